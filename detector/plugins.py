@@ -33,6 +33,7 @@ from dialint.detector.errors import ConfigError
 
 PACKAGE = "dialint"
 CHECKS = "dialint.detector.checks"
+PAGES = "dialint.app.console.pages"
 OWN: dict[str, dict[str, str]] = {
     "dialint.formats": {},
     "dialint.checks": {
@@ -60,7 +61,24 @@ OWN: dict[str, dict[str, str]] = {
     "dialint.label_formats": {},
     "dialint.aggregators": {},
     "dialint.recognizers": {},
-    "dialint.pages": {},
+    "dialint.pages": {
+        "overview": f"{PAGES}:OVERVIEW",
+        "explore": f"{PAGES}:EXPLORE",
+        "dialogue": f"{PAGES}:DIALOGUE",
+        "coaching": f"{PAGES}:COACHING",
+        "people": f"{PAGES}:PEOPLE",
+        "review": f"{PAGES}:REVIEW",
+        "label": f"{PAGES}:LABEL",
+        "adjudicate": f"{PAGES}:ADJUDICATE",
+        "calibration": f"{PAGES}:CALIBRATION",
+        "my_findings": f"{PAGES}:MY_FINDINGS",
+        "appeals": f"{PAGES}:APPEALS",
+        "score": f"{PAGES}:SCORE",
+        "releases": f"{PAGES}:RELEASES",
+        "rules": f"{PAGES}:RULES",
+        "admin": f"{PAGES}:ADMIN",
+        "password": f"{PAGES}:PASSWORD",
+    },
 }
 """Every group with dialint's own entries."""
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.console.scoring.exports import make_file
-from dialint.app.console.scoring.files import JobFolder
-from dialint.app.console.scoring.preview import preview_log
-from dialint.app.console.scoring.runner import ScoreRunner
+from dialint.app.console.system.job_files import JobFolder
+from dialint.app.console.system.job_processes import make_file, preview_log
+from dialint.app.console.system.job_runner import ScoreRunner
 from dialint.app.serving.process import ServerProcess
 from dialint.app.serving.vllm_command import probe_vllm, server_environment
 from dialint.detector.artifacts import file_entry, make_output_folder, write_json, write_manifest

@@ -1,30 +1,40 @@
-"""The ASGI application that ``python -m streamlit run`` serves: the console's script behind the
-middleware, the HTML of its pages, downloads, and the thread that runs scoring jobs."""
+"""The ASGI application that ``python -m streamlit run`` serves: the console's script behind the middleware,
+the HTML of its pages, downloads, and the thread that runs scoring jobs.
+
+The HTML has the scripts and styles of Streamlit's own `index.html`, which it replaces because of two things
+that a browser logs as errors there: an inline script, which the content security policy blocks, and a search
+for the server below the address of the page before the right one (404). `static/server.js` says where it is,
+which also saves each page load a round trip. `static/empty_page.js` loads a page again that a broken
+connection left empty, `static/document.js` names the language of the page to screen readers.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import streamlit as st
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from streamlit.starlette import App
 
-from dialint.app.console import access, oidc
-from dialint.app.console.adjudication.appeal_history import ROUTES as DEMOTION_ROUTES
-from dialint.app.console.index_page import index_routes
-from dialint.app.console.launch import HOSTS_VARIABLE
-from dialint.app.console.main import PAGES, page_address
+from dialint.app.console import oidc
+from dialint.app.console import sessions as access
+from dialint.app.console.launch import HOSTS_VARIABLE, ICON, STATIC, STATIC_PATH
 from dialint.app.console.middleware import SecurityMiddleware
-from dialint.app.console.releases.own_thresholds import ROUTES as THRESHOLD_ROUTES
-from dialint.app.console.releases.spot_checks import ROUTES as SPOT_CHECK_ROUTES
-from dialint.app.console.scoring.downloads import ROUTES
-from dialint.app.console.scoring.runner import ScoreRunner
-from dialint.app.console.theme import STATIC, STATIC_PATH
+from dialint.app.console.pages import RESERVED, load_pages
+from dialint.app.console.system.job_runner import ScoreRunner
+from dialint.app.console.system.own_thresholds import ROUTES as THRESHOLD_ROUTES
+from dialint.app.console.system.score_results import ROUTES
+from dialint.app.console.system.spot_checks import ROUTES as SPOT_CHECK_ROUTES
+from dialint.app.console.work.appeal_history import ROUTES as DEMOTION_ROUTES
 
 
 @asynccontextmanager
@@ -38,12 +48,57 @@ async def run_jobs(app: App) -> AsyncIterator[dict[str, Any]]:
         runner.close()
 
 
+STREAMLIT_INDEX = Path(st.__file__).parent / "static" / "index.html"
+_ASSETS = re.compile(
+    r'<script type="module"[^<>]*+></script>|<link rel="(?:modulepreload|stylesheet)"[^<>]*+>'
+)
+_HTML = """<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="UTF-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="shortcut icon" href=".{icon}" />
+    <title>dialint</title>
+    <script src=".{static}/server.js"></script>
+    <script src=".{static}/empty_page.js" defer></script>
+    <script src=".{static}/document.js" defer></script>
+    {assets}
+  </head>
+  <body>
+    <noscript>dialint needs JavaScript.</noscript>
+    <div id="root"></div>
+  </body>
+</html>
+"""
+
+
+def make_index(streamlit_html: str) -> str | None:
+    """The HTML, with what Streamlit's own loads; none if no script is found in that."""
+    assets = _ASSETS.findall(streamlit_html)
+    if not any(each.startswith("<script") for each in assets):
+        return None
+    return _HTML.format(icon=ICON, static=STATIC_PATH, assets="\n    ".join(assets))
+
+
+def index_routes(addresses: Iterable[str]) -> list[Route]:
+    """A route for each address of a page; none where a later Streamlit's HTML cannot be read, which then
+    answers itself."""
+    html = make_index(STREAMLIT_INDEX.read_text(encoding="utf-8"))
+    if html is None:
+        return []
+
+    async def answer(request: Request) -> HTMLResponse:
+        return HTMLResponse(html, headers={"cache-control": "no-cache"})
+
+    return [Route(f"/{address}", answer) for address in addresses]
+
+
 PROVIDER = oidc.load_server_config()
 
 app = App(
     Path(__file__).with_name("main.py"),
     routes=[
-        *index_routes(("", *(page_address(title) for title in ("Home", "Sign in", *PAGES)))),
+        *index_routes((*RESERVED, *load_pages())),
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
         *access.ROUTES,
         *ROUTES,

@@ -27,6 +27,7 @@ from babel.numbers import format_currency, format_decimal, format_percent
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dialint.detector.taxonomy import Names
+from dialint.labeling.store.records import AccountRole, Status
 
 Language = Literal["en", "es", "ru"]
 LANGUAGES: dict[Language, str] = {"en": "English", "es": "Español", "ru": "Русский"}
@@ -137,3 +138,23 @@ def _parse_locale(language: Language) -> Locale:
 
 def _locale() -> Locale:
     return _parse_locale(current_language())
+
+
+ROLE_NAMES: dict[AccountRole, str] = {
+    "labeler": N_("labeler"), "reviewer": N_("reviewer"), "expert": N_("expert"), "lead": N_("lead"),
+    "admin": N_("administrator"),
+}  # fmt: skip
+STATUS_NAMES: dict[Status, str] = {
+    "active": N_("active"), "training": N_("in training"), "suspended": N_("suspended"),
+    "banned": N_("banned"),
+}  # fmt: skip
+
+
+def role_name(role: AccountRole) -> str:
+    """A role in the language of this page."""
+    return _(ROLE_NAMES[role])
+
+
+def status_name(status: Status) -> str:
+    """A status in the language of this page."""
+    return _(STATUS_NAMES[status])

@@ -9,29 +9,23 @@ import json
 import os
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from dialint.app.console import sign_in
-from dialint.app.console.access import find_account, open_store, require_session
-from dialint.app.console.account_names import role_name
-from dialint.app.console.attempts import empty_fields
-from dialint.app.console.auth import SESSIONS
-from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
-from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.notices import NOTICES
+from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language, role_name
+from dialint.app.console.launch import ICON
+from dialint.app.console.messages import NOTICES, empty_fields, explain_as_sentence
+from dialint.app.console.pages import ConsolePage, load_pages, start_page
+from dialint.app.console.sessions import SESSIONS, find_account, open_store, require_session
 from dialint.app.console.sign_in import sign_in_page, sign_out
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
-from dialint.app.console.theme import ICON
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.permissions import Permission, has_permission
 from dialint.labeling.store.preferences import load_preferences, save_preferences
-from dialint.labeling.store.records import Account, AccountRole
+from dialint.labeling.store.records import Account
 
 NAME = "dialint"
 STYLE = Path(__file__).with_name("page.css")
@@ -39,64 +33,12 @@ SIGNED_IN = "signed in"
 # In session state: the store that the pages of this session get.
 
 
-class PageEntry(NamedTuple):
-    """A page: its section in the navigation, the right that shows it, and its function in a module below this
-    folder, which is imported when the page is first shown. `hidden`: reached by links only. `for_agents`: for
-    accounts that are an agent, and those with the right `others`. (No icon: Streamlit would ask another host
-    for it.)"""
-
-    section: str
-    right: Permission
-    function: str
-    hidden: bool = False
-    for_agents: bool = False
-    others: Permission | None = None
-
-    def is_open_to(self, account: Account) -> bool:
-        """Whether the account may see the page."""
-        if self.for_agents and account.agent is None:
-            return self.others is not None and has_permission(account, self.others)
-        return has_permission(account, self.right)
-
-    def show(self, store: Store, account: Account) -> None:
-        """Show the page to `account`."""
-        module, name = self.function.rsplit(".", 1)
-        getattr(import_module(f"dialint.app.console.{module}"), name)(store, account)
-
-
-# By title, which is English here and gives the address.
-# (A comment, as Streamlit's magic would print a docstring.)
-PAGES: dict[str, PageEntry] = {
-    N_("Overview"): PageEntry(N_("Quality"), "plan", "quality.overview.overview_page"),
-    N_("Explore"): PageEntry(N_("Quality"), "review", "quality.explore.explore_page"),
-    N_("Dialogue"): PageEntry(N_("Quality"), "review", "quality.dialogue_page.dialogue_page", hidden=True),
-    N_("Coaching"): PageEntry(
-        N_("Quality"), "label", "quality.coaching.coaching_page", for_agents=True, others="plan"
-    ),
-    N_("People"): PageEntry(N_("Quality"), "plan", "quality.people.people_page"),
-    N_("Review"): PageEntry(N_("Work"), "review", "workspace.review.review_page"),
-    N_("Label"): PageEntry(N_("Work"), "label", "workspace.label.label_page"),
-    N_("Adjudicate"): PageEntry(N_("Work"), "decide", "adjudication.adjudicate.adjudicate_page"),
-    N_("Calibration"): PageEntry(N_("Work"), "label", "adjudication.calibration.calibration_page"),
-    N_("My findings"): PageEntry(
-        N_("Work"), "label", "adjudication.appeals.own_findings_page", for_agents=True
-    ),
-    N_("Appeals"): PageEntry(N_("Work"), "decide", "adjudication.appeals.decide_page"),
-    N_("Score"): PageEntry(N_("System"), "plan", "scoring.page.score_page"),
-    N_("Releases"): PageEntry(N_("System"), "plan", "releases.page.releases_page"),
-    N_("Taxonomy and policies"): PageEntry(N_("System"), "plan", "rules.page.rules_page"),
-    N_("Admin"): PageEntry(N_("System"), "plan", "admin.page.admin_page"),
-    N_("Your account"): PageEntry(N_("System"), "label", "sign_in.password_page"),
-}
 STREAMLIT_TEXTS = (
     N_("Upload"), N_("per file"), N_("Skip to main content"), N_("Collapse sidebar"), N_("Expand sidebar"),
     N_("Show password"), N_("Hide password"), N_("Help"), N_("Sidebar"), N_("Choose an option"),
     N_("Choose options"), N_("No results"), N_("Remove file"),
 )  # fmt: skip
 """What Streamlit says in English wherever it is."""
-START: dict[AccountRole, str] = {
-    "labeler": "Label", "reviewer": "Review", "expert": "Review", "lead": "Overview", "admin": "Overview",
-}  # fmt: skip
 
 
 def main() -> None:
@@ -110,8 +52,9 @@ def main() -> None:
             if st.session_state.pop(SIGNED_IN, None):  # the session has ended since the last run
                 st.session_state.clear()
             # at the address of every page, so that a reload returns to it
-            titles = ("Sign in", *PAGES)
-            pages = [_page(partial(sign_in_page, store), title) for title in titles]
+            show = partial(sign_in_page, store)
+            first = st.Page(show, title=_("Sign in"), url_path="sign-in", visibility="visible")
+            pages = [first, *(_page(show, page) for page in load_pages().values())]
             page = st.navigation(pages, position="hidden")
             _name_document(_("Sign in"))
             page.run()
@@ -152,13 +95,14 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
     """The pages by section. Those that are not open to the account say so at their addresses; the address
     without a page leads to the start page of the role."""
     sections: dict[str, list[StreamlitPage]] = {}
+    first = start_page(account)
     start: StreamlitPage | None = None
-    for title, entry in PAGES.items():
+    for entry in load_pages().values():
         is_open = entry.is_open_to(account)
         show = partial(entry.show, store, account) if is_open else _closed_page
-        page = _page(show, title, is_hidden=entry.hidden or not is_open)
+        page = _page(show, entry, is_hidden=entry.is_hidden or not is_open)
         sections.setdefault(_(entry.section), []).append(page)
-        start = page if title == start_title(account) else start
+        start = page if entry is first else start
     assert start is not None
     home = st.Page(
         partial(st.switch_page, start), title=NAME, url_path="home", default=True, visibility="hidden"
@@ -166,20 +110,10 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
     return {"": [home], **sections}
 
 
-def start_title(account: Account) -> str:
-    """The title of the page that an account lands on: of an agent without other work the own findings."""
-    is_agent = account.agent is not None and account.role == "labeler"
-    return "My findings" if is_agent else START[account.role]
-
-
-def _page(show: Callable[[], None], title: str, *, is_hidden: bool = False) -> StreamlitPage:
-    address = page_address(title)
-    return st.Page(show, title=_(title), url_path=address, visibility="hidden" if is_hidden else "visible")
-
-
-def page_address(title: str) -> str:
-    """The address of a page, below that of the console."""
-    return title.lower().replace(" ", "-")
+def _page(show: Callable[[], None], entry: ConsolePage, *, is_hidden: bool = False) -> StreamlitPage:
+    return st.Page(
+        show, title=_(entry.title), url_path=entry.address, visibility="hidden" if is_hidden else "visible"
+    )
 
 
 def _show_links(sections: dict[str, list[StreamlitPage]]) -> None:

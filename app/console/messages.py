@@ -1,23 +1,31 @@
-"""What an error says, in the language of the page.
+"""What a page says of an error, and of what was done last.
 
-An error keeps its text in English with places for values (`dialint.detector.errors.Message`). The text is
-found in the catalogues, as `dialint.app.console.catalogue` collects the texts of all errors that can reach a
-screen. Values are shown as they are: names, numbers, codes. A word of the store, such as a role, is shown in
-the words of the screens. A text that is in no catalogue, such as a masked excerpt of a log, is shown as it
-is.
+An error keeps its text in English with places for values (`dialint.detector.errors.Message`); the text is
+found in the catalogues (`dialint.app.console.catalogue` collects it). Values are shown as they are.
+
+One run of a page may never reach the browser: a newer one, such as that of a second click, ends it at its
+next call of Streamlit. So a notice stays for `STAYS_S` after it was first shown, or until the next thing is
+done on the page; and what is done holds the notices first (`hold_notices`), so that nothing comes between the
+deed and its notice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
+import streamlit as st
 from pydantic import ValidationError
 
-from dialint.app.console.account_names import ROLE_NAMES, STATUS_NAMES
-from dialint.app.console.i18n import N_, _, show_number
+from dialint.app.console.i18n import N_, ROLE_NAMES, STATUS_NAMES, _, hold_language, show_number
+from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError, Message, invalid_value
+from dialint.labeling.store.errors import DialogueMissing
 
 _WORDS: Mapping[str, Mapping[Any, str]] = {
     "role": ROLE_NAMES,
@@ -88,3 +96,129 @@ _FIELDS = {
     "subject": N_("Subject"),
 }  # fmt: skip
 """The labels of the fields whose values a form does not check itself."""
+
+
+ERASED = N_("This dialogue was deleted from the store meanwhile. Nothing of it was saved.")
+STAYS_S = 10.0
+NOTICES = "notices"
+"""Key in session state: the messages by page, changed in place."""
+
+
+@dataclass
+class Notice:
+    """A message: `kind` is success, info or error; `shown_s` is when a run first showed it."""
+
+    kind: str
+    text: str
+    shown_s: float | None = None
+
+
+_HELD: ContextVar[dict[str, Notice] | None] = ContextVar("held notices", default=None)
+
+
+def _notices() -> dict[str, Notice]:
+    if (held := _HELD.get()) is not None:
+        return held
+    notices: dict[str, Notice] = st.session_state.setdefault(NOTICES, {})
+    return notices
+
+
+@contextmanager
+def hold_notices(page: str) -> Iterator[None]:
+    """Drop the message of `page`, and take what a new one needs from Streamlit now: within, `set_notice` and
+    texts make no call at which a newer click could end the run."""
+    notices = _notices()
+    notices.pop(page, None)
+    token = _HELD.set(notices)
+    try:
+        with hold_language():
+            yield
+    finally:
+        _HELD.reset(token)
+
+
+def set_notice(page: str, kind: str, text: str) -> None:
+    """Show `text` on the next run of `page`; `kind` is success, info or error."""
+    _notices()[page] = Notice(kind, text)
+
+
+def current_notice(page: str) -> Notice | None:
+    """The message that this run of `page` shows, if there is one."""
+    notices, now_s = _notices(), time.monotonic()
+    notice = notices.get(page)
+    if notice is None:
+        return None
+    if notice.shown_s is None:
+        notice.shown_s = now_s
+    elif now_s - notice.shown_s > STAYS_S:
+        del notices[page]
+        return None
+    return notice
+
+
+def show_notice(page: str) -> None:
+    """Show the message of `page`, if there is one."""
+    if (notice := current_notice(page)) is not None:
+        {"success": st.success, "info": st.info, "error": st.error}[notice.kind](safe_markdown(notice.text))
+
+
+@contextmanager
+def report_refusals(page: str) -> Iterator[None]:
+    """Show on the next run of `page` what the store refuses."""
+    with hold_notices(page):
+        try:
+            yield
+        except DialogueMissing:
+            set_notice(page, "error", _(ERASED))
+        except DialintError as refused:
+            message = _("That was not saved: {message}.").format(message=explain(refused))
+            set_notice(page, "error", message)
+
+
+EMPTY = "empty fields"
+"""In the session: widgets by their key, and the values that they get on the next run."""
+
+
+def attempt(page: str, work: Callable[[], str], empty: Mapping[str, str | bool] = {}) -> None:
+    """Do `work`, which returns what to tell, and run the page again; a refusal is told instead, and leaves
+    the form as it was filled. After success the fields of `empty` get the values there, those of an empty
+    form."""
+    fields: dict[str, str | bool] = st.session_state.setdefault(EMPTY, {})
+    with hold_notices(page):
+        try:
+            set_notice(page, "success", work())
+            fields.update(empty)  # in place: no newer click comes between `work` and this
+        except ValidationError as error:
+            set_notice(page, "error", explain_validation(error))
+        except DialintError as refused:
+            set_refusal(page, refused)
+    st.rerun()
+
+
+def empty_fields() -> None:
+    """Empty the fields of the form that the last run carried out, before the page shows them."""
+    fields: dict[str, str | bool] = st.session_state.setdefault(EMPTY, {})
+    st.session_state.update(fields)
+    fields.clear()
+
+
+def set_refusal(page: str, refused: DialintError) -> None:
+    """Show on the next run of `page` what was refused."""
+    set_notice(page, "error", explain_as_sentence(refused))
+
+
+ADMIN, SECRET = "admin", "one-time password"
+
+
+def set_secret(text: str) -> None:
+    """Show a one-time password beside the message of the form that made it. The next form does not drop it: a
+    second click on the same one would take it away unread."""
+    set_notice(SECRET, "info", text)
+
+
+def show_admin_notices() -> None:
+    """Show what the last form did."""
+    show_notice(ADMIN)
+    if (secret := current_notice(SECRET)) is not None:
+        st.info(_("Tell this password to its owner. It is shown once and works for one sign-in."))
+        st.code(safe_text(secret.text), language=None)

@@ -35,7 +35,7 @@ address."""
 BROWSER, SESSION = "x-dialint-browser", "x-dialint-session"
 """The headers with the hashes of the cookies, empty where there is none."""
 SESSION_PATH = "/session"
-"""Where a page exchanges a ticket for the cookie of a session (`dialint.app.console.access`)."""
+"""Where a page exchanges a ticket for the cookie of a session (`dialint.app.console.sessions`)."""
 HEALTH = "/_stcore/health"
 STREAM = "/_stcore/stream"
 CORE = frozenset({HEALTH, "/_stcore/host-config"})

@@ -3,7 +3,7 @@
 The flow is that of authorization codes with PKCE (RFC 6749, RFC 7636, OpenID Connect Core 1.0, section 3.1).
 Streamlit's own `st.login` is not used: it keeps the identity for 30 days in a cookie without ``Secure``, so
 that neither the idle limit nor signing out would end a session, and its routes would read a secrets file.
-Here a verified identity begins a session of the console (`dialint.app.console.auth`), which ends with it.
+Here a verified identity begins a session of the console (`dialint.app.console.sessions`), which ends with it.
 
 The console's cookies are SameSite=Strict, so they do not come along when the provider sends the browser back.
 They are known from the start of the flow, and the browser is recognised by a cookie of its own for the way
@@ -32,11 +32,10 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dialint.app.console.access import begin_session, open_store
-from dialint.app.console.auth import LOGIN, SESSIONS, Client, Session
 from dialint.app.console.i18n import N_, _, current_language, speak
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.middleware import BROWSER, LOCAL_HOSTS, SESSION
+from dialint.app.console.sessions import LOGIN, SESSIONS, Client, Session, begin_session, open_store
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.records import Record
 from dialint.labeling.store import identities

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dialint.app.console.account_names import role_name
-from dialint.app.console.auth import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client, Session
-from dialint.app.console.i18n import _, ngettext
+from dialint.app.console.i18n import _, ngettext, role_name
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.middleware import BROWSER, SESSION, SESSION_PATH
+from dialint.app.console.sessions import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client, Session
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import passwords

@@ -1,7 +1,7 @@
 """Logs that leads score in the console: who asked for what, and how it ended.
 
 The row says what people decided; the log, the process and its progress are in the job's folder
-(`dialint.app.console.scoring.files`). Every lead sees all jobs and may stop, repeat or remove them.
+(`dialint.app.console.system.job_files`). Every lead sees all jobs and may stop, repeat or remove them.
 """
 
 from __future__ import annotations

@@ -222,3 +222,8 @@ def fetch_cookies(port: int) -> dict[str, str]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
         take_cookies(cookies, answer.headers)
     return cookies
+
+
+def address_of(title: str) -> str:
+    """The address of a page below that of the console."""
+    return title.lower().replace(" ", "-")

@@ -24,8 +24,7 @@ from console_client import find_browser
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from dialint.app.console.account_names import ROLE_NAMES
-from dialint.app.console.i18n import LANGUAGES, Language, load_catalogue
+from dialint.app.console.i18n import LANGUAGES, ROLE_NAMES, Language, load_catalogue
 from dialint.app.console.main import PAGES, START
 from dialint.labeling.store.permissions import LOWEST_ROLE
 

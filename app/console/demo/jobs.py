@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dialint.app.console.scoring import files as score_files
-from dialint.app.console.scoring.files import JobEnd, JobFolder
-from dialint.app.console.scoring.preview import describe_log
+from dialint.app.console.system import job_files as score_files
+from dialint.app.console.system.job_files import JobEnd, JobFolder
+from dialint.app.console.system.job_processes import describe_log
 from dialint.detector.artifacts import atomic_file, file_entry, write_json, write_manifest
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
-from dialint.app.console.links import go_to
 from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.quality.result_steps import read_place, show_steps
-from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.quality.explore_filters import read_place, show_steps
+from dialint.app.console.tables import DialogueLink, go_to, show_table
 from dialint.app.console.text import (
     coverage_lists,
     no_findings_text,
@@ -26,10 +25,9 @@ from dialint.app.console.text import (
     safe_markdown,
     safe_text,
 )
-from dialint.app.console.workspace.answer import Selection, parse_selection
-from dialint.app.console.workspace.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
-from dialint.app.console.workspace.page_session import Adding, list_review_projects, open_dialogue
-from dialint.app.console.workspace.reject_reasons import load as load_reasons
+from dialint.app.console.work.answer import Selection, load_reasons, parse_selection
+from dialint.app.console.work.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
+from dialint.app.console.work.page_session import Adding, list_review_projects, open_dialogue
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy

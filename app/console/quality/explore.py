@@ -15,16 +15,15 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dialint.app.console.i18n import _, ngettext, show_number, show_time
-from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.notices import hold_notices, set_notice, show_notice
+from dialint.app.console.messages import explain_as_sentence, hold_notices, set_notice, show_notice
 from dialint.app.console.quality.explore_filters import (
+    make_place,
     make_search,
     open_address,
     read_address,
     show_controls,
     status_words,
 )
-from dialint.app.console.quality.result_steps import make_place
 from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError

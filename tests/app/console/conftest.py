@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from console_client import find_browser
+from console_client import address_of, find_browser
 from patience import WAIT_MS, WAIT_S, wait_for
 from playwright.sync_api import sync_playwright
 from streamlit.components.v2 import manifest_scanner
@@ -26,11 +26,10 @@ from streamlit.util import calc_hash
 
 import dialint.app.console.main
 import dialint.app.console.sign_in
-from dialint.app.console.auth import SESSIONS, Client, LoginRateLimiter
 from dialint.app.console.launch import server_command, server_environment
-from dialint.app.console.main import page_address
 from dialint.app.console.middleware import hash_secret
-from dialint.app.console.workspace.page_session import receive
+from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter
+from dialint.app.console.work.page_session import receive
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
@@ -294,7 +293,7 @@ def open_page(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Page
         for key, value in query.items():
             page.test.query_params[key] = value
         if at is not None:
-            page.test._page_hash = calc_hash(page_address(at))
+            page.test._page_hash = calc_hash(address_of(at))
         page.test.run()
         return page if name is None else page.fill(Name=name, Password=password).press("Sign in")
 

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from console_client import address_of
 from patience import WAIT_MS
 
-from dialint.app.console.main import PAGES, page_address
+from dialint.app.console.pages import load_pages
+
+PAGES = {page.title: page for page in load_pages().values()}
 
 THEMES = os.environ.get("DIALINT_AXE_THEMES", "light").split(",")
 SERIOUS = ("serious", "critical")
@@ -50,9 +53,9 @@ def test_no_page_has_a_serious_violation(
         link = page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True)
         if link.count():
             link.click()
-            page.wait_for_url(f"**/{page_address(title)}*")
+            page.wait_for_url(f"**/{address_of(title)}*")
         else:  # a page for others
-            page.goto(f"http://127.0.0.1:{server.port}/{page_address(title)}")
+            page.goto(f"http://127.0.0.1:{server.port}/{address_of(title)}")
             page.get_by_text("Signed in as").first.wait_for(state="attached")
         settle(page)
         failures[title] = violations(page)

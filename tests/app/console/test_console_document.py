@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from console_client import address_of
 from patience import WAIT_MS
 
 from dialint.app.console.i18n import load_catalogue
-from dialint.app.console.main import page_address
 
 PHONE = {"width": 390, "height": 844}
 LOOSE = ("options available", "option available", "вариант")
@@ -48,7 +48,7 @@ def lead(
 
 
 def go(page: Any, port: int, title: str, settle: Callable[[Any], None]) -> None:
-    page.goto(f"http://127.0.0.1:{port}/{page_address(title)}")
+    page.goto(f"http://127.0.0.1:{port}/{address_of(title)}")
     page.locator(".dialint-language").first.wait_for(state="attached")
     settle(page)
 

@@ -17,21 +17,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from dialint.app.console import index_page
-from dialint.app.console.auth import (
-    FORGET_S,
-    FREE_TRIES,
-    MAX_WAIT_S,
-    SOURCE_REFILL_S,
-    SOURCE_TRIES,
-    TICKET_S,
-    WAIT_S,
-    Client,
-    LoginRateLimiter,
-    Session,
-    Sessions,
-)
-from dialint.app.console.index_page import STREAMLIT_INDEX, index_routes, make_index
+from dialint.app.console import asgi as index_page
+from dialint.app.console.asgi import STREAMLIT_INDEX, index_routes, make_index
 from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.middleware import (
     BROWSER,
@@ -43,6 +30,19 @@ from dialint.app.console.middleware import (
     SecurityMiddleware,
     hash_secret,
     nobody,
+)
+from dialint.app.console.sessions import (
+    FORGET_S,
+    FREE_TRIES,
+    MAX_WAIT_S,
+    SOURCE_REFILL_S,
+    SOURCE_TRIES,
+    TICKET_S,
+    WAIT_S,
+    Client,
+    LoginRateLimiter,
+    Session,
+    Sessions,
 )
 from dialint.labeling.store import passwords
 from dialint.labeling.store.database.transactions import Store
@@ -135,7 +135,7 @@ def test_one_persons_addresses_are_one_source(address: str, source: str) -> None
 
 
 def test_memory_is_bounded(tries: LoginRateLimiter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dialint.app.console.auth.MAX_ENTRIES", 50)
+    monkeypatch.setattr("dialint.app.console.sessions.MAX_ENTRIES", 50)
     for n in range(500):
         client = Client(f"10.0.{n // 250}.{n % 250}", f"browser{n}")
         tries.admit(f"name{n}", client)

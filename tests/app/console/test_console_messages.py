@@ -176,7 +176,7 @@ def test_a_click_while_the_database_is_away_says_so_and_works_when_it_is_back(
     open_page: Any, saved: Any, postgres: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before: no answer in 60 s."""
-    monkeypatch.setattr("dialint.app.console.access.CLICK_PATIENCE_S", 0.5)
+    monkeypatch.setattr("dialint.app.console.sessions.CLICK_PATIENCE_S", 0.5)
     monkeypatch.setattr("dialint.labeling.store.database.postgres.SILENT_S", 0.3)
     monkeypatch.setattr("dialint.labeling.store.database.postgres.PING_S", 2)
     page = open_page("rob").start().decide("kept", "rejected")

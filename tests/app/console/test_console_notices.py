@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from streamlit.runtime.scriptrunner import StopException
 
-from dialint.app.console import attempts, form_actions, i18n, notices
-from dialint.app.console.admin import retention
-from dialint.app.console.notices import STAYS_S, current_notice, report_refusals, set_notice
-from dialint.app.console.releases import change
+from dialint.app.console import i18n
+from dialint.app.console import messages as attempts
+from dialint.app.console import messages as form_actions
+from dialint.app.console import messages as notices
+from dialint.app.console.messages import STAYS_S, current_notice, report_refusals, set_notice
+from dialint.app.console.system import release_change as change
+from dialint.app.console.system import retention
 from dialint.labeling.store import erasure, passwords, preferences
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import StoreRefused

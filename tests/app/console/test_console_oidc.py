@@ -19,7 +19,7 @@ from joserfc.jwk import RSAKey
 from patience import WAIT_MS
 
 from dialint.app.console import oidc
-from dialint.app.console.auth import Client
+from dialint.app.console.sessions import Client
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.labeling.store import accounts, identities
 from dialint.labeling.store.database.transactions import Store

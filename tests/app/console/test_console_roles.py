@@ -14,13 +14,15 @@ from sqlalchemy import select
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 import dialint.app.console
-from dialint.app.console.main import PAGES, start_title
+from dialint.app.console.pages import load_pages, start_page
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import LOWEST_ROLE, ROLES
 from dialint.labeling.store.records import Account, AccountRole, NewTask, Project
+
+PAGES = {page.title: page for page in load_pages().values()}
 
 PASSWORD = "a long enough one"
 GIVEN = "once-for the first time"
@@ -98,7 +100,7 @@ def test_only_agents_have_findings_of_their_own(open_page: Callable[..., Any], s
 ])  # fmt: skip
 def test_everybody_lands_on_the_page_of_their_work(role: AccountRole, agent: str | None, title: str) -> None:
     account = Account(id="x", role=role, agent=agent)
-    assert start_title(account) == title
+    assert start_page(account).title == title
     assert PAGES[title].is_open_to(account)
 
 

@@ -7,9 +7,9 @@ import pytest
 from patience import WAIT_S
 from streamlit.testing.v1 import AppTest
 
-from dialint.app.console.auth import FREE_TRIES
-from dialint.app.console.main import PAGES
-from dialint.app.console.workspace import items
+from dialint.app.console.pages import load_pages
+from dialint.app.console.sessions import FREE_TRIES
+from dialint.app.console.work import items
 from dialint.labeling.store import (
     accounts,
     dialogues,
@@ -19,6 +19,8 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, AccountRole
+
+PAGES = {page.title: page for page in load_pages().values()}
 
 PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
@@ -144,7 +146,7 @@ def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, 
 
 def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
     def script(store, account):  # type: ignore[no-untyped-def]
-        from dialint.app.console.workspace.review import review_page
+        from dialint.app.console.work.pages import review_page
 
         review_page(store, account)
 

@@ -9,7 +9,7 @@ import pytest
 from babel.messages.extract import extract, extract_from_dir
 from babel.messages.pofile import read_po
 
-from dialint.app.console import theme
+from dialint.app.console import launch as theme
 from dialint.app.console.catalogue import extract_calls
 from dialint.app.console.i18n import LOCALES
 

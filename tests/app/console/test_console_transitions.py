@@ -6,14 +6,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from console_client import address_of
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from dialint.app.console import access, asgi, oidc
-from dialint.app.console.auth import SESSIONS, Session
-from dialint.app.console.main import PAGES, page_address
+from dialint.app.console import asgi, oidc
+from dialint.app.console import sessions as access
+from dialint.app.console.launch import STATIC_PATH
 from dialint.app.console.middleware import (
     BROWSER_COOKIE,
     SESSION_COOKIE,
@@ -21,13 +22,16 @@ from dialint.app.console.middleware import (
     SecurityMiddleware,
     hash_secret,
 )
-from dialint.app.console.releases import spot_checks
-from dialint.app.console.scoring import downloads
-from dialint.app.console.theme import STATIC_PATH
+from dialint.app.console.pages import load_pages
+from dialint.app.console.sessions import SESSIONS, Session
+from dialint.app.console.system import score_results as downloads
+from dialint.app.console.system import spot_checks
 from dialint.labeling.store import accounts, identities, passwords
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.identities import Identity
 from dialint.labeling.store.records import Account, AccountRole
+
+PAGES = {page.title: page for page in load_pages().values()}
 
 HOST, PASSWORD = "http://127.0.0.1", "a long enough one"
 WHO, OTHER = (Identity(issuer="https://id.example", subject=subject) for subject in ("1", "2"))
@@ -40,7 +44,7 @@ FOR_LEADS = {
 }
 """An address of each route that serves files, all to leads only."""
 FOR_EVERYBODY = {"/", STATIC_PATH, SESSION_PATH, *oidc.PATHS} | {
-    f"/{page_address(title)}" for title in ("Home", "Sign in", *PAGES)
+    f"/{address_of(title)}" for title in ("Home", "Sign in", *PAGES)
 }
 """The first HTML, which is the same for all, assets, and the ways in."""
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.quality import coaching, coaching_notes
+from dialint.app.console.quality import coaching
+from dialint.app.console.quality import coaching as coaching_notes
 from dialint.labeling.store import accounts, annotations, dialogues, passwords
 from dialint.labeling.store import coaching as store_coaching
 from dialint.labeling.store.database.transactions import Store

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from dialint.app.console.charts import MARKED, MUTED, STRONG
-from dialint.app.console.links import explore_address, link
-from dialint.app.console.periods import Period, last_days
-from dialint.app.console.quality.drift import mark_weeks
-from dialint.app.console.quality.overview import LEAST_DIALOGUES, _backlog_text, rank_agent
-from dialint.app.console.theme import DARK, LIGHT
+from dialint.app.console.launch import DARK, LIGHT
+from dialint.app.console.quality.overview import LEAST_DIALOGUES, _backlog_text, mark_weeks, rank_agent
+from dialint.app.console.tables import Period, explore_address, last_days, link
 from dialint.labeling.store import annotations
 from dialint.labeling.store.backlog import Backlog
 from dialint.labeling.store.database.transactions import Store

@@ -1,1 +1,0 @@
-"""Pages on which experts decide: Adjudicate, Appeals and My findings, Calibration."""

@@ -1,1 +1,0 @@
-"""The Admin page: accounts, projects, gold, retention, audit log."""

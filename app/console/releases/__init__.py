@@ -1,1 +1,0 @@
-"""The Releases page: compare, thresholds, spot checks, promote and roll back."""

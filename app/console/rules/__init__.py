@@ -1,1 +1,0 @@
-"""The page Taxonomy and policies: edit, preview, publish, versions."""

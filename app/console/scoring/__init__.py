@@ -1,1 +1,0 @@
-"""The Score page: a log is uploaded, recognised, scored in the background and downloaded."""

@@ -1,0 +1,391 @@
+"""Sessions, a rate limit for passwords, and who may act: one answer for pages, clicks, downloads, uploads and
+connections. All of it is in this process's memory; a restart of the server signs everybody out.
+
+A session has an idle limit, and is known by the hash of a secret that the browser alone has, as a cookie
+(`dialint.app.console.middleware`). All tabs of the browser share it. It counts as long as the store confirms
+what it began with: the account is open, and the identity is still linked to it, or its password is still the
+one that was proved (`dialint.labeling.store.identities.find_signed_in`). The store that a page gets asks
+again in each transaction, so nothing that a page has kept, and no handler of a click, acts for a session
+that ended.
+
+A page signs in on its connection, which can set no cookie: it gets a ticket, and its script exchanges that
+for the cookie of a new session by ``POST /session``. Without a ticket the browser is signed out.
+
+Attempts are counted by account and source under one lock, before anything is hashed. Strangers cannot lock
+an owner out: they use up attempts of their own source alone. An owner who shares that source gets in with a
+browser that has signed in to the account before, which has attempts of its own.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from threading import Lock
+from typing import TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dialint.app.console.i18n import _, speak
+from dialint.app.console.middleware import (
+    BROWSER,
+    BROWSER_COOKIE,
+    SESSION,
+    SESSION_COOKIE,
+    SESSION_PATH,
+    hash_secret,
+    new_secret,
+    set_cookie,
+)
+from dialint.detector.errors import DialintError, WorldError
+from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.identities import Identity, find_signed_in
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.preferences import load_preferences
+from dialint.labeling.store.records import Account
+
+LOGIN = "/auth/login"
+"""The path at which the company's provider is asked (`dialint.app.console.oidc`)."""
+PROVIDER_VARIABLE = "DIALINT_CONSOLE_PROVIDER"
+"""Environment variable with the provider's name, if one is configured."""
+IDLE_S = 1800.0
+TICKET_S = 60.0
+IDLE_VARIABLE = "DIALINT_CONSOLE_IDLE_S"
+FREE_TRIES = 5
+"""Wrong passwords for one account from one source before it has to wait."""
+WAIT_S = 30.0
+"""The first wait; each further wrong password doubles it."""
+MAX_WAIT_S = 3600.0
+FORGET_S = 86_400.0
+"""After this long without an attempt, account and source start anew."""
+SOURCE_TRIES = 60
+"""Attempts of one source at once, whatever the names. A successful sign-in uses up none."""
+SOURCE_REFILL_S = 10.0
+"""After this long a source has one attempt more."""
+MAX_ENTRIES = 100_000
+"""Pairs of account and source, sources, and trusted browsers that are remembered; the oldest go first."""
+
+
+@dataclass
+class Session:
+    """What somebody signed in with: `proof` is an identity, or the hash of their password. `notice` is shown
+    once."""
+
+    account: str
+    proof: Identity | str
+    notice: str = ""
+    used_s: float = 0.0
+
+
+@dataclass
+class Sessions:
+    """All sessions of one server, by the hash of their secret; safe to share between threads."""
+
+    idle_s: float = field(default_factory=lambda: float(os.environ.get(IDLE_VARIABLE) or IDLE_S))
+    now_s: Callable[[], float] = time.monotonic
+    _sessions: dict[str, Session] = field(default_factory=dict)
+    _tickets: dict[str, tuple[Session, str]] = field(default_factory=dict)
+    """Sessions that have not begun, and the browser that may begin each."""
+    _lock: Lock = field(default_factory=Lock)
+
+    def offer(self, session: Session, browser: str) -> str:
+        """A ticket for a session, good once and for `TICKET_S`, in the browser that asked for it."""
+        ticket = new_secret()
+        with self._lock:
+            self._expire()
+            session.used_s = self.now_s()
+            self._tickets[hash_secret(ticket)] = session, browser
+        return ticket
+
+    def redeem(self, ticket: str, browser: str) -> Session | None:
+        """The session of a ticket, to be begun; None if the ticket is not good in this browser."""
+        with self._lock:
+            self._expire()
+            session, wanted = self._tickets.get(hash_secret(ticket), (None, ""))
+            if session is None or browser != wanted or not browser:
+                return None
+            del self._tickets[hash_secret(ticket)]
+            return session
+
+    def begin(self, session: Session) -> str:
+        """Begin a session. Returns its secret, for the cookie."""
+        secret = new_secret()
+        with self._lock:
+            session.used_s = self.now_s()
+            self._sessions[hash_secret(secret)] = session
+        return secret
+
+    def find(self, key: str) -> Session | None:
+        """The session of this hash, unless it ended or expired."""
+        with self._lock:
+            self._expire()
+            return self._sessions.get(key)
+
+    def use(self, key: str) -> None:
+        """Count a click: the idle time starts anew."""
+        if (session := self.find(key)) is not None:
+            session.used_s = self.now_s()
+
+    def take_notice(self, key: str) -> str:
+        """The notice of a session, once."""
+        session = self.find(key)
+        if session is None:
+            return ""
+        notice, session.notice = session.notice, ""
+        return notice
+
+    def end(self, key: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._sessions.pop(key, None)
+
+    def end_all(self, account: str) -> None:
+        """End all sessions of an account: its password has changed, or it was closed."""
+        with self._lock:
+            self._sessions = {key: each for key, each in self._sessions.items() if each.account != account}
+            self._tickets = {key: each for key, each in self._tickets.items() if each[0].account != account}
+
+    def _expire(self) -> None:
+        now_s = self.now_s()
+        for key in [each for each, session in self._sessions.items() if session.used_s < now_s - self.idle_s]:
+            del self._sessions[key]
+        for key in [each for each, (of, _browser) in self._tickets.items() if of.used_s < now_s - TICKET_S]:
+            del self._tickets[key]
+
+
+@dataclass(frozen=True)
+class Client:
+    """Who is at the other end: the address, and the hashes of the two cookies, empty where there is none."""
+
+    address: str
+    browser: str
+    session: str = ""
+
+    @property
+    def source(self) -> str:
+        """What one person may hold all of: an IPv4 address, a /64 of IPv6."""
+        try:
+            address = ipaddress.ip_address(self.address)
+        except ValueError:
+            return self.address[:200]
+        if isinstance(address, ipaddress.IPv6Address):
+            if address.ipv4_mapped is not None:
+                return str(address.ipv4_mapped)
+            return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+        return str(address)
+
+
+@dataclass
+class _Tries:
+    n: int
+    last_s: float
+
+    def next_s(self) -> float:
+        """When the next attempt may be made."""
+        if self.n < FREE_TRIES:
+            return self.last_s
+        return self.last_s + min(MAX_WAIT_S, WAIT_S * 2.0 ** min(30, self.n - FREE_TRIES))
+
+
+_Key = tuple[str, str, str]
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+@dataclass
+class LoginRateLimiter:
+    """All attempts at one server; safe to share between threads."""
+
+    now_s: Callable[[], float] = time.monotonic
+    _tries: OrderedDict[_Key, _Tries] = field(default_factory=OrderedDict)
+    _sources: OrderedDict[str, float] = field(default_factory=OrderedDict)
+    """When each source will have all of its attempts again."""
+    _trusted: OrderedDict[str, frozenset[str]] = field(default_factory=OrderedDict)
+    """The accounts that each browser has signed in to."""
+    _lock: Lock = field(default_factory=Lock)
+
+    def admit(self, name: str, client: Client) -> float:
+        """Count an attempt; to be called before the password is checked. 0: it may be made. Otherwise it must
+        not, nothing was counted, and the caller has to wait for so many seconds."""
+        with self._lock:
+            now_s = self.now_s()
+            key, trusted = self._key(name, client)
+            tries = self._tries.get(key)
+            if tries is None or tries.last_s + FORGET_S < now_s:
+                tries = _Tries(0, now_s)
+            full_s = max(now_s, self._sources.get(client.source, now_s))
+            wait_s = tries.next_s() - now_s
+            if not trusted:
+                wait_s = max(wait_s, full_s - now_s - (SOURCE_TRIES - 1) * SOURCE_REFILL_S)
+            if wait_s > 0:
+                return wait_s
+            _remember(self._tries, key, _Tries(tries.n + 1, now_s))
+            if not trusted:
+                _remember(self._sources, client.source, full_s + SOURCE_REFILL_S)
+            return 0.0
+
+    def record_success(self, name: str, client: Client) -> None:
+        """The password of an admitted attempt was right: its account and source start anew."""
+        with self._lock:
+            key, trusted = self._key(name, client)
+            self._tries.pop(key, None)
+            self._refund(trusted, client)
+
+    def trust(self, name: str, before: str, browser: str) -> None:
+        """Trust a browser from now on, which has signed in and was known as `before` until then."""
+        with self._lock:
+            _remember(self._trusted, browser, self._trusted.pop(before, frozenset()) | {name})
+
+    def cancel(self, name: str, client: Client) -> None:
+        """An admitted attempt was not made after all, as the server was too busy."""
+        with self._lock:
+            key, trusted = self._key(name, client)
+            if (tries := self._tries.get(key)) is not None and tries.n:
+                tries.n -= 1
+            self._refund(trusted, client)
+
+    def _key(self, name: str, client: Client) -> tuple[_Key, bool]:
+        """What the attempt is counted under, and whether that is a trusted browser of the account."""
+        if name in self._trusted.get(client.browser, ()):
+            return (name, "", client.browser), True
+        return (name, client.source, ""), False
+
+    def _refund(self, trusted: bool, client: Client) -> None:
+        if not trusted and client.source in self._sources:
+            self._sources[client.source] -= SOURCE_REFILL_S
+
+
+def _remember(entries: OrderedDict[_K, _V], key: _K, value: _V) -> None:
+    entries[key] = value
+    entries.move_to_end(key)
+    if len(entries) > MAX_ENTRIES:
+        entries.popitem(last=False)
+
+
+SESSIONS = Sessions()
+"""The sessions of this server."""
+RATE_LIMITER = LoginRateLimiter()
+"""The rate limit of this server, for all pages that ask for a password."""
+
+
+MAX_TICKET = 100
+CLICK_PATIENCE_S = 4.0
+"""For this long a click waits for a database that is away."""
+
+
+@cache
+def open_store(location: str) -> Store:
+    """Open the store, once for this server."""
+    return Store.open(location or None, interface="console", patience_s=CLICK_PATIENCE_S)
+
+
+def find_account(store: Store, session: str) -> Account | None:
+    """The account that a session acts for, as it is in the store; None if it may not act any more."""
+    if SESSIONS.find(session) is None:
+        return None
+    return store.read(lambda transaction: _find(transaction, session))
+
+
+def require_session(store: Store, session: str) -> Store:
+    """The store for the page of a session.
+
+    Raises:
+        NotAllowed: at any operation, if the session may not act any more.
+    """
+
+    def require(transaction: Transaction) -> None:
+        if _find(transaction, session) is None:
+            raise NotAllowed("E_SESSION", "you were signed out; nothing was changed")
+
+    return store.requiring(require)
+
+
+def _find(transaction: Transaction, key: str) -> Account | None:
+    if (session := SESSIONS.find(key)) is None:
+        return None
+    account = in_transaction(find_signed_in)(transaction, session.account, session.proof)
+    if account is None:
+        SESSIONS.end(key)  # for good: what ended it may be undone
+    return account
+
+
+def find_lead(store: Store, session: str) -> str | None:
+    """The name of the account that a session acts for, if it is a lead's; this counts as use."""
+    account = find_account(store, session)
+    SESSIONS.use(session)
+    return account.id if account is not None and has_permission(account, "plan") else None
+
+
+async def may_upload(session: str) -> bool:
+    """Whether a session is a lead's, who may score logs."""
+    try:
+        return await run_in_threadpool(lambda: find_lead(_open_own(), session)) is not None
+    except DialintError:  # the store is away
+        return False
+
+
+def lead_route(path: str, answer: Callable[[Store, str, Request], Response | None]) -> Route:
+    """A route of files for leads: what `answer` makes in a thread, of the store, the account and the request.
+    Everybody else gets 404 without more, and so does a lead if it makes none or refuses."""
+
+    def respond(request: Request) -> Response:
+        session, language = request.headers[SESSION], request.headers.get("accept-language", "")
+        try:
+            store = require_session(_open_own(), session)
+            account = find_lead(store, session)
+            if account is not None:
+                language = load_preferences(store, account).language or language
+                return answer(store, account, request) or Response(status_code=404)
+        except WorldError:
+            with speak(language):
+                text = _("This file could not be made. Please try again later.")
+            return Response(f"{text}\n", 503, media_type="text/plain")
+        except DialintError:
+            pass
+        return Response(status_code=404)
+
+    return Route(path, respond, methods=["GET"])
+
+
+def _open_own() -> Store:
+    return open_store(os.environ.get("DIALINT_STORE", ""))
+
+
+async def exchange_ticket(request: Request) -> Response:
+    """End the session of the browser, and begin that of the ticket in the request's body, if there is one."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_TICKET:
+            return Response(status_code=413)
+    browser = request.headers[BROWSER]
+    begun = SESSIONS.redeem(body.decode("latin-1"), browser)
+    if body and begun is None:
+        return Response(status_code=403)
+    SESSIONS.end(request.headers[SESSION])
+    answer = Response(status_code=204)
+    if begun is None:
+        answer.headers.append("set-cookie", set_cookie(SESSION_COOKIE, "", request.url.scheme))
+    else:
+        begin_session(answer, begun, browser, request.url.scheme)
+    return answer
+
+
+def begin_session(answer: Response, session: Session, browser: str, scheme: str) -> None:
+    """Begin a session in the browser that gets the answer, which was known as `browser` until now. Both of
+    its cookies are new, so whoever knew those of before knows nothing of it."""
+    recognition = new_secret()
+    RATE_LIMITER.trust(session.account, browser, hash_secret(recognition))
+    for name, value in ((BROWSER_COOKIE, recognition), (SESSION_COOKIE, SESSIONS.begin(session))):
+        answer.headers.append("set-cookie", set_cookie(name, value, scheme))
+
+
+ROUTES = [Route(SESSION_PATH, exchange_ticket, methods=["POST"])]

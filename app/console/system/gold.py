@@ -1,0 +1,174 @@
+"""The view Gold of the Admin page: known answers, of which control tasks are made."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, ngettext
+from dialint.app.console.messages import ADMIN, attempt
+from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store import gold, projects
+from dialint.labeling.store.control_tasks import add_control_tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.gold_files import parse_gold_lines
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account, Gold
+
+PER_PAGE = 50
+OPENED = "gold opened"
+
+
+def show_gold(store: Store, account: Account) -> None:
+    """The gold, its doubts, and ways to add, retire and use it."""
+    st.caption(
+        _("Whoever reads the known answers of a dialogue no longer answers it blind: the store notes it.")
+    )
+    doubted = gold.list_doubted(store, account.id) if st.session_state.get(OPENED) else ()
+    table, forms = st.columns([7, 5], gap="medium")
+    with table:
+        if not st.session_state.get(OPENED):
+            st.button(_("Show the known answers"), key="open gold", on_click=_open)
+        else:
+            _show_list(store, account, doubted)
+    with forms:
+        _show_import(store, account)
+        if has_permission(account, "plan"):
+            _show_tasks(store, account)
+
+
+def _open() -> None:
+    st.session_state[OPENED] = True
+
+
+def _state(one: Gold) -> str:
+    if one.retired:
+        return _("retired")
+    return _("in doubt") if one.doubt else _("in use")
+
+
+def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> None:
+    rows = gold.list_gold(store, account.id, retired=True)
+    views = {"all": _("All"), "doubt": _("In doubt"), "retired": _("Retired")}
+    sources = {"expert": _("an expert"), "injected": _("an inserted error"), "appeal": _("an appeal")}
+    view = st.segmented_control(
+        _("Show"), list(views), default="doubt" if doubted else "all", key="gold view", required=True,
+        label_visibility="collapsed", format_func=lambda each: safe_markdown(views[each]),
+    )  # fmt: skip
+    visible = [
+        one for one in rows
+        if view == "all" or (view == "doubt" and one.doubt is not None) or (view == "retired" and one.retired)
+    ]  # fmt: skip
+    n_pages = max(1, -(-len(visible) // PER_PAGE))
+    page = 1 if n_pages == 1 else int(st.number_input(_("Page"), 1, n_pages, key="gold page"))
+    show_table(
+        (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("Source"), _("State"), _("Doubt or reason")),
+        (
+            (
+                DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),
+                sources[one.source], _state(one), one.doubt or one.reason or "",
+            )
+            for one in visible[(page - 1) * PER_PAGE : page * PER_PAGE]
+        ),
+    )  # fmt: skip
+    st.caption(safe_markdown(ngettext("{n} known answer", "{n} known answers", len(visible))))
+    if doubted:
+        _show_decision(store, account, doubted)
+    if rows and has_permission(account, "plan"):
+        _show_use(store, account, rows)
+
+
+def _show_decision(store: Store, account: Account, doubted: tuple[Gold, ...]) -> None:
+    with st.form("decide gold"):
+        st.markdown(f"**{safe_markdown(_('Decide what is in doubt'))}**")
+        one = st.selectbox(
+            _("Known answer"), doubted, key="gold doubted",
+            format_func=lambda each: safe_text(f"{each.dialogue} · {each.turn} · {each.code}: {each.doubt}"),
+        )  # fmt: skip
+        answers = {True: _("The error is there"), False: _("There is no such error")}
+        present = st.radio(
+            _("Decision"), [True, False], index=0 if one.present else 1, horizontal=True, key="gold present",
+            format_func=lambda each: safe_markdown(answers[each]),
+        )  # fmt: skip
+        reason = st.text_input(_("Reason"), max_chars=500, key="gold reason")
+        if st.form_submit_button(_("Decide"), type="primary"):
+            attempt(ADMIN, lambda: _decide(store, account, one, bool(present), reason))
+
+
+def _decide(store: Store, account: Account, one: Gold, present: bool, reason: str) -> str:
+    gold.decide_gold(store, account.id, one.dialogue, one.turn, one.code, present=present, reason=reason)
+    return _("It was decided, and grades again.")
+
+
+def _show_use(store: Store, account: Account, rows: tuple[Gold, ...]) -> None:
+    retired: dict[str, bool] = {}
+    for one in rows:
+        retired[one.dialogue] = retired.get(one.dialogue, True) and one.retired
+    with st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Retire a dialogue, or bring it back'))}**")
+        name = st.selectbox(_("Dialogue"), list(retired), format_func=safe_text, key="gold dialogue")
+        if retired[name]:
+            if st.button(_("Use it again"), key="restore gold"):
+                attempt(ADMIN, lambda: _restore(store, account, name))
+        elif st.button(
+            _("Retire it"), key="retire gold",
+            help=_("It is no longer shown in control tasks; its answers still grade those that were given."),
+        ):  # fmt: skip
+            attempt(ADMIN, lambda: _retire(store, account, name))
+
+
+def _retire(store: Store, account: Account, name: str) -> str:
+    gold.retire_gold(store, account.id, name)
+    return _("{name} is retired.").format(name=name)
+
+
+def _restore(store: Store, account: Account, name: str) -> str:
+    gold.restore_gold(store, account.id, name)
+    return _("{name} is used again.").format(name=name)
+
+
+def _show_import(store: Store, account: Account) -> None:
+    with st.form("import gold", clear_on_submit=False):
+        st.markdown(f"**{safe_markdown(_('Add known answers'))}**")
+        text = st.text_area(
+            _("JSON lines"), height=120, max_chars=1_000_000, key="gold lines",
+            placeholder='{"dialogue_id": "d1", "turn": 3, "code": "C1", "present": true, "reason": "…"}',
+            help=_(
+                "One line for each dialogue, turn and code. The dialogues must be in the store. Files"
+                " are imported by the command dialint label gold import."
+            ),
+        )  # fmt: skip
+        replace = st.checkbox(_("Overwrite answers that say otherwise"), key="gold replace")
+        if st.form_submit_button(_("Add"), type="primary"):
+            attempt(ADMIN, lambda: _import(store, account, text, replace))
+
+
+def _import(store: Store, account: Account, text: str, replace: bool) -> str:
+    counts = gold.import_gold(store, account.id, parse_gold_lines(text, load_taxonomy()), replace=replace)
+    template = _("{new} new, {replaced} replaced, {unchanged} unchanged.")
+    return template.format(new=counts.new, replaced=counts.replaced, unchanged=counts.unchanged)
+
+
+def _show_tasks(store: Store, account: Account) -> None:
+    names = [project.id for project, state in projects.list_projects(store, account.id) if state == "open"]
+    if not names:
+        return
+    pools = {
+        "control": _("control tasks, mixed into the work"),
+        "exam": _("an exam, for accounts in training"),
+    }
+    with st.form("gold tasks"):
+        st.markdown(f"**{safe_markdown(_('Make tasks of the gold'))}**")
+        left, right = st.columns(2)
+        name = left.selectbox(_("Project"), names, format_func=safe_text, key="gold project")
+        pool = right.selectbox(
+            _("As"), list(pools), format_func=lambda each: safe_text(pools[each]), key="gold pool"
+        )
+        if st.form_submit_button(_("Make tasks")):
+            attempt(ADMIN, lambda: _make_tasks(store, account, name, pool))
+
+
+def _make_tasks(store: Store, account: Account, name: str, pool: str) -> str:
+    n = add_control_tasks(store, account.id, name, pool="exam" if pool == "exam" else "control")
+    return ngettext("{n} task was added.", "{n} tasks were added.", n)

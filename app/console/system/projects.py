@@ -1,0 +1,340 @@
+"""The views Projects and Budgets of the Admin page: what is labeled by whom, and what it costs."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any, get_args
+
+import streamlit as st
+from babel.numbers import is_currency
+
+from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_money, show_number, show_percent
+from dialint.app.console.messages import ADMIN, attempt
+from dialint.app.console.tables import show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
+from dialint.labeling.store import projects
+from dialint.labeling.store.control_tasks import mix_in_gold
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.gold import has_gold
+from dialint.labeling.store.records import Account, Pay, Project, Purpose
+from dialint.labeling.store.tasks import Design, count_tasks
+
+MAX_SAMPLE = 10_000
+MAX_CODES = 8
+MAX_MINUTES = 10_000_000
+
+
+def show_projects(store: Store, account: Account) -> None:
+    """All projects with their queues, and forms to create, fill and close one."""
+    listed = projects.list_projects(store, account.id)
+    rows = []
+    for project, state in listed:
+        counts = count_tasks(store, account.id, project.id)["main"]
+        total = sum(n for name, n in counts.items() if name != "withdrawn")
+        rows.append((
+            project.id, _purpose_name(project.purpose), _("open") if state == "open" else _("closed"),
+            _list_codes(project.codes), show_number(counts["open"] + counts["full"]),
+            show_number(counts["done"]),
+            show_percent(counts["done"] / total) if total else "–", str(project.overlap),
+            show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
+        ))  # fmt: skip
+    show_table(
+        (
+            _("Project"), _("Purpose"), _("State"), _("Codes"), _("To do"), _("Done"), _("Progress"),
+            _("Answers per task"), _("Control tasks"), _("Deadline"),
+        ),
+        rows,
+    )  # fmt: skip
+    left, right = st.columns(2, gap="medium")
+    with left:
+        if listed:
+            _show_one(store, account, {project.id: state for project, state in listed})
+    with right:
+        _show_create(store, account)
+
+
+def _purpose_name(purpose: Purpose) -> str:
+    return {
+        "label": _("labeling"), "review": _("review"), "adjudication": _("adjudication"),
+        "calibration": _("calibration session"),
+    }[purpose]  # fmt: skip
+
+
+def _list_codes(codes: tuple[str, ...]) -> str:
+    """The codes, or the first of many and how many more."""
+    more = len(codes) - MAX_CODES
+    listed = ", ".join(codes[:MAX_CODES])
+    return listed if more <= 0 else f"{listed} {ngettext('and {n} more', 'and {n} more', more)}"
+
+
+def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
+    """Add tasks to a project by sampling; close or reopen it."""
+    designs: dict[Design, str] = {
+        "random": _("at random"), "risk": _("by the highest probability of an error"),
+        "uncertain": _("where the model is uncertain"), "stratified": _("spread over agents"),
+        "audit": _("at random among unflagged dialogues"),
+    }  # fmt: skip
+    with st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Work on a project'))}**")
+        name = st.selectbox(_("Project"), list(states), format_func=safe_text, key="project chosen")
+        with st.form(f"sample:{name}", border=False):
+            design_column, number_column, seed_column = st.columns([3, 1, 1])
+            design = design_column.selectbox(
+                _("Sample dialogues"), list(designs), key="sample design",
+                format_func=lambda each: safe_text(designs[each]),
+                help=_(
+                    "Each task keeps the probability with which it was drawn, so that estimates stay "
+                    "right."
+                ),
+            )  # fmt: skip
+            n = number_column.number_input(_("How many"), 1, MAX_SAMPLE, 100, key="sample number")
+            seed = seed_column.number_input(_("Seed"), 0, 2**31 - 1, 0, key="sample seed")
+            if st.form_submit_button(_("Add tasks"), type="primary"):
+                config = SamplingConfig(project=name, design=design, n=int(n), seed=int(seed))
+                attempt(ADMIN, lambda: _sample(store, account, config))
+        if states[name] == "open":
+            if st.button(
+                _("Close the project"), key="close project",
+                help=_("Nobody gets tasks of it any more; it can be opened again."),
+            ):  # fmt: skip
+                attempt(ADMIN, lambda: _set_state(store, account, name, "closed"))
+        elif st.button(_("Open the project again"), key="open project"):
+            attempt(ADMIN, lambda: _set_state(store, account, name, "open"))
+
+
+def _sample(store: Store, account: Account, config: SamplingConfig) -> str:
+    n_control = mix_in_gold(store, account.id, config.project)
+    n = sample_tasks(store, account.id, config)
+    message = ngettext("{n} task was added.", "{n} tasks were added.", n)
+    if n_control:
+        message += " " + ngettext(
+            "{n} of them is a control task.", "{n} control tasks were added besides.", n_control
+        )
+    return message
+
+
+def _set_state(store: Store, account: Account, name: str, state: str) -> str:
+    projects.set_state(store, account.id, name, state)
+    text = _("{name} is open now.") if state == "open" else _("{name} is closed now.")
+    return text.format(name=name)
+
+
+def _show_create(store: Store, account: Account) -> None:
+    taxonomy = load_taxonomy()
+    with st.form("new project", clear_on_submit=False):
+        st.markdown(f"**{safe_markdown(_('New project'))}**")
+        left, right = st.columns(2)
+        name = left.text_input(_("Name"), max_chars=200, key="project name")
+        purpose = right.selectbox(
+            _("Purpose"), get_args(Purpose), key="project purpose",
+            format_func=lambda each: safe_text(_purpose_name(each)),
+            help=_(
+                "Labeling: people annotate. Review: reviewers confirm findings. Adjudication: experts"
+                " decide. Calibration session: a whole group answers the same dialogues."
+            ),
+        )  # fmt: skip
+        codes = st.multiselect(
+            _("Codes"), list(taxonomy.codes), key="project codes",
+            format_func=lambda each: safe_text(f"{each} {choose_name(taxonomy.codes[each].name)}"),
+        )  # fmt: skip
+        instructions = st.text_area(
+            _("Instructions"), max_chars=20_000, height=90, key="project instructions"
+        )
+        first, second, third, fourth = st.columns(4)
+        overlap = first.number_input(_("Answers per task"), 1, 99, 1, key="project overlap")
+        most = second.number_input(
+            _("At most"),
+            1,
+            99,
+            5,
+            key="project most",
+            help=_("Answers that a task may ask for when newcomers answered it."),
+        )
+        newcomer_until = third.number_input(
+            _("Newcomer until"), 0, 10_000, 0, key="project newcomer",
+            help=_("Each answer of somebody with fewer answers than this asks for one more."),
+        )  # fmt: skip
+        lease_min = fourth.number_input(
+            _("Lease, minutes"),
+            1,
+            600,
+            15,
+            key="project lease",
+            help=_("For so long a task is held for one person."),
+        )
+        fair, control, uses, day = st.columns(4)
+        fair_share = fair.number_input(
+            _("Fair share, %"), 0, 100, 0, key="project fair",
+            help=_("The largest share of the answers that one person may give; 0 is without a limit."),
+        )  # fmt: skip
+        control_share = control.number_input(
+            _("Control tasks, %"),
+            0,
+            100,
+            0,
+            key="project control",
+            help=_("Tasks with known answers, mixed into the work."),
+        )
+        control_uses = uses.number_input(_("Uses of a control task"), 1, 10_000, 50, key="project uses")
+        deadline = day.date_input(
+            _("Deadline"), None, key="project deadline", help=_("The end of the day, UTC.")
+        )
+        time_cap, pay, currency = st.columns(3)
+        minutes = time_cap.number_input(
+            _("Minutes at most"), 0, MAX_MINUTES, 0, key="project minutes", help=_cap_help()
+        )
+        amount = pay.number_input(
+            _("Pay per answer"), 0.0, 1e6, 0.0, 0.01, "%.4f", key="project pay",
+            help=_(
+                "For each answer in the main queue; 0 is without pay. Labelers see what they have earned. It "
+                "cannot be changed later."
+            ),
+        )  # fmt: skip
+        currency_code = currency.text_input(
+            _("Currency"), max_chars=3, key="project currency",
+            help=_("The three letters of ISO 4217, such as EUR."),
+        )  # fmt: skip
+        skills = st.text_input(_("Skills that are needed, by commas"), key="project skills")
+        first, second = st.columns(2)
+        prelabelled = first.checkbox(_("Show the model's findings"), key="project prelabelled")
+        is_masked = second.checkbox(_("Mask personal data"), value=True, key="project masked")
+        if st.form_submit_button(_("Create project"), type="primary"):
+            values = {
+                "id": name.strip(), "codes": tuple(codes), "purpose": purpose, "instructions": instructions,
+                "overlap": int(overlap), "most": max(int(most), int(overlap)), "lease_s": int(lease_min) * 60,
+                "newcomer_until": int(newcomer_until), "fair_share": fair_share / 100 or None,
+                "control_share": control_share / 100, "control_uses": int(control_uses),
+                "deadline": end_of_day(deadline), "prelabelled": prelabelled, "masked": is_masked,
+                "skills": tuple(each.strip() for each in skills.split(",") if each.strip()),
+                "max_minutes": int(minutes) or None,
+            }  # fmt: skip
+            attempt(
+                ADMIN, lambda: _create(store, account, values, f"{amount:.4f}", currency_code.strip().upper())
+            )
+
+
+def _cap_help() -> str:
+    return _(
+        "When the answers in the main queue have taken so long, nobody gets more tasks; those that are held "
+        "can still be answered. 0 is without a limit."
+    )
+
+
+def end_of_day(day: date | None) -> datetime | None:
+    """The last second of a day, in UTC."""
+    return None if day is None else datetime.combine(day, time(23, 59, 59), UTC)
+
+
+def _create(store: Store, account: Account, values: dict[str, object], amount: str, currency: str) -> str:
+    pay = None
+    if Decimal(amount):
+        if not is_currency(currency):
+            raise ConfigError("E_CURRENCY", "pay needs a currency by its three letters, such as EUR")
+        pay = Pay(amount=Decimal(amount), currency=currency)
+    project = Project.model_validate({**values, "pay": pay})
+    if project.control_share and not store.read(has_gold):
+        raise ConfigError("E_GOLD", "there is no gold to make control tasks of; import some first")
+    projects.create(store, account.id, project)
+    return _("{name} was created.").format(name=project.id)
+
+
+def show_budgets(store: Store, account: Account) -> None:
+    """What each project has cost and may still cost, and its limits."""
+    listed = projects.list_projects(store, account.id)
+    spending = projects.list_spending(store, account.id)
+    if not listed:
+        st.info(_("There is no project yet."))
+        return
+    is_capped = any(project.max_minutes is not None for project, _state in listed)
+    is_paid = any(project.pay is not None for project, _state in listed)
+    rows = []
+    for project, state in listed:
+        spent = spending[project.id]
+        mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
+        left = spent.minutes_left if state == "open" else 0.0
+        cap, cost = "–", "–"
+        if project.max_minutes is not None:
+            cap = _("{used} of {most}").format(
+                used=show_number((spent.capped_seconds or 0.0) / 60, "#,##0.#"),
+                most=show_number(project.max_minutes),
+            )
+        if project.pay is not None:
+            cost = show_money(project.pay.amount * spent.paid_answers, project.pay.currency)
+        rows.append((
+            project.id, show_number(spent.answers), show_number(spent.seconds / 60, "#,##0"),
+            "–" if mean_s is None else show_number(mean_s, "0.0"),
+            show_number(spent.open_answers if state == "open" else 0),
+            "–" if left is None else show_number(left, "#,##0"), *([cap] if is_capped else []),
+            *([cost] if is_paid else []), f"{project.overlap}–{project.most}",
+            "–" if project.fair_share is None else show_percent(project.fair_share),
+            show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
+        ))  # fmt: skip
+    show_table(
+        (
+            _("Project"), _("Answers given"), _("Minutes spent"), _("Seconds per answer"),
+            _("Answers to come"), _("Minutes to come"), *([_("Minutes allowed")] if is_capped else []),
+            *([_("Pay")] if is_paid else []), _("Answers per task"), _("Fair share"), _("Control tasks"),
+            _("Deadline"),
+        ),
+        rows,
+    )  # fmt: skip
+    explained = _(
+        "Minutes to come are the answers that open tasks still ask for, at the mean time of "
+        "the project's answers so far. Closing a project ends its cost."
+    )
+    if is_capped:
+        explained += " " + _("Minutes allowed are used by answers in the main queue only.")
+    if is_paid:
+        explained += " " + _("Pay is for answers in the main queue, control tasks among them.")
+    st.caption(safe_markdown(explained))
+    by_name = {project.id: project for project, _state in listed}
+    with st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Change the limits of a project'))}**")
+        name = st.selectbox(_("Project"), list(by_name), format_func=safe_text, key="budget project")
+        project = by_name[name]
+        with st.form(f"limits:{name}", border=False):
+            columns = st.columns(6)
+            overlap = columns[0].number_input(
+                _("Answers per task"), 1, 99, project.overlap, key=f"limits overlap:{name}",
+                help=_("Holds for tasks that are added from now on."),
+            )  # fmt: skip
+            most = columns[1].number_input(_("At most"), 1, 99, project.most, key=f"limits most:{name}")
+            fair = columns[2].number_input(
+                _("Fair share, %"), 0, 100, round(100 * (project.fair_share or 0)), key=f"limits fair:{name}",
+                help=_("The largest share of the answers that one person may give; 0 is without a limit."),
+            )  # fmt: skip
+            control = columns[3].number_input(
+                _("Control tasks, %"),
+                0,
+                100,
+                round(100 * project.control_share),
+                key=f"limits control:{name}",
+            )
+            day = None if project.deadline is None else project.deadline.date()
+            deadline = columns[4].date_input(_("Deadline"), day, key=f"limits deadline:{name}")
+            minutes = columns[5].number_input(
+                _("Minutes at most"), 0, MAX_MINUTES, project.max_minutes or 0, key=f"limits minutes:{name}",
+                help=_cap_help(),
+            )  # fmt: skip
+            if st.form_submit_button(_("Save limits"), type="primary"):
+                limits: dict[str, Any] = {
+                    "overlap": int(overlap), "most": int(most), "fair_share": fair / 100 or None,
+                    "control_share": control / 100, "deadline": end_of_day(deadline),
+                    "max_minutes": int(minutes) or None,
+                }  # fmt: skip
+                if fair == round(100 * (project.fair_share or 0)):  # as it was shown: rounded
+                    limits["fair_share"] = project.fair_share
+                if control == round(100 * project.control_share):
+                    limits["control_share"] = project.control_share
+                if deadline == day:
+                    limits["deadline"] = project.deadline
+                attempt(ADMIN, lambda: _save_limits(store, account, name, limits))
+
+
+def _save_limits(store: Store, account: Account, name: str, limits: dict[str, Any]) -> str:
+    projects.change_limits(store, account.id, name, **limits)
+    return _("The limits of {name} were changed.").format(name=name)

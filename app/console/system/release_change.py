@@ -1,0 +1,246 @@
+"""Promoting a release and going back to the one before, with a reason; and who did so.
+
+The store checks the right and records the change before the registry is touched; what the registry refuses is
+recorded, too. What a release is worth is not decided here: its report and the comparison say it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, ngettext, show_number, show_percent, show_time
+from dialint.app.console.messages import attempt, explain_as_sentence
+from dialint.app.console.system.release_folders import (
+    ReleaseEntry,
+    ReleaseReport,
+    find_candidate,
+    list_candidates,
+    read_report,
+)
+from dialint.app.console.system.release_uploads import UPLOADED, add_upload, remove_upload
+from dialint.app.console.system.score import forget_upload
+from dialint.app.console.tables import Cell, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.errors import DialintError
+from dialint.detector.registry import KINDS, Registry, ReleaseKind
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.release_verdicts import Change, list_changes, record_change
+
+NOTICE = "releases"
+"""Of the messages of the page."""
+MAX_REASON, MIN_REASON = 500, 3
+EMPTY: dict[str, str | bool] = {
+    "promote reason": "", "promote sure": False, "rollback reason": "", "rollback sure": False,
+}  # fmt: skip
+"""The fields that confirm a change, and their values in an empty form."""
+
+
+def show_changes(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
+    """Show what is in use, the two ways to change it, and the history."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        _show_promotion(store, account, entries)
+    with right:
+        _show_rollback(store, account)
+    _show_history(store, account)
+
+
+def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
+    st.markdown(f"**{safe_markdown(_('Promote'))}**")
+    key = f"release:{st.session_state.setdefault('releases brought', 0)}"
+    upload = st.file_uploader(
+        _("Bring a release"), type="zip", key=key,
+        help=_("The folder of a release as a .zip file. It is verified, and then waits here."),
+    )  # fmt: skip
+    if upload is not None:
+        content = upload.getvalue()
+        forget_upload(upload.file_id)
+        attempt(NOTICE, lambda: _bring(store, account.id, content))
+    names = [*list_candidates(), *(
+        f"{entry.kind}/{entry.name}" for entry in entries if entry.name != "embedded" and not entry.in_use
+    )]  # fmt: skip
+    if not names:
+        st.info(_("No other release is here yet."))
+        return
+    name = st.selectbox(_("Release"), names, format_func=safe_text, key="promote release")
+    sentence = _show_consequences(entries, name)
+    with st.form("promote", clear_on_submit=False):
+        reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="promote reason")
+        sure = st.checkbox(safe_markdown(sentence), key="promote sure")
+        pressed = st.form_submit_button(_("Promote"), type="primary")
+    st.caption(
+        _(
+            "It is verified byte by byte, copied, and verified again. A vLLM server that runs keeps its "
+            "judge until its operator exchanges it."
+        )
+    )
+    if pressed and _is_confirmed(reason, sure):
+        attempt(NOTICE, lambda: promote(store, account.id, name, reason.strip()), EMPTY)
+
+
+def _bring(store: Store, actor: str, content: bytes) -> str:
+    st.session_state["releases brought"] += 1
+    list_changes(store, actor)  # before anything is written: has it the right?
+    brought = add_upload(content)
+    st.session_state["promote release"] = f"{UPLOADED}/{brought.id}"
+    text = _("{name} is here, and every byte is as it was made. It is not in use yet.")
+    return text.format(name=brought.id)
+
+
+def _show_consequences(entries: list[ReleaseEntry], name: str) -> str:
+    """Verify a release and show what its promotion changes. Returns the sentence that one has to confirm."""
+    try:
+        source = find_candidate(name, is_recent=True)
+    except DialintError as damaged:
+        st.error(safe_markdown(explain_as_sentence(damaged)))
+        return _("From now on this release scores what is scored with the current one.")
+    current = next((entry for entry in entries if entry.kind == source.kind and entry.in_use), None)
+    before = _("no judge") if current is None else current.name
+    if source.kind == "scan" and current is not None:
+        new = read_report(ReleaseEntry("scan", source.id, source.folder))
+        rows = compare_reports(read_report(current), new)
+        show_table((_("What changes"), safe_text(before), safe_text(source.id)), rows)
+    st.caption(safe_markdown(_("Verified: {hash}…").format(hash=source.fingerprint[:16])))
+    text = _("From now on {name} scores, instead of {before}.") if source.kind == "scan" else _(
+        "From now on {name} is the current judge, instead of {before}.")  # fmt: skip
+    return text.format(name=source.id, before=before)
+
+
+def compare_reports(old: ReleaseReport, new: ReleaseReport) -> list[tuple[Cell, ...]]:
+    """What a promotion changes, a row each: codes, thresholds, measured figures."""
+
+    def list_codes(own: ReleaseReport, other: ReleaseReport) -> str:
+        more = [code for code in own.codes if code not in other.codes]
+        n = ngettext("{n} code", "{n} codes", len(own.codes))
+        return n if not more else _("{codes}, only here: {more}").format(codes=n, more=", ".join(more))
+
+    def threshold(report: ReleaseReport, code: str) -> float | None:
+        how = report.how(code)
+        return None if how is None or how.scan is None else how.scan.threshold
+
+    rows: list[tuple[Cell, ...]] = [(_("Codes covered"), list_codes(old, new), list_codes(new, old))]
+    for code in (code for code in old.codes if code in new.codes):
+        first, second = threshold(old, code), threshold(new, code)
+        if first != second:
+            texts = ["–" if each is None else show_number(each, "0.00") for each in (first, second)]
+            rows.append((_("Threshold of {code}").format(code=code), *texts))
+    for label, figure in (
+        (_("Right findings"), "precision_of_findings"),
+        (_("Errors found"), "recall_of_errors"),
+    ):
+        values = [report.headline(figure) for report in (old, new)]
+        rows.append((label, *("–" if each is None else show_percent(each) for each in values)))
+    return rows
+
+
+def _show_rollback(store: Store, account: Account) -> None:
+    """The form to go back. It is another one after each change of a pointer: a click on one that shows what
+    was before, by a second lead or a second time, does nothing."""
+    st.markdown(f"**{safe_markdown(_('Roll back'))}**")
+    before: dict[ReleaseKind, str] = {}
+    for kind in KINDS:
+        try:
+            pointer = Registry(kind).current()
+        except DialintError as damaged:
+            st.error(safe_markdown(explain_as_sentence(damaged)))
+            continue
+        if pointer is not None and pointer.earlier:
+            before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
+    if not before:
+        st.info(_("There is no release before the current one to go back to."))
+        return
+    with st.form(f"roll back:{sorted(before.values())}", clear_on_submit=False):
+        kind = st.selectbox(
+            _("From and to"), list(before), key="rollback kind",
+            format_func=lambda each: safe_text(before[each]),
+        )  # fmt: skip
+        reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="rollback reason")
+        sure = st.checkbox(_("I want the earlier release back."), key="rollback sure")
+        pressed = st.form_submit_button(_("Roll back"))
+    if pressed and _is_confirmed(reason, sure):
+        attempt(NOTICE, lambda: roll_back(store, account.id, kind, reason.strip()), EMPTY)
+
+
+def _is_confirmed(reason: str, sure: bool) -> bool:
+    """Whether the form is complete; if not, says what is missing."""
+    if len(reason.strip()) < MIN_REASON:
+        st.warning(_("Say why: the reason stands in the audit log."))
+        return False
+    if not sure:
+        st.warning(_("Tick the box to confirm."))
+        return False
+    return True
+
+
+def promote(store: Store, actor: str, name: str, reason: str) -> str:
+    """Make a release the current one. Returns what to tell.
+
+    Raises:
+        DialintError: the actor does not plan, or the release is refused; that is recorded.
+    """
+    record_change(store, actor, "promote", name, reason)
+    try:
+        source = find_candidate(name)
+        pointer = Registry(source.kind).promote(source)
+        if name.startswith(f"{UPLOADED}/"):
+            remove_upload(source.folder.name)
+    except DialintError as refused:
+        record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
+        raise
+    return _("{name} is current now.").format(name=pointer.id)
+
+
+def roll_back(store: Store, actor: str, kind: ReleaseKind, reason: str) -> str:
+    """Make the release before the current one of a kind current again. Returns what to tell.
+
+    Raises:
+        DialintError: the actor does not plan, or there is none, or it is damaged; that is recorded.
+    """
+    pointer = Registry(kind).current()
+    name = f"{kind}/{pointer.earlier[-1] if pointer is not None and pointer.earlier else '-'}"
+    record_change(store, actor, "rollback", name, reason)
+    try:
+        pointer = Registry(kind).rollback()
+    except DialintError as refused:
+        record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
+        raise
+    return _("{name} is current again.").format(name=pointer.id)
+
+
+def _show_history(store: Store, account: Account) -> None:
+    st.markdown(f"**{safe_markdown(_('Changes'))}**")
+    names: dict[Change, str] = {
+        "promote": _("promoted"), "rollback": _("rolled back to"), "refused": _("refused"),
+    }  # fmt: skip
+    changes = list_changes(store, account.id)
+    if changes:
+        show_table(
+            (_("When"), _("Who"), _("What"), _("Release"), _("Reason")),
+            [
+                (
+                    show_time(datetime.fromtimestamp(each.at_ms / 1000, UTC)), each.account,
+                    dict(names).get(each.action, each.action),  # type: ignore[call-overload]
+                    each.release, ": ".join(part for part in (each.reason, each.message) if part),
+                )
+                for each in changes
+            ],
+        )  # fmt: skip
+    else:
+        st.caption(_("Nothing was changed in the console yet."))
+    rows = []
+    for kind in KINDS:
+        try:
+            rows += [
+                (line.at, kind, line.action, line.before or "–", line.id) for line in Registry(kind).history()
+            ]
+        except DialintError as damaged:
+            st.error(safe_markdown(explain_as_sentence(damaged)))
+    if rows:
+        with st.expander(_("The registry’s own history, by the command line, too")):
+            show_table(
+                (_("When"), _("Kind"), _("What"), _("Before"), _("Current since")),
+                sorted(rows, reverse=True)[:100],
+            )

@@ -1,0 +1,451 @@
+"""The Releases page: which releases are there, what each was measured to do, where two of them differ, what a
+threshold would cost, and which one is in use.
+
+Reports come from the releases' own files, verified by hash; what people say of them from the store. Only the
+last view changes anything.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
+from dialint.app.console.messages import explain, explain_as_sentence, show_notice
+from dialint.app.console.system import release_folders
+from dialint.app.console.system.release_change import NOTICE, show_changes
+from dialint.app.console.system.release_folders import ReleaseEntry, ReleaseReport, list_releases, read_report
+from dialint.app.console.system.spot_checks import show_spot_checks
+from dialint.app.console.system.threshold import show_threshold
+from dialint.app.console.tables import Cell, DialogueLink, percent_bounds, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.calibration import CodeRelease
+from dialint.detector.errors import DialintError
+from dialint.detector.statistics import clopper_pearson_interval
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.release_verdicts import (
+    MAX_DIALOGUES,
+    Comparison,
+    ReleaseCount,
+    compare_releases,
+    count_by_release,
+)
+
+COUNT_TTL_S = 60.0
+
+
+def releases_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    st.subheader(_("Releases"), anchor=False)
+    counts = _count(store, str(store.engine.url), account.id)
+    views = {
+        "reports": _("Reports"), "compare": _("Compare two"), "threshold": _("Thresholds"),
+        "spot checks": _("Spot checks"), "change": _("Promote and roll back"),
+    }  # fmt: skip
+    view = st.segmented_control(
+        _("View"), list(views), default="reports", key="releases view", label_visibility="collapsed",
+        format_func=lambda each: safe_markdown(views[each]), required=True,
+    )  # fmt: skip
+    show_notice(NOTICE)
+    entries, problem = list_releases()
+    if problem is not None:
+        st.error(safe_markdown(explain_as_sentence(problem)))
+    if view == "compare":
+        show_comparison(store, account, entries, list(counts))
+    elif view == "threshold":
+        show_threshold(store, account, entries, list(counts))
+    elif view == "spot checks":
+        show_spot_checks(store, account, list(counts))
+    elif view == "change":
+        show_changes(store, account, entries)
+    else:
+        _show_list(entries, counts)
+        _show_report(entries)
+
+
+@st.cache_data(ttl=COUNT_TTL_S, max_entries=20, show_spinner=False)
+def _count(_store: Store, location: str, actor: str) -> dict[str, ReleaseCount]:
+    """What the store at a location has by release, for this actor only, whose role each run of the page reads
+    from the store. Kept for a while, as it reads all verdicts."""
+    return {each.release: each for each in count_by_release(_store, actor)}
+
+
+def kind_name(kind: str) -> str:
+    """A kind of release for a person."""
+    return _("scan") if kind == "scan" else _("judge")
+
+
+def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> None:
+    """All releases on this machine, and those that the store knows only by their verdicts."""
+    rows: list[tuple[Cell, ...]] = []
+    local_ids = set()
+    for entry in entries:
+        name, state = entry.name, ""
+        count = None
+        try:
+            if entry.kind == "scan":
+                info = read_report(entry).info
+                local_ids.add(info.id)
+                name = info.id if entry.name == "embedded" else entry.name
+                count = counts.get(info.id)
+            state = _("verified")
+        except DialintError as damaged:
+            state = _("damaged: {message}").format(message=explain(damaged))
+        use = _("● in use") if entry.in_use else ""
+        origin = _("embedded") if entry.name == "embedded" else _since(entry.promoted_at)
+        rows.append((name, kind_name(entry.kind), use, origin, state, *_count_cells(count)))
+    rows += [
+        (name, "", "", _("not on this machine"), "", *_count_cells(count))
+        for name, count in counts.items()
+        if name not in local_ids
+    ]
+    show_table(
+        (
+            _("Release"), _("Kind"), _("Use"), _("Made current"), _("Files"), _("Dialogues in the store"),
+            _("Flagged"),
+        ),
+        rows,
+    )  # fmt: skip
+    st.caption(
+        _(
+            "“In use” is what `dialint score --release current` takes; without a promoted one, the embedded "
+            "release scores."
+        )
+    )
+
+
+def _since(at: str) -> str:
+    try:
+        return show_time(datetime.fromisoformat(at)) if at else "–"
+    except ValueError:
+        return at
+
+
+def _count_cells(count: ReleaseCount | None) -> tuple[str, str]:
+    if count is None:
+        return "–", "–"
+    return show_number(count.dialogues), show_percent(count.flagged / count.dialogues, "0.0%")
+
+
+def _show_report(entries: list[ReleaseEntry]) -> None:
+    """The report of one scan release."""
+    scans = [entry for entry in entries if entry.kind == "scan"]
+    by_name = {entry.name: entry for entry in scans}
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    name = left.selectbox(
+        _("Report of"), list(by_name), format_func=lambda each: safe_text(_title(by_name[each])),
+        key="report of",
+        index=next((at for at, entry in enumerate(scans) if entry.in_use), 0),
+    )  # fmt: skip
+    entry = by_name[name]
+    if right.button(_("Verify all bytes now"), width="stretch"):
+        try:
+            fingerprint = release_folders.verify_release(entry)
+            st.success(
+                safe_markdown(_("Every byte is as it was made: {hash}…").format(hash=fingerprint[:16]))
+            )
+        except DialintError as damaged:
+            st.error(safe_markdown(explain_as_sentence(damaged)))
+    try:
+        report = read_report(entry)
+    except DialintError as damaged:
+        st.error(safe_markdown(explain_as_sentence(damaged)))
+        return
+    _show_headline(report)
+    tabs = st.tabs([safe_markdown(each) for each in (_("Codes"), _("Training and files"), _("Model card"))])
+    with tabs[0]:
+        _show_codes(report)
+    with tabs[1]:
+        _show_origin(report)
+    with tabs[2]:
+        if report.card:
+            with st.container(height=520):
+                st.text(safe_text(report.card))
+        else:
+            st.caption(_("This release has no model card."))
+
+
+def _title(entry: ReleaseEntry) -> str:
+    """The name of a release; of the embedded one its id, too."""
+    if entry.name != "embedded":
+        return entry.name
+    try:
+        return _("{name} (embedded)").format(name=read_report(entry).info.id)
+    except DialintError:
+        return entry.name
+
+
+def _show_headline(report: ReleaseReport) -> None:
+    measured = report.info.report.get("test_unseen")
+    if not isinstance(measured, dict):
+        st.caption(_("This release has no figures of its own."))
+        return
+    columns = st.columns(4)
+    columns[0].metric(
+        _("Codes covered"), safe_markdown(show_number(len(report.codes))),
+        help=_("By the scan, by exact checks or by policies; of all others a verdict says nothing."),
+    )  # fmt: skip
+    for column, name, label, text in (
+        (columns[1], "precision_of_findings", _("Right findings"),
+         _("Of all findings on errors of kinds that no training has seen, injected into dialogues.")),
+        (columns[2], "recall_of_errors", _("Errors found"), _("Of the same errors, of all codes.")),
+        (columns[3], "wrong_findings_per_100_turns", _("Wrong per 100 turns"),
+         _("Wrong findings of all codes together, on the same dialogues.")),
+    ):  # fmt: skip
+        value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
+        if not isinstance(value, int | float):
+            continue
+        is_share = name != "wrong_findings_per_100_turns"
+        figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
+        column.metric(safe_markdown(label), safe_markdown(figure), help=safe_markdown(text))
+        if interval is not None:
+            low, high = percent_bounds(*interval) if is_share else (show_number(x, "0.00") for x in interval)
+            column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
+    st.caption(
+        _(
+            "Right findings are measured here on errors that were injected into dialogues: what else is "
+            "found in them counts as wrong, real errors too, so the share is low and serves to compare "
+            "releases. On real dialogues, where people or a language model judged the findings themselves, "
+            "it is higher: that is the README's figure, the column “Right on real dialogues” below, and for "
+            "your own log a spot check."
+        )
+    )
+
+
+def _show_codes(report: ReleaseReport) -> None:
+    """How each code is found, from which probability on, and how often that is right."""
+    taxonomy = load_taxonomy()
+    rows: list[tuple[Cell, ...]] = []
+    for code, how in report.info.codes.items():
+        title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
+        measured = report.measurements(code)
+        rows.append((
+            title, means_text(how), threshold_text(how), contract_text(how), natural_text(how),
+            _share(measured, "precision"), _share(measured, "recall"),
+        ))  # fmt: skip
+    show_table(
+        (
+            _("Code"), _("Found by"), _("Threshold"), _("False accusations per 100"),
+            _("Right on real dialogues"), _("Precision, unseen errors"), _("Recall, unseen errors"),
+        ),
+        rows,
+    )  # fmt: skip
+    st.caption(
+        _(
+            "False accusations: at most so many of 100 clean turns, or dialogues for codes of whole "
+            "dialogues, with "
+            "this confidence. Right on real dialogues: of flagged turns on labelled logs. Precision and "
+            "recall: at the "
+            "threshold, on injected errors of kinds that no training has seen, with 95 % intervals."
+        )
+    )
+    uncovered = [code for code in taxonomy.codes if code not in report.info.codes]
+    text = _("Not covered, so a verdict says nothing of them: {codes}.")
+    st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
+
+
+def means_text(how: CodeRelease) -> str:
+    """What finds a code, in words."""
+    parts = []
+    if how.scan is not None:
+        parts.append(_("scan") if how.gate is None else _("scan and gate"))
+    parts += [_("check") if check.report == "finding" else _("check (suggests)") for check in how.checks[:1]]
+    return ", ".join(parts)
+
+
+def threshold_text(how: CodeRelease) -> str:
+    """From which probability on the scan accuses; a dash where it never does."""
+    threshold = None if how.scan is None else how.scan.threshold
+    return "–" if threshold is None else show_number(threshold, "0.00")
+
+
+def contract_text(how: CodeRelease) -> str:
+    """The rate of false accusations that the release keeps."""
+    contract = None if how.scan is None else how.scan.contract
+    if contract is None:
+        return "–"
+    rate = show_number(contract.false_accusations_per_100, "0.00")
+    return f"≤ {rate} ({show_percent(contract.confidence)})"
+
+
+def natural_text(how: CodeRelease) -> str:
+    """How often findings were right on labelled real dialogues, with the interval."""
+    natural = None if how.scan is None else how.scan.natural
+    if natural is None:
+        return "–"
+    low, high = percent_bounds(*clopper_pearson_interval(natural.right, natural.flagged))
+    return f"{natural.right}/{natural.flagged} ({low}–{high})"
+
+
+def _share(measured: dict[str, object], name: str) -> str:
+    value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
+    if not isinstance(value, int | float):
+        return "–"
+    text = show_percent(value)
+    return text if interval is None else "{} ({}–{})".format(text, *percent_bounds(*interval))
+
+
+def _read_interval(ends: object) -> tuple[float, float] | None:
+    """The interval of a report's figure; none where it has none, or one without width."""
+    low, high = ends if isinstance(ends, list) and len(ends) == 2 else (None, None)
+    if isinstance(low, int | float) and isinstance(high, int | float) and low < high:
+        return low, high
+    return None
+
+
+def _show_origin(report: ReleaseReport) -> None:
+    """Where a release comes from: base model, data, versions, and the hash of each file."""
+    info = report.info
+    facts = {
+        _("Base model"): release_folders.summarize_base(info),
+        _("Taxonomy"): info.taxonomy,
+        **release_folders.count_training(info),
+    }
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"**{safe_markdown(_('Training'))}**")
+        show_table((_("What"), _("Value")), list(facts.items()))
+        st.caption(_("“examples” is the hash of the training data."))
+    with right:
+        st.markdown(f"**{safe_markdown(_('Files, verified by SHA-256'))}**")
+        show_table(
+            (_("File"), _("Bytes"), _("SHA-256")),
+            [(each["name"], show_number(each["bytes"]), f"{each['sha256'][:20]}…") for each in report.files],
+        )
+
+
+PER_PAGE = 50
+
+
+def show_comparison(store: Store, account: Account, entries: list[ReleaseEntry], stored: list[str]) -> None:
+    """Show the comparison of two releases, by their files, their verdicts, or both."""
+    reports: dict[str, ReleaseReport] = {}
+    for entry in entries:
+        if entry.kind == "scan":
+            try:
+                report = read_report(entry)
+            except DialintError:
+                continue
+            name = report.info.id if entry.name == "embedded" or report.info.id not in reports else entry.name
+            reports.setdefault(name, report)
+    names = list(dict.fromkeys([*reports, *stored]))
+    if len(names) < 2:
+        st.info(_("There is one release only. Promote another, or add verdicts of another to the store."))
+        return
+    left, right = st.columns(2)
+    first = left.selectbox(_("Release"), names, format_func=safe_text, key="compare first")
+    others = [name for name in names if name != first]
+    second = right.selectbox(_("Compared with"), others, format_func=safe_text, key="compare second")
+    if first in reports and second in reports:
+        _show_reports(first, reports[first], second, reports[second])
+    else:
+        missing = " ".join(name for name in (first, second) if name not in reports)
+        st.caption(
+            safe_markdown(_("Not on this machine, so without a report here: {names}.").format(names=missing))
+        )
+    if first in stored and second in stored:
+        _show_stored(compare_releases(store, account.id, first, second), first, second)
+    else:
+        st.caption(
+            _(
+                "The store has no verdicts of both, so there is nothing to compare on your own "
+                "dialogues: score a "
+                "log with each on the Score page, and add both results."
+            )
+        )
+
+
+def _code_title(code: str) -> str:
+    taxonomy = load_taxonomy()
+    return f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
+
+
+def _show_reports(first: str, one: ReleaseReport, second: str, two: ReleaseReport) -> None:
+    """Measures of both by code; the better one of two is marked if their intervals do not overlap."""
+    st.markdown(f"**{safe_markdown(_('By their reports, on errors of unseen kinds'))}**")
+    rows: list[tuple[Cell, ...]] = []
+    for code in dict.fromkeys([*one.codes, *two.codes]):
+        cells: list[str] = [_code_title(code)]
+        for name in ("average_precision", "precision", "recall"):
+            cells += _pair(one.measurements(code), two.measurements(code), name)
+        cells += [_threshold(one, code), _threshold(two, code)]
+        rows.append(tuple(cells))
+    labels = (_("AP"), _("Precision"), _("Recall"), _("Threshold"))
+    headings = [f"{label} {mark}" for label in labels for mark in ("A", "B")]
+    st.caption(safe_markdown(f"A = {first}, B = {second}"))
+    show_table((_("Code"), *headings), rows)
+    st.caption(_("▲ marks the better one where the 95 % intervals do not overlap."))
+
+
+def _pair(one: dict[str, object], two: dict[str, object], name: str) -> tuple[str, str]:
+    values, intervals = (one.get(name), two.get(name)), (one.get(f"{name}_95"), two.get(f"{name}_95"))
+    texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
+    a, b = intervals
+    if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
+        if a[0] > b[1]:
+            texts[0] += " ▲"
+        elif b[0] > a[1]:
+            texts[1] += " ▲"
+    return texts[0], texts[1]
+
+
+def _threshold(report: ReleaseReport, code: str) -> str:
+    how = report.how(code)
+    if how is None:
+        return _("not covered")
+    if how.scan is None:
+        return _("check")
+    return "–" if how.scan.threshold is None else show_number(how.scan.threshold, "0.00")
+
+
+def _show_stored(compared: Comparison, first: str, second: str) -> None:
+    """Counts by code on the dialogues that both judged, and the dialogues in which they differ."""
+    st.markdown(f"**{safe_markdown(_('On the dialogues of the store that both have judged'))}**")
+    if not compared.n_dialogues:
+        st.info(_("No dialogue of the store was judged by both."))
+        return
+    share = show_percent(compared.n_equal / compared.n_dialogues)
+    n = ngettext("{n} dialogue", "{n} dialogues", compared.n_dialogues)
+    text = _("{dialogues}; in {share} of them both find the same errors in the same turns.")
+    st.markdown(safe_markdown(text.format(dialogues=n, share=share)))
+    if compared.n_dialogues == MAX_DIALOGUES:
+        st.caption(safe_markdown(_("The newest {n}.").format(n=show_number(MAX_DIALOGUES))))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            _code_title(code), show_number(one), show_number(two), show_number(both), show_number(one - both),
+            show_number(two - both),
+        )
+        for code, (one, two, both) in compared.codes.items()
+    ]  # fmt: skip
+    headings = (
+        _("Code"), _("Findings of {name}").format(name=first), _("Findings of {name}").format(name=second),
+        _("In both"), _("Only {name}").format(name=first), _("Only {name}").format(name=second),
+    )  # fmt: skip
+    if rows:
+        show_table(headings, rows)
+    if not compared.different:
+        return
+    st.markdown(f"**{safe_markdown(_('Dialogues that differ'))}**")
+    pages = (len(compared.different) - 1) // PER_PAGE + 1
+    page = 0
+    if pages > 1:
+        page = st.selectbox(
+            _("Page"), range(pages), key="compare page", width=220,
+            format_func=lambda at: safe_text(_("{n} of {pages}").format(n=at + 1, pages=pages)),
+        )  # fmt: skip
+    show_table(
+        (_("Dialogue"), _("Only {name}").format(name=first), _("Only {name}").format(name=second)),
+        [
+            (DialogueLink(each.dialogue), _list(each.only_first), _list(each.only_second))
+            for each in compared.different[page * PER_PAGE : (page + 1) * PER_PAGE]
+        ],
+    )
+
+
+def _list(findings: tuple[tuple[int, str], ...]) -> str:
+    return (
+        ", ".join(_("{code} in turn {turn}").format(code=code, turn=turn) for turn, code in findings) or "–"
+    )

@@ -1,0 +1,340 @@
+"""Spot checks on the Releases page: drawn from the store, read and judged here, and evaluated.
+
+A spot check is a folder of `dialint eval spot-check`, with the same sheet, so that it may as well be filled
+in as a spreadsheet; ``natural.json`` beside it is the result that scoring takes. All are in one folder of the
+server, which the operator may name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+
+import streamlit as st
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from dialint.app.console.i18n import _, choose_name, ngettext, show_number
+from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
+from dialint.app.console.sessions import lead_route
+from dialint.app.console.system.score_results import DOWNLOADS
+from dialint.app.console.tables import Cell, percent_bounds, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest, write_manifest
+from dialint.detector.errors import DialintError
+from dialint.detector.natural import KIND, Judged, NaturalPrecision
+from dialint.detector.registry import home_folder
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.verdict_files import unescape_cell
+from dialint.eval.spot_check import (
+    JUDGEMENTS,
+    NOTHING,
+    RESULT,
+    SHEET,
+    DrawSize,
+    SpotCheck,
+    draw,
+    write_rows,
+    write_sheet,
+)
+from dialint.eval.tally import count_judgements, read_sheet
+from dialint.labeling.store import dialogues
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.release_verdicts import load_judged
+
+SPOT_CHECKS_VARIABLE = "DIALINT_CONSOLE_SPOT_CHECKS"
+"""Environment: the folder with the folders of spot checks; without it one in ``$DIALINT_HOME``."""
+MAX_FOLDERS = 100
+NOTICE = "releases"
+WRITING = Lock()
+"""Held while a sheet is read and written anew."""
+
+
+@dataclass(frozen=True)
+class CheckFolder:
+    """A spot check: its sample, and the judgements if they are applied."""
+
+    name: str
+    sample: SpotCheck | None
+    result: NaturalPrecision | None
+    problem: str = ""
+
+
+def checks_folder() -> Path:
+    """The folder of the spot checks."""
+    return Path(os.environ.get(SPOT_CHECKS_VARIABLE) or home_folder() / "spot_checks")
+
+
+def list_spot_checks() -> list[CheckFolder]:
+    """The spot checks of this server, by name; those that are damaged with why."""
+    root = checks_folder()
+    if not root.is_dir():
+        return []
+    checks = []
+    for path in sorted(root.iterdir())[:MAX_FOLDERS]:
+        if not (path / MANIFEST).is_file() or path.is_symlink():
+            continue
+        try:
+            content = read_manifest(path / MANIFEST)
+            if content.pop("kind", None) != "spot check":
+                continue
+            sample = SpotCheck.model_validate_json(json.dumps(content))
+            result = None
+            if (path / RESULT).exists():
+                applied = read_manifest(path / RESULT)
+                applied.pop("kind", KIND)
+                result = NaturalPrecision.model_validate_json(json.dumps(applied))
+            checks.append(CheckFolder(path.name, sample, result))
+        except DialintError as damaged:
+            checks.append(CheckFolder(path.name, None, None, damaged.code))
+        except ValidationError:
+            checks.append(CheckFolder(path.name, None, None, "E_FORMAT"))
+    return checks
+
+
+def show_spot_checks(store: Store, account: Account, releases: list[str]) -> None:
+    """Draw a spot check from what one of the `releases` judged, read one, and show its result."""
+    checks = list_spot_checks()
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    with right:
+        _show_drawing(store, account, releases)
+    if not checks:
+        left.info(
+            _(
+                "No spot check is here. A spot check says how often findings are right on your own log: draw "
+                "one, and judge its rows in about an hour of reading."
+            )
+        )
+        return
+    by_name = {each.name: each for each in checks}
+    name = left.selectbox(_("Spot check"), list(by_name), format_func=safe_text, key="spot check")
+    chosen = by_name[name]
+    if chosen.sample is None:
+        text = _("This folder is damaged ({code}).")
+        st.error(safe_markdown(text.format(code=chosen.problem)))
+        return
+    try:
+        rows = read_sheet(checks_folder() / name / SHEET)
+        counted = count_judgements(chosen.sample, rows)
+    except DialintError as damaged:  # judged elsewhere, or only its result is here
+        if chosen.result is not None:
+            _show_result(chosen.result)
+        else:
+            st.error(safe_markdown(explain_as_sentence(damaged)))
+        return
+    left, right = st.columns([5, 4], gap="large")
+    with left:
+        _show_reading(store, account, name, chosen.sample, rows)
+    with right:
+        n_judged = sum(_is_judged(row) for row in rows)
+        if n_judged:
+            _show_result(counted)
+            _show_evaluation(name, counted, chosen.result)
+        else:
+            text = _("Nothing is judged yet of {n} rows, which were drawn from verdicts of {release}.")
+            n = show_number(len(rows))
+            st.caption(safe_markdown(text.format(n=n, release=chosen.sample.release)))
+
+
+def _show_drawing(store: Store, account: Account, releases: list[str]) -> None:
+    with st.popover(_("Draw a spot check"), disabled=not releases), st.form("draw spot check", border=False):
+        release = st.selectbox(_("Verdicts of"), releases, format_func=safe_text)
+        n_findings = st.number_input(
+            _("Findings and suggestions"), 1, 500, 60,
+            help=_("Two thirds are findings where there are enough; rare codes are not forgotten."),
+        )  # fmt: skip
+        n_turns = st.number_input(
+            _("Turns without a finding"), 0, 500, 60, help=_("They show how many errors are missed."),
+        )  # fmt: skip
+        pressed = st.form_submit_button(_("Draw"), type="primary")
+    if pressed and release is not None:
+        size = DrawSize(findings=int(n_findings), turns=int(n_turns))
+        attempt(NOTICE, lambda: _draw(store, account.id, release, size))
+
+
+def _draw(store: Store, actor: str, release: str, size: DrawSize) -> str:
+    judged = load_judged(store, actor, release)
+    scored = [verdict for _dialogue, verdict in judged]
+    log_hash = fingerprint(sorted(dialogue.id for dialogue, _verdict in judged))
+    taxonomy = load_taxonomy()
+    sample, lines = draw(scored, (dialogue for dialogue, _verdict in judged), log_hash, taxonomy, size)
+    safe = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in release)
+    name = f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{safe}"
+    write_sheet(checks_folder() / name, sample, lines, taxonomy)
+    st.session_state["spot check"] = name
+    text = ngettext("{n} row was drawn.", "{n} rows were drawn.", len(lines))
+    return f"{text} {_('Judge them in any number of sittings; each answer is kept.')}"
+
+
+def _is_judged(row: dict[str, str]) -> bool:
+    return bool(row["judgement"] or row["missed"])
+
+
+def _show_reading(
+    store: Store, account: Account, name: str, sample: SpotCheck, rows: list[dict[str, str]]
+) -> None:
+    """The next row without a judgement, and the buttons that give one."""
+    open_rows = [row for row in rows if not _is_judged(row)]
+    done = st.session_state.setdefault(f"judged:{name}", [])
+    st.progress(
+        1 - len(open_rows) / max(1, len(rows)),
+        safe_text(_("{n} of {all} rows judged").format(
+            n=show_number(len(rows) - len(open_rows)), all=show_number(len(rows)))),
+    )  # fmt: skip
+
+    def judge(number: str, judgement: str, missed: str) -> None:
+        with report_refusals(NOTICE):
+            enter_judgement(name, number, judgement, missed)
+            done.append(number)
+
+    if done:
+        st.button(
+            _("Take back the last answer"), key="judge back", type="tertiary",
+            on_click=lambda: judge_again(name, done),
+        )  # fmt: skip
+    if not open_rows:
+        st.success(_("Every row is judged."))
+        return
+    row = open_rows[0]
+    dialogues.read(store, account.id, unescape_cell(row["dialogue"]) or "")  # the store records who reads it
+    texts = {column: unescape_cell(cell) or "" for column, cell in row.items()}
+    with st.container(border=True):
+        if row["kind"] == "turn":
+            st.markdown(f"**{safe_markdown(_('Which errors are in the last turn?'))}**")
+        else:
+            code = load_taxonomy().codes.get(texts["code"])
+            title = texts["code"] if code is None else f"{texts['code']} {choose_name(code.name)}"
+            st.markdown(
+                f"**{safe_markdown(_('Is this error in the last turn? {code}').format(code=title))}**"
+            )
+            st.caption(safe_markdown(texts["question"].partition(": ")[2]))
+        with st.container(height=300):
+            st.text(safe_text(texts["context"].partition("[the turn to judge]")[0].strip()))
+        st.text(safe_text(texts["text"]))
+        if texts["quote"]:
+            st.markdown(f"“{safe_markdown(texts['quote'])}”")
+            st.caption(safe_markdown(texts["reason"]))
+        number = row["number"]
+        if row["kind"] == "turn":
+            codes = st.multiselect(
+                _("Errors"), sample.codes, format_func=safe_text, key=f"missed:{name}:{number}"
+            )
+            with st.container(horizontal=True):
+                st.button(
+                    _("These errors"), key="judge errors", disabled=not codes, type="primary",
+                    on_click=judge, args=(number, "", " ".join(codes)),
+                )  # fmt: skip
+                st.button(_("No error"), key="judge none", on_click=judge, args=(number, "", NOTHING))
+        else:
+            words = {"right": _("Right"), "wrong": _("Wrong"), "arguable": _("Arguable")}
+            with st.container(horizontal=True):
+                for judgement in JUDGEMENTS:
+                    st.button(
+                        safe_text(words[judgement]), key=f"judge {judgement}", on_click=judge,
+                        args=(number, judgement, ""),
+                    )  # fmt: skip
+            st.caption(
+                _(
+                    "Right: you would deduct for it and could defend that. Arguable: a fair colleague might "
+                    "not count it; it counts as not right."
+                )
+            )
+
+
+def judge_again(name: str, done: list[str]) -> None:
+    """Take back the last answer of this session."""
+    with report_refusals(NOTICE):
+        if done:
+            enter_judgement(name, done.pop(), "", "")
+
+
+def enter_judgement(name: str, number: str, judgement: str, missed: str) -> None:
+    """Write a judgement of a row into the sheet; both empty take it back.
+
+    Raises:
+        DialintError: the sheet cannot be read, or not written.
+    """
+    sheet = checks_folder() / name / SHEET
+    with WRITING:
+        rows = read_sheet(sheet)
+        for row in rows:
+            if row["number"] == number:
+                row["judgement"], row["missed"] = judgement, missed
+        write_rows(sheet, rows)
+
+
+def _show_evaluation(name: str, counted: NaturalPrecision, result: NaturalPrecision | None) -> None:
+    """The button that writes the result for scoring, and the way to the file."""
+    content = counted.model_dump(mode="json")
+    is_new = result is None or result.model_copy(update={"judged_on": counted.judged_on}) != counted
+
+    def write() -> None:
+        with report_refusals(NOTICE):
+            write_manifest(checks_folder() / name / RESULT, {"kind": KIND, **content})
+
+    with st.container(horizontal=True):
+        st.button(
+            _("Evaluate"), key="evaluate spot check", type="primary", disabled=not is_new, on_click=write,
+            help=_("Writes what is judged as the result that scoring keeps to."),
+        )  # fmt: skip
+        if result is not None:
+            st.link_button(
+                _("Save the file"), f"{DOWNLOADS}/spot-check/{safe_text(name)}", icon=":material/download:",
+                help=_("For `dialint score --spot-check`: codes that are seldom right are only suggested."),
+            )  # fmt: skip
+    if result is not None and not is_new:
+        st.caption(_("Evaluated, with all that is judged."))
+
+
+def _show_result(result: NaturalPrecision) -> None:
+    text = _("{release}, judged on {day}: {summary}.")
+    st.caption(
+        safe_markdown(text.format(release=result.release, day=result.judged_on, summary=result.summary))
+    )
+    taxonomy = load_taxonomy()
+    advice = {
+        "keep": _("keep"), "suggestion only": _("suggest only"), "too few judged": _("too few judged"),
+    }  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for kind, judged in ((_("finding"), result.findings), (_("suggestion"), result.suggestions)):
+        for code, each in judged.items():
+            title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
+            recommendation = advice[result.advice(code)] if judged is result.findings else ""
+            rows.append((title, kind, show_number(each.reported), _right_text(each), recommendation))
+    show_table((_("Code"), _("Kind"), _("Reported"), _("Right, of those judged"), _("Advice")), rows)
+    turns = result.turns
+    if turns.read:
+        missed = ", ".join(f"{code} × {n}" for code, n in turns.missed.items()) or "–"
+        text = _("Of {n} turns without a finding that were read, {k} had an error: {missed}.")
+        st.markdown(
+            safe_markdown(
+                text.format(n=show_number(turns.read), k=show_number(turns.with_errors), missed=missed)
+            )
+        )
+
+
+def _right_text(judged: Judged) -> str:
+    if judged.precision is None:
+        return "–"
+    low, high = percent_bounds(*judged.interval)
+    return f"{judged.right}/{judged.n} ({low}–{high})"
+
+
+def send_spot_check(_store: Store, _account: str, request: Request) -> Response | None:
+    """The result of a spot check, as an attachment; none if there is none."""
+    name = request.path_params["name"]
+    if name not in {each.name for each in list_spot_checks() if each.result is not None}:
+        return None
+    return FileResponse(
+        checks_folder() / name / RESULT, media_type="application/json", filename=RESULT,
+        content_disposition_type="attachment", headers={"cache-control": "no-store"},
+    )  # fmt: skip
+
+
+ROUTES = [lead_route(f"{DOWNLOADS}/spot-check/{{name}}", send_spot_check)]

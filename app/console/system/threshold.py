@@ -1,0 +1,303 @@
+"""What another threshold of a code would mean for a team's own dialogues. Nothing is changed here.
+
+From stored verdicts with all probabilities and from people's decisions: findings and minutes of review a
+week, the share that people confirm, the share of known errors that is kept; from the release's contract,
+false accusations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import streamlit as st
+
+from dialint.app.console.charts import MARKED, MUTED, STRONG
+from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
+from dialint.app.console.system.own_thresholds import choose_threshold, load_chosen, show_own_thresholds
+from dialint.app.console.system.release_folders import ReleaseEntry, ReleaseReport, read_report
+from dialint.app.console.tables import share_text
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.calibration import CodeRelease
+from dialint.detector.errors import DialintError
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.release_verdicts import CodeTurns, ScannedTurn, load_code_turns
+
+STEP = 0.01
+GRID = tuple(round(0.05 + at * 0.025, 3) for at in range(39))
+"""Thresholds of the chart, up to 1."""
+TTL_S = 120.0
+"""For this long the turns of a release are kept in memory; newer verdicts and answers come in later."""
+
+
+@dataclass(frozen=True)
+class AtThreshold:
+    """The consequences of one threshold. `confirmed` of `decided` turns are errors by people's answers;
+    `detected` of `errors` that people saw are flagged, and `clean_flagged` of `clean` turns in which they
+    saw none."""
+
+    per_week: float
+    dialogues_per_week: float
+    confirmed: int
+    decided: int
+    detected: int
+    errors: int
+    clean_flagged: int
+    clean: int
+
+    def minutes(self, seconds: Sequence[float]) -> float | None:
+        """Minutes of review a week, at the median time for a dialogue; none if no time is known."""
+        return self.dialogues_per_week * median(seconds) / 60 if seconds else None
+
+
+def apply_threshold(turns: CodeTurns, threshold: float, today: float | None) -> AtThreshold:
+    """What a threshold means. `today`: the release's own one. A turn that the scan marked from there on and
+    that is no finding was dropped by a gate, and stays dropped; below it nobody knows what the gate would
+    say, so there every turn counts."""
+    flagged = [each for each in turns.turns if is_flagged(each, threshold, today)]
+    decided = [each for each in flagged if each.answer is not None]
+    confirmed = sum(bool(each.answer) for each in decided)
+    answered = [each for each in turns.turns if each.answer is not None]
+    n_errors = sum(bool(each.answer) for each in answered)
+    return AtThreshold(
+        per_week=len(flagged) / turns.n_weeks,
+        dialogues_per_week=len({each.dialogue for each in flagged}) / turns.n_weeks,
+        confirmed=confirmed,
+        decided=len(decided),
+        detected=confirmed,
+        errors=n_errors + turns.n_unscanned,
+        clean_flagged=len(decided) - confirmed,
+        clean=len(answered) - n_errors,
+    )
+
+
+def is_flagged(turn: ScannedTurn, threshold: float, today: float | None) -> bool:
+    """Whether a turn is a finding at this threshold."""
+    if turn.probability < threshold:
+        return False
+    return turn.is_finding or (today is not None and turn.probability < today) or today is None
+
+
+def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], stored: list[str]) -> None:
+    """Show the slider and what it means."""
+    if not stored:
+        st.info(_("The store has no verdicts yet. Score a log and add it to the store."))
+        return
+    left, right = st.columns(2)
+    release = left.selectbox(_("Release"), stored, format_func=safe_text, key="threshold release")
+    with st.spinner(_("Reading the verdicts…")):
+        by_code = _load(store, str(store.engine.url), account.id, release)
+    if not by_code:
+        st.info(
+            _(
+                "Verdicts of this release were stored without the probability of every turn: score with "
+                "that option."
+            )
+        )
+        return
+    report = _find_report(entries, release)
+    taxonomy = load_taxonomy()
+
+    def title(code: str) -> str:
+        return f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
+
+    codes = sorted(by_code, key=lambda code: (-sum(each.is_finding for each in by_code[code].turns), code))
+    code = right.selectbox(
+        _("Code"), codes, format_func=lambda each: safe_text(title(each)), key="threshold code"
+    )
+    turns, how = by_code[code], None if report is None else report.how(code)
+    today = None if how is None or how.scan is None else how.scan.threshold
+    key = f"threshold:{release}:{code}"
+    if key not in st.session_state:
+        own = load_chosen(release).get(code)
+        st.session_state[key] = own or round(today if today is not None else 0.5, 2)
+    threshold = st.slider(
+        _("Threshold"), min_value=0.05, max_value=1.0, step=STEP, key=key,
+        help=_("The least probability of a finding. Moving it changes nothing but this page."),
+        on_change=choose_threshold, args=(release, code, key, today),
+        disabled=how is not None and how.scan is None,
+    )  # fmt: skip
+    st.caption(safe_markdown(_today_text(today)))
+    if today is not None and threshold == round(today, 2):
+        threshold = today  # the slider has two decimals
+    _show_figures(turns, how, threshold, today)
+    _show_chart(turns, threshold, today)
+    n = ngettext("{n} dialogue", "{n} dialogues", turns.n_dialogues)
+    weeks = show_number(turns.n_weeks, "0.0")
+    text = _("From the newest {dialogues} with all probabilities, over {weeks} weeks.")
+    st.caption(
+        safe_markdown(
+            text.format(dialogues=n, weeks=weeks)
+            + " "
+            + _(
+                "Below today’s threshold every turn counts, as nobody knows what the gate behind it would "
+                "drop: an upper bound. Exact checks keep their findings at any threshold."
+            )
+        )
+    )
+    show_own_thresholds(release, {} if report is None else report.info.codes)
+
+
+@st.cache_data(ttl=TTL_S, max_entries=4, show_spinner=False)
+def _load(_store: Store, location: str, actor: str, release: str) -> dict[str, CodeTurns]:
+    """The turns of a release in the store at a location, for this actor only, whose role each run of the page
+    reads from the store."""
+    return load_code_turns(_store, actor, release)
+
+
+def _find_report(entries: list[ReleaseEntry], release: str) -> ReleaseReport | None:
+    for entry in entries:
+        if entry.kind != "scan":
+            continue
+        try:
+            report = read_report(entry)
+        except DialintError:
+            continue
+        if report.info.id == release:
+            return report
+    return None
+
+
+def _today_text(today: float | None) -> str:
+    if today is None:
+        return _("The release states no threshold for this code here.")
+    return _("Today’s threshold: {threshold}. Nothing is changed by moving the slider.").format(
+        threshold=show_number(today, "0.00")
+    )
+
+
+def _show_figures(turns: CodeTurns, how: CodeRelease | None, threshold: float, today: float | None) -> None:
+    """The numbers at the chosen threshold, beside those of today."""
+    now = apply_threshold(turns, threshold, today)
+    before = None if today is None else apply_threshold(turns, today, today)
+    columns = st.columns(4)
+    columns[0].metric(
+        _("Findings a week"), safe_markdown(show_number(now.per_week, "0.0")),
+        delta=safe_markdown(_delta(now.per_week, None if before is None else before.per_week)),
+        delta_color="off",
+    )  # fmt: skip
+    share = "–" if not now.decided else show_percent(now.confirmed / now.decided)
+    columns[1].metric(
+        _("Confirmed by people"), safe_markdown(share),
+        help=_("Of the findings at this threshold that somebody has decided."),
+    )  # fmt: skip
+    columns[1].caption(
+        safe_markdown(f"{now.confirmed}/{now.decided}: {share_text(now.confirmed, now.decided)}")
+    )
+    recall = "–" if not now.errors else show_percent(now.detected / now.errors)
+    columns[2].metric(
+        _("Known errors kept"), safe_markdown(recall),
+        help=_("Of all errors that people saw in these dialogues, whatever the model said."),
+    )  # fmt: skip
+    columns[2].caption(safe_markdown(f"{now.detected}/{now.errors}: {share_text(now.detected, now.errors)}"))
+    minutes = now.minutes(turns.seconds)
+    columns[3].metric(
+        _("Minutes of review a week"),
+        safe_markdown("–" if minutes is None else show_number(minutes, "0.0")),
+        help=_("Dialogues with such a finding, at the median time that reviewers take for a dialogue."),
+    )  # fmt: skip
+    if turns.seconds:
+        text = _("{n} s a dialogue").format(n=show_number(round(median(turns.seconds))))
+        columns[3].caption(safe_markdown(text))
+    lines = [_contract_text(how, threshold)]
+    if today is None or threshold < today:
+        lines.append(_("Scored with this threshold, what lies below the release’s own are suggestions."))
+    if now.clean:
+        text = _("Of {n} turns that people found free of this error, {k} are flagged: {rate} per 100.")
+        rate = show_number(100 * now.clean_flagged / now.clean, "0.0")
+        lines.append(text.format(n=show_number(now.clean), k=show_number(now.clean_flagged), rate=rate))
+    for line in lines:
+        st.markdown(safe_markdown(line))
+
+
+def _delta(now: float, before: float | None) -> str:
+    if before is None or abs(now - before) < 0.05:
+        return ""
+    return _("{difference} against today").format(difference=show_number(now - before, "+0.0;−0.0"))
+
+
+def _contract_text(how: CodeRelease | None, threshold: float) -> str:
+    """What the release promises at this threshold."""
+    contract = None if how is None or how.scan is None else how.scan.contract
+    if contract is None:
+        return _("The release has no contract for this code: it promises no rate of false accusations.")
+    unit = _("turns") if contract.per == "turn" else _("dialogues")
+    rate = show_number(contract.false_accusations_per_100, "0.00")
+    sure = show_percent(contract.confidence)
+    if threshold + STEP / 2 >= contract.threshold:
+        text = _("By the contract at most {rate} false accusations per 100 clean {unit} ({sure} sure).")
+        return text.format(rate=rate, unit=unit, sure=sure)
+    text = _("Below the contract’s threshold of {threshold}: more than {rate} false accusations per 100 "
+        "clean {unit} are possible, and nobody has measured how many.")  # fmt: skip
+    return text.format(threshold=show_number(contract.threshold, "0.00"), rate=rate, unit=unit)
+
+
+def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None:
+    """Both shares and the findings a week over all thresholds."""
+    points: list[dict[str, Any]] = []
+    names = (_("Confirmed by people"), _("Known errors kept"))
+    for at in GRID:
+        there = apply_threshold(turns, at, today)
+        for name, part, whole in zip(
+            names, (there.confirmed, there.detected), (there.decided, there.errors), strict=True
+        ):
+            if whole:
+                points.append({"threshold": at, "series": name, "share": part / whole})
+    if not points:
+        st.caption(_("Nobody has decided on a turn of this code yet, so there is no share to draw."))
+        return
+    color = {
+        "field": "series", "type": "nominal", "title": None, "legend": {"orient": "top"},
+        "scale": {"domain": list(names), "range": [STRONG, MARKED]},
+    }  # fmt: skip
+    layers: list[dict[str, Any]] = [{
+        "data": {"values": points},
+        "mark": {"type": "line", "point": {"size": 28}, "strokeWidth": 2},
+        "encoding": {
+            "x": {
+                "field": "threshold", "type": "quantitative", "title": _("Threshold"),
+                "scale": {"domain": [0, 1]}, "axis": {"tickCount": 10, "grid": False},
+            },
+            "y": {
+                "field": "share", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]},
+                "axis": {"format": ".0%", "tickCount": 5},
+            },
+            "color": color,
+            "strokeDash": {**color, "scale": {"domain": list(names), "range": [[1, 0], [5, 3]]}},
+            "tooltip": [
+                {"field": "threshold", "type": "quantitative", "title": _("Threshold"), "format": ".2f"},
+                {"field": "series", "type": "nominal", "title": _("What")},
+                {"field": "share", "type": "quantitative", "title": _("Share"), "format": ".0%"},
+            ],
+        },
+    }]  # fmt: skip
+    is_raised = today is not None and threshold > today  # the labels stand away from each other
+    marks = [(threshold, [1, 0], _("chosen"), "left" if is_raised else "right")]
+    if today is not None:
+        marks.append((today, [5, 4], _("today"), "right" if is_raised else "left"))
+    for at, dash, label, align in marks:
+        place = {"x": {"field": "at", "type": "quantitative"}}
+        values = {"values": [{"at": at, "label": safe_text(label)}]}
+        layers += [
+            {
+                "data": values, "encoding": place,
+                "mark": {"type": "rule", "strokeDash": dash, "strokeWidth": 1.5, "color": MUTED},
+            },
+            {
+                "data": values,
+                "encoding": {
+                    **place, "text": {"field": "label"}, "y": {"value": -8},
+                },
+                "mark": {"type": "text", "align": align, "color": MUTED},
+            },
+        ]  # fmt: skip
+    st.vega_lite_chart(
+        {"layer": layers},
+        height=260,
+        theme="streamlit",
+        alt=_("Shares by threshold, as in the figures above"),
+    )

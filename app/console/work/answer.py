@@ -1,0 +1,461 @@
+"""Drafts of answers, and the edits that the browser reports.
+
+Pure functions: every step returns a new `Answer`, without access to the store or the screen. The key is made
+once for each item and stays with the draft, so that a click repeated after a lost connection counts once.
+
+The browser applies an edit at once and sends all that the server has not acknowledged, again and again until
+it has: an edit that was applied before is passed over. Edits are absolute, so the browser undoes one by
+sending the earlier state. Nothing of it is trusted: what does not fit the item is passed over too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from dialint.app.console.text import lookup_code, safe_text
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity, Verdict
+from dialint.detector.taxonomy import Code, Names, Taxonomy
+from dialint.detector.yaml_document import read_document
+from dialint.labeling.annotation import Annotation, Rejection
+
+State = Literal["open", "kept", "rejected"]
+
+
+class Choice(Record):
+    """One finding and its decision. `proposed` is the model's finding; None if it is the person's own. One
+    that the model only `suggested` may stay open, and is part of the answer only if the person confirms
+    it. `id` is the same through the life of a draft: the model's are numbered from 0, one's own are named by
+    the browser. `why` is the reason for a rejection, of `reject_reasons.yaml`, or empty."""
+
+    id: str = ""
+    why: str = ""
+    finding: Finding
+    proposed: Finding | None = None
+    state: State = "open"
+    suggested: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether the person has given another code or severity than the model."""
+        return self.proposed is not None and self.finding != _as_certain(self.proposed)
+
+
+class Sent(Record):
+    """What was last submitted under the key: a retry must be equal in all parts."""
+
+    findings: tuple[Finding, ...]
+    seconds: float
+    rejections: tuple[Rejection, ...] = ()
+
+
+class Answer(Record):
+    """A draft: choices on findings, codes marked as present or absent (`said`), and the seconds worked.
+    `applied` is the number of the last event that was applied of each browser tab."""
+
+    key: Annotated[str, Field(min_length=1)]
+    choices: tuple[Choice, ...] = ()
+    said: dict[str, bool] = Field(default_factory=dict)
+    seconds: Annotated[float, Field(ge=0.0)] = 0.0
+    sent: Sent | None = None
+    applied: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings that the person confirmed or added."""
+        return tuple(choice.finding for choice in self.choices if choice.state == "kept")
+
+    @property
+    def rejections(self) -> tuple[Rejection, ...]:
+        """The reasons that the person gave for rejecting the model's findings."""
+        return tuple(
+            Rejection(turn=choice.proposed.turn, code=choice.proposed.code, reason=choice.why)
+            for choice in self.choices
+            if choice.proposed is not None and choice.state == "rejected" and choice.why
+        )
+
+    @property
+    def has_input(self) -> bool:
+        """Whether the person has entered anything yet."""
+        decided = any(choice.state != "open" or choice.proposed is None for choice in self.choices)
+        return decided or bool(self.said) or self.sent is not None
+
+    @property
+    def undecided(self) -> tuple[int, ...]:
+        """Indices of the open choices that need a decision."""
+        return tuple(
+            index
+            for index, choice in enumerate(self.choices)
+            if choice.state == "open" and not choice.suggested
+        )
+
+
+def start_answer(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> Answer:
+    """An empty answer with the model's findings and suggestions as open choices: those of the item's `codes`,
+    and of its `turn` if it has one."""
+    return Answer(key=uuid4().hex, choices=_propose(verdict, codes, turn))
+
+
+def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
+    """An earlier answer, to be changed: model findings that are missing in it were rejected, suggestions are
+    open again. Its seconds count on."""
+    own = list(annotation.findings)
+    reasons = {(each.turn, each.code): each.reason for each in annotation.rejections}
+    choices = []
+    for choice in _propose(verdict, annotation.codes, annotation.turn):
+        # what the person made of a finding: at the same offsets, else of the same code in the same turn
+        model = choice.finding
+        at_place = [f for f in own if (f.turn, f.start, f.end) == (model.turn, model.start, model.end)]
+        of_code = [f for f in own if (f.turn, f.code) == (model.turn, model.code)]
+        both = [finding for finding in at_place if finding in of_code]
+        likely = both or at_place
+        match = next(iter(likely if choice.suggested else likely or of_code), None)
+        why = reasons.get((model.turn, model.code), "")
+        if match is None and choice.suggested and not why:
+            choices.append(choice)
+        elif match is None:
+            choices.append(choice.model_copy(update={"state": "rejected", "why": why}))
+        else:
+            own.remove(match)
+            choices.append(choice.model_copy(update={"state": "kept", "finding": match}))
+    choices += [Choice(id=f"own-{n}", finding=finding, state="kept") for n, finding in enumerate(own)]
+    present = {finding.code for finding in annotation.findings}
+    said = {code: code in present for code in annotation.codes}
+    return Answer(key=uuid4().hex, choices=tuple(choices), said=said, seconds=annotation.seconds or 0.0)
+
+
+def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> tuple[Choice, ...]:
+    if verdict is None:
+        return ()
+    both = [(finding, False) for finding in verdict.findings]
+    both += [(finding, True) for finding in verdict.suggestions]
+    relevant = [each for each in both if each[0].code in codes and turn in (None, each[0].turn)]
+    return tuple(
+        Choice(id=str(n), finding=_as_certain(finding), proposed=finding, suggested=suggested)
+        for n, (finding, suggested) in enumerate(relevant)
+    )
+
+
+def _as_certain(finding: Finding) -> Finding:
+    """The model's finding as a person's: they are sure of it, or would reject it."""
+    return finding.model_copy(update={"probability": 1.0})
+
+
+def find_choice(answer: Answer, name: str) -> int | None:
+    """The position of the choice with this id."""
+    return next((n for n, choice in enumerate(answer.choices) if choice.id == name), None)
+
+
+def decide(answer: Answer, index: int, state: State, why: str = "") -> Answer:
+    """Confirm or reject the finding of choice `index`, or open it again; `why` is of a rejection."""
+    reason = why if state == "rejected" else ""
+    return _replace(answer, index, answer.choices[index].model_copy(update={"state": state, "why": reason}))
+
+
+def change(answer: Answer, index: int, code: Code, severity: Severity) -> Answer:
+    """Give the finding of choice `index` another code or severity. A reason belongs to its code."""
+    choice = answer.choices[index]
+    sources = (choice.proposed, choice.finding)
+    reason = next((each.reason for each in sources if each is not None and each.code == code.code), "")
+    finding = choice.finding.model_copy(update={"code": code.code, "severity": severity, "reason": reason})
+    return _replace(answer, index, choice.model_copy(update={"finding": finding}))
+
+
+def _replace(answer: Answer, index: int, choice: Choice) -> Answer:
+    choices = (*answer.choices[:index], choice, *answer.choices[index + 1 :])
+    return answer.model_copy(update={"choices": choices})
+
+
+def add_finding(answer: Answer, finding: Finding, name: str) -> Answer:
+    """Add a finding of the person's own; the same one again, or another under its id, changes nothing."""
+    if finding in answer.findings or find_choice(answer, name) is not None:
+        return answer
+    said = {**answer.said, finding.code: True}
+    choices = (*answer.choices, Choice(id=name, finding=finding, state="kept"))
+    return answer.model_copy(update={"choices": choices, "said": said})
+
+
+def remove_finding(answer: Answer, index: int) -> Answer:
+    """Remove a finding of the person's own."""
+    choices = (*answer.choices[:index], *answer.choices[index + 1 :])
+    return answer.model_copy(update={"choices": choices})
+
+
+def set_present(answer: Answer, code: str, present: bool | None) -> Answer:
+    """Mark a code as present or absent, or as not answered. Present confirms the model's findings of it, not
+    its suggestions; absent rejects them and removes the person's own."""
+    choices = []
+    for choice in answer.choices:
+        if choice.finding.code != code or present is None:
+            choices.append(choice)
+        elif present:
+            choices.append(choice if choice.suggested else choice.model_copy(update={"state": "kept"}))
+        elif choice.proposed is not None:
+            choices.append(choice.model_copy(update={"state": "rejected"}))
+    said = {**answer.said, code: present} if present is not None else {**answer.said}
+    if present is None:
+        said.pop(code, None)
+    return answer.model_copy(update={"choices": tuple(choices), "said": said})
+
+
+def seal(answer: Answer) -> Answer:
+    """The answer as it is to be submitted: a retry under its key submits the same seconds."""
+    now = Sent(findings=answer.findings, seconds=round(answer.seconds, 1), rejections=answer.rejections)
+    if answer.sent is not None and now.model_copy(update={"seconds": answer.sent.seconds}) == answer.sent:
+        return answer
+    return answer.model_copy(update={"sent": now})
+
+
+def unanswered_codes(answer: Answer, codes: Sequence[str]) -> tuple[str, ...]:
+    """Codes without an answer: neither absent nor with a finding."""
+    marked = {finding.code for finding in answer.findings}
+    return tuple(code for code in codes if code not in marked and (answer.said.get(code) is not False))
+
+
+class Selection(Record):
+    """A selected part of one turn: code points of the displayed text, `end` exclusive."""
+
+    turn: Annotated[int, Field(ge=0)]
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=1)]
+
+
+def parse_selection(dialogue: Dialogue, only_turn: int | None, raw: Any) -> Selection | None:
+    """What the browser reports as selected, without outer blanks; None if it is no part of a turn that may
+    hold an error. The browser is not trusted."""
+    names = ("turn", "start", "end")
+    if not isinstance(raw, Mapping) or any(type(raw.get(name)) is not int for name in names):
+        return None
+    index, start, end = raw["turn"], raw["start"], raw["end"]
+    texts = {turn.index: turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES}
+    if index not in texts or only_turn not in (None, index) or not 0 <= start < end <= len(texts[index]):
+        return None
+    selected = texts[index][start:end]
+    start += len(selected) - len(selected.lstrip())
+    end = start + len(selected.strip())
+    return Selection(turn=index, start=start, end=end) if end > start else None
+
+
+def make_finding(
+    dialogue: Dialogue,
+    selection: Selection,
+    code: Code,
+    severity: Severity,
+    masked: MaskedText | None = None,
+) -> Finding:
+    """A person's finding. Personal data in its quote are placeholders; where the selection touches some, the
+    finding covers all of it. `masked` is the turn's masked text; without it the dialogue is masked here."""
+    position = next(i for i, turn in enumerate(dialogue.turns) if turn.index == selection.turn)
+    text = masked or mask_dialogue(dialogue)[1][position]
+    first, last = text.from_original(selection.start, selection.end)
+    start, end = text.to_original(first, last)
+    return Finding(
+        code=code.code,
+        turn=selection.turn,
+        severity=severity,
+        fault="bot" if dialogue.turns[position].role == "bot" else code.fault,
+        probability=1.0,
+        quote=text.text[first:last],
+        start=start,
+        end=end,
+        reason="",
+    )
+
+
+REASONS_FILE = Path(__file__).with_name("reject_reasons.yaml")
+MAX_OFFERED = 9
+"""As many as there are digits."""
+
+
+class RejectReasons(Record):
+    """The reasons by their ids, those of a group of codes by its letter, and those for every code."""
+
+    names: dict[str, Names]
+    usual: list[str]
+    groups: dict[str, list[str]]
+
+
+@cache
+def load_reasons() -> RejectReasons:
+    """The reasons of the packaged file."""
+    reasons = RejectReasons.model_validate(read_document(REASONS_FILE, "E_REASONS").value)
+    listed = {*reasons.usual, *(name for group in reasons.groups.values() for name in group)}
+    assert listed <= set(reasons.names), "a reason without a name"
+    return reasons
+
+
+def order_reasons(code: str, counts: Mapping[str, int]) -> list[str]:
+    """The reasons offered for a code: those that the account chose for it most often (`counts`, by
+    ``CODE:reason``), then those of the code's group, then the usual ones."""
+    reasons = load_reasons()
+    listed = [*reasons.groups.get(code[:1], ()), *reasons.usual]
+    chosen = [name for name in reasons.names if counts.get(f"{code}:{name}")]
+    chosen.sort(key=lambda name: -counts[f"{code}:{name}"])
+    return list(dict.fromkeys([*chosen, *listed]))[:MAX_OFFERED]
+
+
+MAX_EVENTS = 500
+"""Unacknowledged events of one message; a browser waits before it has so many."""
+MAX_TABS = 20
+"""Tabs whose last event is remembered in a draft."""
+MAX_OWN = 200
+"""Findings of one's own in one answer."""
+
+Seq = Annotated[int, Field(ge=1)]
+Name = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[a-z0-9-]+$")]
+Word = Annotated[str, Field(max_length=60)]
+CodeName = Annotated[str, Field(max_length=1000)]
+"""Of any taxonomy: what a project asks about decides, not the form of the name."""
+
+
+class SetChoice(Record):
+    """Decide choice `id`, under this code and severity."""
+
+    kind: Literal["set"]
+    seq: Seq
+    id: Name
+    state: State
+    code: CodeName
+    severity: Severity
+    why: Word = ""
+
+
+class Add(Record):
+    """Add a finding of one's own under the name `id`, at code points of the displayed text."""
+
+    kind: Literal["add"]
+    seq: Seq
+    id: Annotated[Name, Field(pattern=r"^own-[a-z0-9-]+$")]
+    turn: int
+    start: int
+    end: int
+    code: CodeName
+    severity: Severity
+
+
+class Remove(Record):
+    """Remove a finding of one's own."""
+
+    kind: Literal["remove"]
+    seq: Seq
+    id: Name
+
+
+class Say(Record):
+    """Say whether a code is there; None takes the answer back."""
+
+    kind: Literal["say"]
+    seq: Seq
+    code: CodeName
+    present: bool | None
+
+
+class Act(Record):
+    """Something that is done with the item, or for the account, by the page: see `page_session`."""
+
+    kind: Literal["save", "leave", "reopen", "page", "skip", "stop", "auto_save"]
+    seq: Seq
+    reason: Annotated[str, Field(max_length=60)] = ""
+    more: Annotated[str, Field(max_length=200)] = ""
+    page: int = 0
+    on: bool = False
+
+
+Event = Annotated[SetChoice | Add | Remove | Say | Act, Field(discriminator="kind")]
+_EVENT: TypeAdapter[SetChoice | Add | Remove | Say | Act] = TypeAdapter(Event)
+
+
+class Batch(Record):
+    """Unacknowledged events of one browser tab on the draft with the key `draft`. Events that make no sense
+    are None."""
+
+    tab: str
+    draft: str
+    events: tuple[tuple[int, SetChoice | Add | Remove | Say | Act | None], ...]
+
+
+def parse_batch(raw: Any) -> Batch | None:
+    """Read what a browser reports; None if it is no log at all."""
+    if not isinstance(raw, Mapping):
+        return None
+    tab, draft, events = raw.get("tab"), raw.get("draft"), raw.get("events")
+    if not (isinstance(tab, str) and isinstance(draft, str) and isinstance(events, list)):
+        return None
+    if not (0 < len(tab) <= 40 and tab.isascii() and tab.isalnum() and len(draft) <= 100):
+        return None
+    parsed: list[tuple[int, SetChoice | Add | Remove | Say | Act | None]] = []
+    for event in events[:MAX_EVENTS]:
+        number = event.get("seq") if isinstance(event, dict) else None
+        if type(number) is not int or number < 1 or number > 1 << 40:
+            continue
+        try:
+            parsed.append((number, _EVENT.validate_python(event)))
+        except ValidationError:
+            parsed.append((number, None))
+    return Batch(tab=tab, draft=draft, events=tuple(parsed))
+
+
+def acknowledge(answer: Answer, tab: str, number: int) -> Answer:
+    """The answer with `number` as the tab's last applied event. Of many tabs the newest are remembered."""
+    others = [(name, seq) for name, seq in answer.applied.items() if name != tab]
+    return answer.model_copy(update={"applied": dict([*others[-MAX_TABS + 1 :], (tab, number)])})
+
+
+def apply_edit(
+    answer: Answer,
+    event: SetChoice | Add | Remove | Say,
+    dialogue: Dialogue,
+    codes: Collection[str],
+    only_turn: int | None,
+    taxonomy: Taxonomy,
+    masked_turn: Callable[[int], MaskedText | None],
+) -> Answer:
+    """The answer after an edit; the same answer if it does not fit the item. `codes` and `only_turn` are what
+    the item asks, `masked_turn` has the masked text of a turn (see `make_finding`)."""
+    if not isinstance(event, Remove):  # the browser knows codes as they are shown
+        candidates = {
+            *codes,
+            *(choice.proposed.code for choice in answer.choices if choice.proposed is not None),
+        }
+        original = next((code for code in candidates if safe_text(code) == event.code), event.code)
+        event = event.model_copy(update={"code": original})
+    if isinstance(event, Say):
+        return set_present(answer, event.code, event.present) if event.code in codes else answer
+    if isinstance(event, Add):
+        place = {"turn": event.turn, "start": event.start, "end": event.end}
+        selection: Selection | None = parse_selection(dialogue, only_turn, place)
+        n_own = sum(choice.proposed is None for choice in answer.choices)
+        fits = selection is not None and _is_allowed(event.code, event.severity, codes, taxonomy)
+        if not fits or n_own >= MAX_OWN or find_choice(answer, event.id) is not None:
+            return answer
+        assert selection is not None
+        entry = lookup_code(event.code, taxonomy)
+        masked = masked_turn(selection.turn)
+        return add_finding(answer, make_finding(dialogue, selection, entry, event.severity, masked), event.id)
+    index = find_choice(answer, event.id)
+    if index is None:
+        return answer
+    choice = answer.choices[index]
+    if isinstance(event, Remove):
+        return remove_finding(answer, index) if choice.proposed is None else answer
+    if choice.proposed is None and event.state != "kept":
+        return answer  # one's own is removed, not rejected
+    is_as_it_was = choice.proposed is not None and (event.code, event.severity) == (
+        choice.proposed.code, choice.proposed.severity,
+    )  # fmt: skip
+    if not is_as_it_was and not _is_allowed(event.code, event.severity, codes, taxonomy):
+        return answer
+    if (event.code, event.severity) != (choice.finding.code, choice.finding.severity):
+        answer = change(answer, index, lookup_code(event.code, taxonomy), event.severity)
+    is_known = event.why in load_reasons().names or event.why == choice.why
+    return decide(answer, index, event.state, event.why if is_known else "")
+
+
+def _is_allowed(code: str, severity: Severity, codes: Collection[str], taxonomy: Taxonomy) -> bool:
+    return code in codes and severity in lookup_code(code, taxonomy).severities

@@ -1,0 +1,180 @@
+"""What became of appeals: the decided ones, page by page, and how often they succeed, by code and release.
+
+A code whose findings people seldom confirm becomes a suggestion (`labeling.exchange.demotion`); what that
+rule says now is counted on demand, as the count reads every answer in the store.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dialint.app.console.i18n import _, choose_name, show_number, show_percent
+from dialint.app.console.messages import report_refusals
+from dialint.app.console.sessions import lead_route
+from dialint.app.console.system.score_results import DOWNLOADS
+from dialint.app.console.tables import DialogueLink, share_text, show_table
+from dialint.app.console.text import lookup_code, safe_markdown
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.exchange.demotion import DemoteConfig, demote
+from dialint.labeling.store import appeals
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account
+
+PER_PAGE = 20
+DEMOTIONS = f"{DOWNLOADS}/demotions"
+RULE = DemoteConfig()
+WRONG = ("overturned", "amended")
+"""States in which the finding was wrong."""
+
+
+def _state_name(state: str) -> str:
+    return {
+        "overturned": _("overturned"), "upheld": _("upheld"), "amended": _("amended"), "open": _("open"),
+    }[state]  # fmt: skip
+
+
+def _code_name(code: str, taxonomy: Taxonomy) -> str:
+    return f"{code} {choose_name(lookup_code(code, taxonomy).name)}" if code in taxonomy.codes else code
+
+
+def show_decided(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    """The decided appeals, newest first."""
+    pages: list[int] = st.session_state.setdefault(f"decided pages:{account.id}", [])
+    listed = appeals.list_decided(store, account.id, pages[-1] if pages else None, PER_PAGE)
+    if not listed and not pages:
+        st.info(_("No appeal is decided yet."))
+        return
+    show_table(
+        (_("Number"), _("Dialogue"), _("Turn"), _("Code"), _("Outcome"), _("The agent"), _("The expert")),
+        (
+            (
+                str(one.id), DialogueLink(one.dialogue), str(one.turn), _code_name(one.code, taxonomy),
+                _state_name(one.state), one.statement, one.reason or "–",
+            )
+            for one in listed
+        ),
+    )  # fmt: skip
+    if pages or len(listed) == PER_PAGE:
+        with st.container(horizontal=True):
+            st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear, key="decided newest")
+            st.button(
+                _("Older ▶"), disabled=len(listed) < PER_PAGE, key="decided older",
+                on_click=lambda: pages.append(listed[-1].id),
+            )  # fmt: skip
+
+
+def show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    """How often appeals succeed, by code and by release, and the codes that the rule demotes."""
+    counted = appeals.count_outcomes(store, account.id)
+    if not counted:
+        st.info(_("Nobody has appealed yet."))
+        return
+    by_code: dict[str, Counter[str]] = {}
+    by_release: dict[str, Counter[str]] = {}
+    for one in counted:
+        by_code.setdefault(one.code, Counter())[one.state] += one.n
+        by_release.setdefault(one.release, Counter())[one.state] += one.n
+    left, right = st.columns(2, gap="medium")
+    headings = (_("Decided"), _("Overturned"), _("Amended"), _("Found wrong"), _("Open"))
+    with left:
+        st.markdown(f"**{safe_markdown(_('By code'))}**")
+        ordered = sorted(by_code.items(), key=lambda item: (-_wrong(item[1]), item[0]))
+        show_table(
+            (_("Code"), *headings),
+            ((_code_name(code, taxonomy), *_row(states)) for code, states in ordered),
+        )
+    with right:
+        st.markdown(f"**{safe_markdown(_('By release'))}**")
+        show_table(
+            (_("Release"), *headings),
+            ((release or "–", *_row(states)) for release, states in sorted(by_release.items())),
+        )
+    st.caption(
+        _(
+            "Shares with 95 % Wilson intervals. Agents appeal against what they hold for wrong, so these "
+            "shares say nothing of findings that nobody appealed."
+        )
+    )
+    _show_demotions(store, account, taxonomy)
+
+
+def _wrong(states: Counter[str]) -> int:
+    return sum(states[state] for state in WRONG)
+
+
+def _row(states: Counter[str]) -> tuple[str, ...]:
+    decided = states["upheld"] + _wrong(states)
+    numbers = (show_number(decided), show_number(states["overturned"]), show_number(states["amended"]))
+    return (*numbers, share_text(_wrong(states), decided), show_number(states["open"]))
+
+
+def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    """The rule by which a code becomes a suggestion by itself, and what it says now."""
+    st.markdown(f"**{safe_markdown(_('Codes that become suggestions by themselves'))}**")
+    rule = _(
+        "A code of a release is demoted if people decided about at least {least} of its findings and, with "
+        "confidence {confidence}, confirm less than {below} of them. Reviews and appeals count alike."
+    ).format(
+        least=show_number(RULE.least),
+        below=show_percent(RULE.below),
+        confidence=show_percent(RULE.confidence),
+    )
+    st.caption(safe_markdown(rule))
+
+    def count() -> None:
+        with report_refusals("appeals"):
+            counts, demotions = demote(store, account.id, RULE)
+            st.session_state["demotions"] = (account.id, counts, demotions)
+
+    st.button(
+        _("Count now"), key="count demotions", on_click=count,
+        help=_(
+            "Reads every answer in the store: afterwards your own answers to these dialogues count as not "
+            "blind."
+        ),
+    )  # fmt: skip
+    stored = st.session_state.get("demotions")
+    if stored is None or stored[0] != account.id:
+        return
+    counts, demotions = stored[1:]
+    if demotions.releases and has_permission(account, "plan"):
+        st.link_button(
+            _("Save the file"), DEMOTIONS, icon=":material/download:",
+            help=_("Codes that `dialint score --demoted FILE` only suggests, counted anew."),
+        )  # fmt: skip
+    rows = [
+        (release, code, each, code in demotions.releases.get(release, {}))
+        for release, by_code in counts.items()
+        for code, each in by_code.items()
+    ]
+    rows.sort(key=lambda row: (not row[3], row[2].confirmed / row[2].answered, row[0], row[1]))
+    show_table(
+        (_("Release"), _("Code"), _("Confirmed"), _("Of"), _("Share"), _("Surely below"), _("What follows")),
+        (
+            (
+                release, _code_name(code, taxonomy), show_number(each.confirmed), show_number(each.answered),
+                share_text(each.confirmed, each.answered), show_percent(each.upper(RULE.confidence)),
+                _("demoted: a suggestion") if is_demoted
+                else _("too few") if each.answered < RULE.least else _("stays a finding"),
+            )
+            for release, code, each, is_demoted in rows
+        ),
+    )  # fmt: skip
+
+
+def send_demotions(store: Store, account: str, _request: Request) -> Response:
+    """The file of demoted codes, as an attachment."""
+    _counts, demotions = demote(store, account, RULE)
+    return Response(
+        demotions.model_dump_json(indent=2) + "\n",
+        media_type="application/json",
+        headers={"content-disposition": 'attachment; filename="demoted.json"', "cache-control": "no-store"},
+    )
+
+
+ROUTES = [lead_route(DEMOTIONS, send_demotions)]

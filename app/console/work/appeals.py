@@ -1,0 +1,339 @@
+"""The pages of appeals: an agent reads the findings in own dialogues and objects; an expert decides.
+
+The agent sees the findings of the newest verdict with their evidence, and never suggestions. The expert sees
+the statement, the finding, the blind second review and what everybody said, and decides with a reason that
+the agent reads. The store checks rights, and that the second review came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import get_args
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number
+from dialint.app.console.messages import report_refusals, set_notice, show_notice
+from dialint.app.console.text import (
+    explain_code,
+    lookup_code,
+    percent,
+    safe_markdown,
+    safe_text,
+    severity_title,
+)
+from dialint.app.console.work.appeal_history import show_decided, show_rates
+from dialint.app.console.work.dialogue_view import finding_marks, show_marked_dialogue
+from dialint.detector.records import Finding
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.annotation import Annotation, quoted_finding
+from dialint.labeling.store import appeals, projects
+from dialint.labeling.store.appeals import MAX_CHARACTERS, Dispute, OwnDialogue
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import read
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.preferences import load_preferences, save_preferences
+from dialint.labeling.store.records import Account, Appeal, Outcome, Project
+
+PER_PAGE = 20
+NEW = ""
+"""Of the projects for second reviews: one that is still to be made."""
+
+
+def own_findings_page(store: Store, account: Account) -> None:
+    """Show an agent the findings in own dialogues, with a way to object to each."""
+    show_notice("appeals")
+    pages: list[OwnDialogue] = st.session_state.setdefault(f"own pages:{account.id}", [])
+    listed = appeals.list_own_dialogues(store, account.id, pages[-1] if pages else None, PER_PAGE)
+    by_id = {one.dialogue: one for one in listed if one.n_findings}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = None
+        if by_id:
+            chosen = st.selectbox(
+                _("Your dialogues with findings, newest first"), list(by_id), key=f"own:{len(pages)}",
+                format_func=lambda name: safe_text(_title(by_id[name])),
+            )  # fmt: skip
+        if pages or len(listed) == PER_PAGE:
+            st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear)
+            st.button(
+                _("Older ▶"), disabled=len(listed) < PER_PAGE, on_click=lambda: pages.append(listed[-1])
+            )
+    if chosen is None:
+        st.info(_("No finding in your dialogues here."))
+    else:
+        _show_own(store, account, chosen)
+
+
+def _title(one: OwnDialogue) -> str:
+    day = show_day(datetime.fromtimestamp(one.created_ms / 1000, UTC))
+    findings = ngettext("{n} finding", "{n} findings", one.n_findings)
+    since = _("in the store since {day}").format(day=day)
+    return f"{one.dialogue}: {findings}, {since}"
+
+
+def _show_own(store: Store, account: Account, name: str) -> None:
+    taxonomy = load_taxonomy()
+    dialogue, verdict = read(store, account.id, name)
+    findings = verdict.findings if verdict is not None else ()
+    own = {(one.turn, one.code): one for one in appeals.list_own(store, account.id) if one.dialogue == name}
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        focus = findings[0].turn if findings else None
+        show_marked_dialogue(dialogue, finding_marks(findings), focus, f"own:{name}")
+    with right:
+        if not findings:
+            st.info(_("The newest verdict has no finding in this dialogue."))
+        for number, finding in enumerate(findings, 1):
+            with st.container(border=True, gap="small"):
+                _show_finding(number, finding, taxonomy)
+                appeal = own.get((finding.turn, finding.code))
+                if appeal is not None:
+                    _show_state(appeal)
+                else:
+                    _object_form(store, account, name, finding, taxonomy)
+
+
+def _object_form(store: Store, account: Account, name: str, finding: Finding, taxonomy: Taxonomy) -> None:
+    with st.container(horizontal=True):
+        with st.popover(_("What it means")):
+            st.markdown(explain_code(lookup_code(finding.code, taxonomy)))
+        with st.popover(_("Object")), st.form(f"object:{name}:{finding.turn}:{finding.code}", border=False):
+            statement = st.text_area(
+                _(
+                    "Why is the finding wrong? A second reviewer, who does not read this, judges the "
+                    "turn anew; then an expert decides."
+                ),
+                max_chars=MAX_CHARACTERS,
+            )
+            if st.form_submit_button(_("Send the appeal"), type="primary"):
+                with report_refusals("appeals"):
+                    appeals.open_appeal(store, account.id, name, finding.turn, finding.code, statement)
+                    set_notice("appeals", "success", _("Your appeal was sent."))
+                st.rerun()
+
+
+def _code_name(code: str, taxonomy: Taxonomy) -> str:
+    return f"{code} {choose_name(lookup_code(code, taxonomy).name)}" if code in taxonomy.codes else code
+
+
+def _show_finding(number: int, finding: Finding, taxonomy: Taxonomy) -> None:
+    facts = _("turn {turn}, {probability}").format(
+        turn=finding.turn, probability=percent(finding.probability)
+    )
+    st.markdown(f"**{safe_markdown(f'{number}. {_code_name(finding.code, taxonomy)}')}**")
+    st.caption(safe_markdown(f"{severity_title(finding.severity, taxonomy)} · {facts}"))
+    st.text(safe_text(f"“{finding.quote}”"))
+    if finding.reason:
+        st.caption(safe_markdown(finding.reason))
+
+
+def _show_state(appeal: Appeal) -> None:
+    states = {
+        "open": _("Appeal is open"),
+        "upheld": _("Appeal rejected: the finding stands"),
+        "overturned": _("Appeal accepted: the finding was wrong"),
+        "amended": _("Appeal accepted in part: another finding stands"),
+    }
+    st.markdown(f"**{safe_markdown(states[appeal.state])}**")
+    st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
+    if appeal.reason:
+        st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
+
+
+def decide_page(store: Store, account: Account) -> None:
+    """Show an expert the open appeals and take decisions; the decided ones; how often appeals succeed."""
+    show_notice("appeals")
+    views = {"open": _("Open"), "decided": _("Decided"), "rates": _("Overturn rates")}
+    view = st.segmented_control(
+        _("View"), list(views), default="open", key="appeals view", required=True,
+        format_func=lambda each: safe_markdown(views[each]), label_visibility="collapsed",
+    )  # fmt: skip
+    if view == "decided":
+        show_decided(store, account, load_taxonomy())
+    elif view == "rates":
+        show_rates(store, account, load_taxonomy())
+    else:
+        _show_open(store, account, load_taxonomy())
+
+
+def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    listed = appeals.list_open(store, account.id)
+    if not listed:
+        st.info(_("No appeal is open."))
+        return
+    by_number = {one.id: one for one in listed}
+    title = _("{number}: {code} in turn {turn} of {dialogue}")
+    number = st.selectbox(
+        safe_text(_("Open appeals, oldest first: {n}").format(n=show_number(len(listed)))),
+        list(by_number), key=f"appeal:{listed[0].id}",
+        format_func=lambda each: safe_text(
+            title.format(
+                number=each, code=_code_name(by_number[each].code, taxonomy), turn=by_number[each].turn,
+                dialogue=by_number[each].dialogue,
+            )
+        ),
+    )  # fmt: skip
+    dispute = appeals.load_dispute(store, account.id, number)
+    disputed = [
+        finding
+        for finding in (dispute.verdict.findings if dispute.verdict is not None else ())
+        if (finding.turn, finding.code) == (dispute.appeal.turn, dispute.appeal.code)
+    ]
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        show_marked_dialogue(
+            dispute.dialogue, finding_marks(disputed), dispute.appeal.turn, f"appeal:{number}"
+        )
+    with right:
+        for finding in disputed:
+            with st.container(border=True, gap="small"):
+                _show_finding(1, finding, taxonomy)
+        if not disputed:
+            st.caption(_("The newest verdict does not have this finding any more."))
+        with st.container(border=True, gap="small"):
+            st.markdown(f"**{safe_markdown(_('The agent objects'))}**")
+            st.text(safe_text(dispute.appeal.statement))
+        _show_both_answers(store, account, dispute, taxonomy)
+        if dispute.second:
+            _decision_form(store, account, dispute, taxonomy)
+        else:
+            _show_second_review(store, account, dispute, listed)
+
+
+def _show_second_review(store: Store, account: Account, dispute: Dispute, listed: Sequence[Appeal]) -> None:
+    """Where the blind second review stands; leads send all open appeals to one."""
+    first = _("The blind second review comes first.")
+    if dispute.waits_in:
+        text = _("It waits for a reviewer in {projects}.").format(projects=", ".join(dispute.waits_in))
+        st.info(safe_markdown(f"{first} {text}"))
+    elif not has_permission(account, "plan"):
+        st.info(safe_markdown(f"{first} {_('A lead sends it to one, here on this page.')}"))
+    if not has_permission(account, "plan"):
+        return
+    disputed = {one.code for one in listed}
+    known = projects.list_projects(store, account.id)
+    suited = [
+        each.id
+        for each, state in known
+        if state == "open" and each.purpose == "review" and not each.prelabelled
+        and disputed.issubset(each.codes)
+    ]  # fmt: skip
+    taken = {each.id for each, _state in known}
+    new = next(name for n in range(1, len(taken) + 2) if (name := f"appeals-{n}") not in taken)
+    names = {**{each: each for each in suited}, NEW: _("a new project, {name}").format(name=new)}
+    with st.form(f"second review:{dispute.appeal.id}"):
+        if not dispute.waits_in:
+            st.markdown(safe_markdown(first))
+        chosen = st.selectbox(
+            _("Project of the second review"), list(names), format_func=lambda each: safe_text(names[each]),
+            help=_("Its reviewers judge the turn without the finding, the statement and other answers."),
+        )  # fmt: skip
+        pressed = st.form_submit_button(
+            ngettext(
+                "Send {n} open appeal to a second review",
+                "Send {n} open appeals to a second review",
+                len(listed),
+            ),
+            type="secondary" if dispute.waits_in else "primary",
+        )  # fmt: skip
+    if pressed:
+        with report_refusals("appeals"):
+            name = new if chosen == NEW else chosen
+            if chosen == NEW:
+                project = Project(id=name, codes=tuple(load_taxonomy().codes), purpose="review")
+                projects.create(store, account.id, project)
+            n = appeals.open_second_reviews(store, account.id, name)
+            done = f"{ngettext('{n} task was added.', '{n} tasks were added.', n)} ({name})"
+            stuck = appeals.list_stuck(store, account.id, name)
+            nobody = _("Nobody is left to review appeal {numbers}: everybody has a part in the dialogue or "
+                       "has seen what others say of it. Add a reviewer.")  # fmt: skip
+            texts = [done]
+            texts += [nobody.format(numbers=", ".join(str(one.id) for one in stuck))] if stuck else []
+            set_notice("appeals", "error" if stuck else "success", " ".join(texts))
+        st.rerun()
+
+
+def _show_both_answers(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
+    """The blind second review, and what was said before."""
+    code = dispute.appeal.code
+    second = {one.id for one in dispute.second}
+    others = [
+        one for one in dispute.answers if one.id not in second and one.turn in (None, dispute.appeal.turn)
+    ]
+    chosen = load_preferences(store, account.id)
+
+    def hide_names() -> None:
+        changed = chosen.model_copy(update={"hide_names": bool(st.session_state["appeal names"])})
+        save_preferences(store, account.id, changed)
+
+    hides = st.toggle(_("Hide names"), value=chosen.hide_names, key="appeal names", on_change=hide_names)
+    _show_answers(_("Second review, blind"), dispute.second, code, hides, taxonomy)
+    _show_answers(_("Earlier answers"), others, code, hides, taxonomy)
+
+
+def _show_answers(
+    title: str, answers: Sequence[Annotation], code: str, hides_names: bool, taxonomy: Taxonomy
+) -> None:
+    if not answers:
+        return
+    with st.container(border=True, gap="small"):
+        st.markdown(f"**{safe_markdown(title)}**")
+        for number, one in enumerate(answers, 1):
+            who = _("Reviewer {n}").format(n=number) if hides_names else one.labeler
+            if code not in one.codes:
+                template = _("{who} was not asked of this code")
+            elif any(each.code == code for each in one.findings):
+                template = _("{who} sees this error")
+            else:
+                template = _("{who} sees no such error")
+            text = template.format(who=who)
+            more = [_code_name(each.code, taxonomy) for each in one.findings if each.code != code]
+            if more:
+                text += _("; found {codes}").format(codes=", ".join(more))
+            st.text(safe_text(text))
+
+
+def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
+    appeal = dispute.appeal
+    outcomes: dict[Outcome, str] = {
+        "upheld": _("The finding stands"),
+        "overturned": _("The finding is wrong"),
+        "amended": _("Another error stands in its place"),
+    }
+    assert set(outcomes) == set(get_args(Outcome))
+    with st.container(border=True):
+        outcome = st.radio(
+            _("Decision"), list(outcomes), format_func=lambda each: safe_text(outcomes[each]),
+            key=f"outcome:{appeal.id}", index=None, horizontal=True,
+        )  # fmt: skip
+        if outcome == "amended":
+            st.selectbox(
+                _("Error that stands"), list(taxonomy.codes), key=f"amended:{appeal.id}",
+                format_func=lambda each: safe_text(_code_name(each, taxonomy)),
+            )  # fmt: skip
+            st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
+        reason = st.text_area(
+            _("Reason, which the agent reads"), max_chars=MAX_CHARACTERS, key=f"reason:{appeal.id}", height=80
+        )
+
+        def decide() -> None:
+            # What is chosen now: where a choice and the click came together, this run saw the old one.
+            chosen = st.session_state
+            outcome, reason = chosen[f"outcome:{appeal.id}"], chosen[f"reason:{appeal.id}"]
+            with report_refusals("appeals"):
+                corrected = None
+                if outcome == "amended":
+                    code, quote = chosen.get(f"amended:{appeal.id}"), chosen.get(f"quote:{appeal.id}")
+                    if code is None:
+                        set_notice("appeals", "info", _("Choose the error that stands, then decide."))
+                        return
+                    severity = taxonomy.codes[code].severity
+                    corrected = quoted_finding(
+                        dispute.dialogue, appeal.turn, code, severity, reason, quote or None
+                    )
+                appeals.decide_appeal(store, account.id, appeal.id, outcome, reason, corrected)
+                set_notice("appeals", "success", _("The appeal is decided."))
+
+        ready = outcome is not None and bool(reason.strip())
+        st.button(_("Decide"), key=f"decide:{appeal.id}", type="primary", disabled=not ready, on_click=decide)

@@ -1,0 +1,376 @@
+"""The Calibration page: sessions in which people answer the same items blind, and then compare.
+
+Members work on the Label page. The store shows a member no answer of others before the session is over, and
+then pseudonyms; a lead sees everything at any time, starts sessions and closes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import streamlit as st
+
+from dialint.app.console.charts import MARKED, MUTED, STRONG, ShareMark, draw_shares
+from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number, show_percent, show_time
+from dialint.app.console.messages import report_refusals, set_notice, show_notice
+from dialint.app.console.tables import estimate_text, show_table
+from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text
+from dialint.app.console.work.answer import Selection
+from dialint.app.console.work.dialogue_view import Mark, show_marked_dialogue
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.adjudication.calibration_results import DisputedQuestion, SessionResults, load_results
+from dialint.labeling.adjudication.calibration_session import (
+    ALL,
+    CalibrationConfig,
+    Leans,
+    Report,
+    start_session,
+)
+from dialint.labeling.store import accounts, projects
+from dialint.labeling.store.calibration_sessions import (
+    MAX_NOTE,
+    Session,
+    list_sessions,
+    load_item,
+    load_note,
+    save_note,
+)
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import Conflict
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.tasks import Design
+
+
+def calibration_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    show_notice("calibration")
+    taxonomy = load_taxonomy()
+    plans = has_permission(account, "plan")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.subheader(
+            _("Calibration"), anchor=False,
+            help=_(
+                "The same items to everybody, answered blind, then compared: who is strict, who lenient, and "
+                "which questions need a talk. It says how far people agree, not who is right."
+            ),
+        )  # fmt: skip
+        if plans:
+            with st.popover(_("New session")):
+                start_form(store, account, taxonomy)
+    sessions = list_sessions(store, account.id)
+    if not sessions:
+        st.info(_("No session so far. A lead starts one with at least two people and a few dialogues."))
+        return
+    by_name = {one.project.id: one for one in sessions}
+    titles = {name: f"{name} · {_state_text(one)}" for name, one in by_name.items()}
+    names = list(by_name)
+    first = next((n for n, name in enumerate(names) if by_name[name].is_over), 0)
+    chosen = st.selectbox(
+        _("Session"), names, index=first, key=f"calibration session:{len(names)}",
+        format_func=lambda each: safe_text(titles[each]),
+    )  # fmt: skip
+    session = by_name[chosen]
+    facts = (
+        _("started {day}").format(day=show_day(session.created)),
+        ngettext("{n} item", "{n} items", session.items),
+        ngettext("{n} person", "{n} people", len(session.members)),
+        _("codes {codes}").format(codes=" ".join(session.project.codes)),
+    )
+    st.caption(safe_markdown(" · ".join(facts)))
+    _show_progress(account, session, plans=plans)
+    if plans:
+        manage_form(store, account, session)
+    if session.is_over or (plans and any(member.answered for member in session.members)):
+        show_results(store, account, session, list(sessions), taxonomy)
+
+
+def _state_text(session: Session) -> str:
+    if session.is_closed:
+        return _("closed")
+    if session.is_over:
+        return _("all have answered")
+    total = session.items * len(session.members)
+    n_answers = sum(member.answered for member in session.members)
+    return _("open, {given} of {total} answers").format(
+        given=show_number(n_answers), total=show_number(total)
+    )
+
+
+def _show_progress(account: Account, session: Session, *, plans: bool) -> None:
+    """What is left to do: one's own items, and for leads those of everybody."""
+    own = next((member for member in session.members if member.name == account.id), None)
+    if own is not None and not session.is_over:
+        left = session.items - own.answered
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            if left > 0:
+                text = ngettext("You have {n} item left.", "You have {n} items left.", left)
+                where = _("They are on the page Label, in the project {name}.").format(
+                    name=session.project.id
+                )
+                st.markdown(safe_markdown(f"{text} {where}"))
+                st.link_button(_("Go to Label"), "/label", type="primary")
+            else:
+                st.markdown(
+                    _(
+                        "You have answered everything. Results are shown when all have, or when a lead "
+                        "closes the session: until then they would spoil blind answers."
+                    )
+                )
+    if plans and not session.is_over:
+        show_table(
+            (_("Person"), _("Answered"), _("Left")),
+            (
+                (member.name, show_number(member.answered), show_number(session.items - member.answered))
+                for member in session.members
+            ),
+        )
+
+
+MAX_ITEMS = 200
+
+
+def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    """A form for a new session: who, which dialogues, which codes."""
+    people = [one.id for one in accounts.list_accounts(store, account.id) if has_permission(one, "label")]
+    designs: dict[Design, str] = {
+        "random": _("at random"), "risk": _("risky ones first"), "uncertain": _("unsure ones first"),
+        "stratified": _("spread over agents, teams and channels"), "audit": _("without a finding"),
+    }  # fmt: skip
+    assert set(designs) == set(get_args(Design))
+    with st.form("new session", border=False):
+        name = st.text_input(_("Name"), max_chars=200)
+        members = st.multiselect(_("Who"), people, format_func=safe_text)
+        codes = st.multiselect(
+            _("Codes"), list(taxonomy.codes),
+            format_func=lambda each: safe_text(f"{each} {choose_name(taxonomy.codes[each].name)}"),
+        )  # fmt: skip
+        n = st.number_input(
+            _("Dialogues"), 1, MAX_ITEMS, 12,
+            help=_("With fewer than 8 there are no intervals. 12 to 20 take an hour."),
+        )  # fmt: skip
+        design = st.selectbox(_("Chosen"), list(designs), format_func=lambda each: safe_text(designs[each]))
+        chosen = st.text_area(
+            _("Or the ids of the dialogues, one a line"), height=80,
+            help=_("Instead of a sample: for instance those on which an appeal was decided."),
+        )  # fmt: skip
+        instructions = st.text_area(_("Instructions"), height=80)
+        if st.form_submit_button(_("Start the session"), type="primary"):
+            with report_refusals("calibration"):
+                ids = tuple(line.strip() for line in chosen.splitlines() if line.strip())
+                config = CalibrationConfig(
+                    name=name.strip(), codes=tuple(codes), members=tuple(members), n=int(n), design=design,
+                    dialogues=ids, instructions=instructions,
+                )  # fmt: skip
+                started = start_session(store, account.id, config, taxonomy)
+                done = ngettext(
+                    "The session is started, with {n} item.", "The session is started, with {n} items.",
+                    started.tasks,
+                )  # fmt: skip
+                set_notice("calibration", "success", done)
+            st.rerun()
+
+
+def manage_form(store: Store, account: Account, session: Session) -> None:
+    """Close a session, which shows its results to the members, or open it again."""
+
+    def set_state(state: str) -> None:
+        with report_refusals("calibration"):
+            projects.set_state(store, account.id, session.project.id, state)
+
+    if session.is_closed:
+        st.button(_("Open it again"), key=f"reopen:{session.project.id}", on_click=set_state, args=("open",))
+    else:
+        st.button(
+            _("Close the session"), key=f"close:{session.project.id}", on_click=set_state, args=("closed",),
+            help=_("Nobody answers any more, and the members see the results."),
+        )  # fmt: skip
+
+
+MAX_QUOTE = 70
+COLORS: dict[Leans, str] = {"strict": MARKED, "lenient": STRONG, "even": MUTED, "too few": MUTED}
+
+
+def show_results(
+    store: Store, account: Account, session: Session, sessions: Sequence[Session], taxonomy: Taxonomy
+) -> None:
+    """Show the results of `session`, beside those of the session before."""
+    name = session.project.id
+    earlier = [one for one in sessions if one.created < session.created and one.is_over]
+    before = earlier[0].project.id if earlier else None
+    key = (account.id, account.role, session, earlier[:1])
+    cached = st.session_state.get("calibration results")
+    if cached is None or cached[0] != key:  # the store decides anew whenever something changes
+        try:
+            cached = (key, load_results(store, account.id, name, before, taxonomy))
+        except ConfigError:
+            st.info(_("Nobody has answered anything yet."))
+            return
+        st.session_state["calibration results"] = cached
+    results: SessionResults = cached[1]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(f"**{safe_markdown(_('Agreement by code'))}**")
+        _show_agreement(results.report, taxonomy)
+    with right:
+        st.markdown(f"**{safe_markdown(_('Strict and lenient'))}**")
+        _show_leanings(results.report, account)
+    st.markdown(f"**{safe_markdown(_('What to talk about'))}**")
+    if results.disputed:
+        _show_disputed(store, account, session, results.disputed, taxonomy)
+    else:
+        st.success(_("No question divides the group."))
+    _show_note(store, account, name)
+
+
+def _show_agreement(report: Report, taxonomy: Taxonomy) -> None:
+    headings = [_("Code"), _("Alpha (95 % interval)"), _("Questions")]
+    if report.before is not None:
+        headings.append(_("Before"))
+    rows = []
+    for one in report.agreement:
+        name = choose_name(lookup_code(one.code, taxonomy).name)
+        row = [f"{one.code} {name}", estimate_text(one.now), show_number(one.now.n)]
+        if report.before is not None:
+            row.append("–" if one.before is None else estimate_text(one.before))
+        rows.append(row)
+    show_table(headings, rows)
+    st.caption(
+        _(
+            "Krippendorff's alpha: 1 is full agreement, 0 what chance gives. A dash: only one answer "
+            "occurred, so it is not defined. Below 0.67 a definition needs a talk."
+        )
+    )
+
+
+def _leans_text(leans: Leans) -> str:
+    return {
+        "strict": _("strict"), "lenient": _("lenient"), "even": _("no lean shown"),
+        "too few": _("too few dialogues"),
+    }[leans]  # fmt: skip
+
+
+def _show_leanings(report: Report, account: Account) -> None:
+    """The chart of everybody on all codes, and the table by code of whoever leans."""
+    marks = []
+    for one in report.leanings:
+        if one.code != ALL:
+            continue
+        estimate, has_interval = one.difference, one.leans != "too few"
+        who = _("you ({name})").format(name=one.worker) if one.worker == account.id else one.worker
+        marks.append(
+            ShareMark(
+                who, estimate.value, estimate.low if has_interval else estimate.value,
+                estimate.high if has_interval else estimate.value, _leans_text(one.leans), COLORS[one.leans],
+                estimate_text(estimate, signed=True),
+            )
+        )  # fmt: skip
+    draw_shares(
+        marks, _("Yes more often than the others"),
+        _("How much more or less often each person says yes than the others, with 95 % intervals"), 0.0,
+        len(marks) + 1,
+    )  # fmt: skip
+    leaning = [one for one in report.leanings if one.code != ALL and one.leans in ("strict", "lenient")]
+    if leaning:
+        show_table(
+            (_("Person"), _("Code"), _("Yes"), _("Others"), _("Difference"), _("Leans")),
+            (
+                (
+                    one.worker, one.code, show_percent(one.yes), show_percent(one.others),
+                    estimate_text(one.difference, signed=True), _leans_text(one.leans),
+                )
+                for one in leaning
+            ),
+        )  # fmt: skip
+    st.caption(
+        _(
+            "Own answer less the mean of the others, on the same questions. Intervals hold for one person "
+            "at a time: of twenty unbiased people one seems to lean. It does not say who is right."
+        )
+    )
+
+
+def _show_disputed(
+    store: Store, account: Account, session: Session, disputed: Sequence[DisputedQuestion],
+    taxonomy: Taxonomy,
+) -> None:  # fmt: skip
+    """The questions that divide the group, one of them with its dialogue and all answers side by side."""
+    number = st.selectbox(
+        safe_text(_("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))),
+        range(len(disputed)), key=f"disputed:{session.project.id}",
+        format_func=lambda each: safe_text(_question_text(disputed[each], taxonomy)),
+    )  # fmt: skip
+    one = disputed[number]
+    left, right = st.columns([11, 9], gap="medium")
+    with right:
+        yes = [who for who, vote in one.votes.items() if vote]
+        no = [who for who, vote in one.votes.items() if not vote]
+        for_yes, for_no = st.columns(2)
+        with for_yes, st.container(border=True):
+            st.markdown(f"**{safe_markdown(_('Yes, an error'))}**")
+            for who in yes:
+                st.text(safe_text(f"✓ {who}"))
+                for finding in one.findings.get(who, ()):
+                    quote = finding.quote[:MAX_QUOTE] + ("…" if len(finding.quote) > MAX_QUOTE else "")
+                    st.caption(safe_markdown(f"{finding.severity} “{quote}”"))
+        with for_no, st.container(border=True):
+            st.markdown(f"**{safe_markdown(_('No'))}**")
+            st.text(safe_text("\n".join(f"✗ {who}" for who in no)))
+        with st.container(border=True):
+            entry = lookup_code(one.code, taxonomy)
+            st.markdown(f"**{safe_markdown(f'{entry.code} {choose_name(entry.name)}')}**")
+            st.markdown(explain_code(entry))
+    with left:
+        if not has_permission(account, "plan") and account.id not in one.votes:
+            st.info(_("You have not answered this item, so its dialogue is not shown."))
+            return
+        dialogue = load_item(store, account.id, session.project.id, one.task)
+        marks = [
+            Mark(
+                Selection(turn=each.turn, start=each.start, end=each.end),
+                safe_text(f"{who} {one.code}"),
+                "open",
+            )
+            for who, findings in one.findings.items()
+            for each in findings
+        ]
+        show_marked_dialogue(dialogue, marks, one.turn, f"disputed:{one.task}:{one.code}:{one.turn}")
+
+
+def _question_text(one: DisputedQuestion, taxonomy: Taxonomy) -> str:
+    entry = lookup_code(one.code, taxonomy)
+    where = "" if one.turn is None else _(", turn {turn}").format(turn=one.turn)
+    split = _("{yes} of {n} say yes").format(yes=sum(one.votes.values()), n=len(one.votes))
+    return f"{one.code} {choose_name(entry.name)} · {one.dialogue}{where} · {split}"
+
+
+def _show_note(store: Store, account: Account, name: str) -> None:
+    """What came out of the talk; leads write it, members read it. The saved note stands above the field if it
+    is another one: somebody else's may be newer than what the field began with."""
+    note = load_note(store, account.id, name)
+    st.markdown(f"**{safe_markdown(_('Note of the discussion'))}**")
+    if note is not None:
+        written = _("by {author}, {time}").format(author=note.author, time=show_time(note.at))
+        st.caption(safe_markdown(written))
+    if not has_permission(account, "plan"):
+        st.text(safe_text(note.text if note is not None else _("No note yet.")))
+        return
+    key, seen = f"note:{name}", f"note seen:{name}"
+    st.session_state.setdefault(seen, note)
+    text = st.session_state.setdefault(key, "" if note is None else note.text)
+    if note is not None and note.text != text:
+        st.text(safe_text(note.text))
+    st.text_area(_("Note, which all members read"), key=key, height=110, max_chars=MAX_NOTE)
+
+    def save() -> None:
+        text, base = str(st.session_state[key]), st.session_state[seen]
+        with report_refusals("calibration"):
+            try:
+                st.session_state[seen] = save_note(store, account.id, name, text, base)
+            except Conflict as conflict:
+                st.session_state[seen] = conflict.theirs[-1]
+                raise
+
+    st.button(_("Save the note"), key=f"save note:{name}", on_click=save)

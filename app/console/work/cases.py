@@ -1,0 +1,350 @@
+"""The cases of the Adjudicate page: the queue, what a lead does there (send questions to experts, accept in
+bulk what all agree on), and an expert's decision while it is made, which is kept as a draft in the store.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Literal, NamedTuple
+
+import streamlit as st
+from pydantic import Field, ValidationError
+
+from dialint.app.console.i18n import _, ngettext, show_number, show_percent
+from dialint.app.console.messages import report_refusals, set_notice
+from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.work.answer import Selection, make_finding
+from dialint.detector.errors import DialintError
+from dialint.detector.records import Finding, Label, Record, Severity
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.adjudication.bulk_accept import (
+    AcceptConfig,
+    AcceptCounts,
+    AcceptPreview,
+    accept_agreed,
+    preview_agreed,
+)
+from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
+from dialint.labeling.aggregation.store_labels import select_surest
+from dialint.labeling.store import drafts, expert_cases, leases, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.expert_cases import Case
+from dialint.labeling.store.records import Account, Lease, Project
+from dialint.labeling.store.tasks import count_tasks
+
+MAX_LISTED = 50
+DEFAULT_PROJECT = "adjudication"
+"""The name of the project that is made if there is none."""
+
+
+def show_queue(store: Store, account: Account, project: str) -> None:
+    """The cases that wait, most costly doubt first, and the button that takes the next one."""
+    waiting = expert_cases.list_open_cases(store, account.id, project, MAX_LISTED)
+    counts = count_tasks(store, account.id, project)["main"]
+
+    def take() -> None:
+        with report_refusals("adjudicate"):
+            if leases.claim(store, account.id, project) is None:
+                set_notice("adjudicate", "info", _("No case is waiting for you."))
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            _("Decide the next case"), type="primary", shortcut="N", on_click=take,
+            disabled=not counts["open"], key="take case",
+        )  # fmt: skip
+        summary = _("{waiting} waiting · {held} with an expert · {done} decided").format(
+            waiting=show_number(counts["open"]),
+            held=show_number(counts["full"]),
+            done=show_number(counts["done"]),
+        )
+        st.caption(safe_markdown(summary))
+    if not waiting:
+        st.success(_("Every case is decided."))
+        return
+    show_table(
+        (_("Dialogue"), _("Turn"), _("Expected cost of the doubt"), _("State")),
+        (
+            (
+                DialogueLink(one.dialogue), str(one.turn), show_number(one.priority, "0.00"),
+                _("waiting") if one.state == "open" else _("with an expert"),
+            )
+            for one in waiting
+        ),
+    )  # fmt: skip
+    st.caption(
+        _(
+            "The cost is the probability that the likelier answer is wrong times the weight of the severity, "
+            "summed over the open codes of the turn. What people said is shown with the case only: the list "
+            "spoils no blind answer."
+        )
+    )
+
+
+def show_lead_forms(store: Store, account: Account, into: str | None, taxonomy: Taxonomy) -> None:
+    """Send open questions to experts, and accept in bulk."""
+    sources = [
+        project
+        for project, _state in projects.list_projects(store, account.id)
+        if project.purpose in ("label", "review")
+    ]
+    by_id = {project.id: project for project in sources}
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Send to experts'))}**")
+        _send_form(store, account, into, by_id, taxonomy)
+    with right, st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Accept in bulk what all agree on'))}**")
+        _accept_form(store, account, by_id, taxonomy)
+
+
+def _send_form(
+    store: Store, account: Account, into: str | None, sources: dict[str, Project], taxonomy: Taxonomy
+) -> None:
+    source = st.selectbox(
+        _("Answers of"), list(sources), format_func=safe_text, key="send source",
+        help=_("A question is open if its posterior is not sure enough, or if people disagree."),
+    )  # fmt: skip
+    st.selectbox(
+        _("Open if less sure than"), (0.8, 0.9, 0.95), index=1, key="send sure",
+        format_func=lambda each: safe_text(show_percent(each)),
+    )  # fmt: skip
+    st.toggle(_("And whenever people disagree"), value=True, key="send disagreements")
+
+    def send() -> None:
+        chosen = st.session_state  # newer than what this run saw, where a choice and the click came together
+        with report_refusals("adjudicate"):
+            name, target = chosen["send source"], into
+            if target is None:
+                project = Project(id=DEFAULT_PROJECT, codes=sources[name].codes, purpose="adjudication")
+                target = projects.create(store, account.id, project).id
+            config = AdjudicateConfig(
+                into=target, project=name, sure=chosen["send sure"],
+                disagreements=chosen["send disagreements"],
+            )  # fmt: skip
+            counts = adjudicate(store, account.id, config, taxonomy)
+            done = _("{cases} turns have open questions; {added} are new in the queue.")
+            text = done.format(cases=show_number(counts.cases), added=show_number(counts.added))
+            set_notice("adjudicate", "success", text)
+
+    st.button(_("Send open questions"), key="send cases", on_click=send, disabled=source is None)
+
+
+def _accept_form(store: Store, account: Account, sources: dict[str, Project], taxonomy: Taxonomy) -> None:
+    source = st.selectbox(_("Answers of"), list(sources), format_func=safe_text, key="accept source")
+    with st.container(horizontal=True):
+        st.selectbox(
+            _("People, at least"),
+            (2, 3, 4, 5),
+            key="accept minimum",
+            width=150,
+            format_func=lambda each: safe_text(str(each)),
+        )
+        st.selectbox(
+            _("Posterior, at least"), (0.8, 0.9, 0.95), key="accept sure", width=170,
+            format_func=lambda each: safe_text(show_percent(each)),
+        )  # fmt: skip
+
+    def config() -> AcceptConfig:
+        """What is chosen now: a callback may come before the run that draws the choice."""
+        chosen = st.session_state
+        return AcceptConfig(
+            project=chosen["accept source"], minimum=chosen["accept minimum"], sure=chosen["accept sure"]
+        )
+
+    def preview() -> None:
+        with report_refusals("adjudicate"):
+            chosen = config()
+            st.session_state["accept preview"] = (chosen, preview_agreed(store, account.id, chosen, taxonomy))
+
+    def accept() -> None:
+        with report_refusals("adjudicate"):
+            chosen = config()
+            if st.session_state.pop("accept preview", (None,))[0] != chosen:
+                set_notice("adjudicate", "info", _("The choice has changed: preview it first."))
+                return
+            counts = accept_agreed(store, account.id, chosen, taxonomy)
+            set_notice("adjudicate", *_describe_accepted(counts))
+
+    st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)
+    stored = st.session_state.get("accept preview")
+    if stored is not None and stored[0] == config():
+        _show_accept_preview(stored[1])
+        st.button(
+            _("Accept them"), key="accept", type="primary", on_click=accept,
+            disabled=not stored[1].counts.yes + stored[1].counts.no,
+        )  # fmt: skip
+
+
+def _describe_accepted(counts: AcceptCounts) -> tuple[str, str]:
+    """Kind and text of the message after a bulk acceptance."""
+    if counts.labels:
+        return "success", ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
+    if not counts.yes + counts.no:
+        return "info", _("Nothing was written: all agree on no question any more.")
+    text = ngettext(
+        "Nothing needed writing: on the {n} question on which all agree, nobody sees an error, and a turn "
+        "without a label counts as free of it.",
+        "Nothing needed writing: on the {n} questions on which all agree, nobody sees an error, and a turn "
+        "without a label counts as free of it.",
+        counts.no,
+    )
+    return "info", text
+
+
+def _show_accept_preview(preview: AcceptPreview) -> None:
+    counts = preview.counts
+    text = _("All agree on {n} of {of} undecided questions: {yes} errors, {no} without.").format(
+        n=show_number(counts.yes + counts.no), of=show_number(counts.questions), yes=show_number(counts.yes),
+        no=show_number(counts.no),
+    )  # fmt: skip
+    st.caption(safe_markdown(text))
+    if preview.sample:
+        st.caption(_("A random sample of them; read a few before you accept."))
+        show_table(
+            (_("Dialogue"), _("Turn"), _("Code"), _("Answer"), _("People"), _("Posterior")),
+            (
+                (
+                    DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.n_yes else _("no"),
+                    str(one.n_labelers), show_percent(one.probability),
+                )
+                for one in preview.sample
+            ),
+        )  # fmt: skip
+
+
+Answer = Literal["yes", "no", "not applicable"]
+SURE = 0.9
+"""Confidence of the likelier answer from which a question on which people agree needs no decision."""
+
+
+class Decision(Record):
+    """What a code gets. `start` and `end` bound the evidence of a yes in the case's turn."""
+
+    answer: Answer
+    severity: Severity | None = None
+    start: int = 0
+    end: int = 0
+
+
+class CaseDraft(Record):
+    """The decisions by code."""
+
+    decisions: dict[str, Decision] = Field(default_factory=dict)
+
+
+class PersonAnswer(NamedTuple):
+    """One person's answer for a code in the turn: their findings of it; none is a no."""
+
+    who: str
+    findings: tuple[Finding, ...]
+
+
+class CodeQuestion(NamedTuple):
+    """A code of a case: everybody's `answers`, the most trusted label, and whether it `is_open`: people
+    disagree, nobody was asked, or the label is not sure."""
+
+    code: str
+    answers: tuple[PersonAnswer, ...]
+    label: Label | None
+    is_open: bool
+
+
+def list_questions(case: Case) -> tuple[CodeQuestion, ...]:
+    """The codes of a case, open ones first. Of one person the last answer counts."""
+    turn = case.task.turn
+    labels = {
+        label.code: label
+        for label in select_surest(case.labels)
+        if label.turn == turn and label.code in case.task.codes
+    }
+    questions = []
+    for code in case.task.codes:
+        by_person = {
+            answer.labeler: tuple(each for each in answer.findings if each.code == code and each.turn == turn)
+            for answer in case.answers
+            if code in answer.codes and answer.turn in (None, turn)
+        }
+        answers = tuple(PersonAnswer(who, findings) for who, findings in by_person.items())
+        n_yes, label = sum(bool(one.findings) for one in answers), labels.get(code)
+        unsure = label is not None and max(label.probability, 1 - label.probability) < SURE
+        is_open = not answers or 0 < n_yes < len(answers) or unsure
+        questions.append(CodeQuestion(code, answers, label, is_open))
+    return tuple(sorted(questions, key=lambda one: not one.is_open))
+
+
+def suggest_decision(case: Case, question: CodeQuestion, answer: Answer, taxonomy: Taxonomy) -> Decision:
+    """A decision with the evidence and the severity that are most likely: those of the label, of the person
+    who marked it last, of the verdict, else the whole turn and the code's usual severity."""
+    if answer != "yes":
+        return Decision(answer=answer)
+    spans = [(one.start, one.end, one.severity) for one in evidence(case, question)]
+    start, end, severity = spans[-1] if spans else (0, 0, taxonomy.codes[question.code].severity)
+    label = question.label
+    if label is not None and label.start is not None and label.end is not None:
+        start, end = label.start, label.end
+    if end <= start:
+        start, end = 0, len(turn_text(case))
+    return Decision(answer="yes", severity=severity, start=start, end=end)
+
+
+def evidence(case: Case, question: CodeQuestion) -> list[Finding]:
+    """The verdict's findings of the code in the turn, then those of people."""
+    by_model = [] if case.verdict is None else [*case.verdict.findings, *case.verdict.suggestions]
+    here = [one for one in by_model if (one.code, one.turn) == (question.code, case.task.turn)]
+    return here + [finding for one in question.answers for finding in one.findings]
+
+
+def turn_text(case: Case) -> str:
+    """The text of the turn in question."""
+    return next(each.text for each in case.task.dialogue.turns if each.index == case.task.turn)
+
+
+def load_draft(
+    store: Store, actor: str, case: Case, questions: tuple[CodeQuestion, ...], taxonomy: Taxonomy
+) -> CaseDraft:
+    """The draft in the store; without one, what all agree on is decided already."""
+    stored = drafts.load_draft(store, actor, draft_name(case))
+    if stored is not None:
+        try:
+            return CaseDraft.model_validate_json(stored.content)
+        except ValidationError:
+            pass  # of another version of the console: start anew
+    agreed = {}
+    for one in questions:
+        if not one.is_open:
+            answer: Answer = "yes" if one.answers[0].findings else "no"
+            agreed[one.code] = suggest_decision(case, one, answer, taxonomy)
+    return CaseDraft(decisions=agreed)
+
+
+def draft_name(case: Case) -> str:
+    """The draft's name in the store."""
+    return f"case:{case.task.task}"
+
+
+def submit_decision(
+    store: Store, actor: str, case: Case, lease: Lease, draft: CaseDraft, reason: str, taxonomy: Taxonomy,
+    seconds: float,
+) -> None:  # fmt: skip
+    """Save the decision, and claim the next case, if there is one to be had. However often it is sent, it
+    counts once.
+
+    Raises:
+        StaleLease: the lease was lost.
+        StoreRefused: as for `decide_case`.
+    """
+    findings = []
+    for code, one in draft.decisions.items():
+        if one.answer == "yes" and one.severity is not None and case.task.turn is not None:
+            words = Selection(turn=case.task.turn, start=one.start, end=one.end)
+            finding = make_finding(case.task.dialogue, words, taxonomy.codes[code], one.severity)
+            findings.append(finding.model_copy(update={"reason": reason}))
+    skipped = tuple(code for code, one in draft.decisions.items() if one.answer == "not applicable")
+    key = f"decision {actor} {lease.task} {lease.token}"
+    expert_cases.decide_case(
+        store, actor, lease.task, lease.token, key, findings, reason, seconds, not_applicable=skipped
+    )
+    with suppress(DialintError):  # the case is decided, so nothing here may say that it is not
+        drafts.delete_draft(store, actor, draft_name(case))
+        leases.claim(store, actor, lease.project)

@@ -1,0 +1,248 @@
+"""A Streamlit component that renders a dialogue with marks and reports what was selected in it.
+
+The browser gets pieces of text and renders each by ``textContent``: nothing in a dialogue can become markup.
+Calls of tools and their results are folded, and marked as not seen by the customer.
+Offsets are code points of the displayed text on both sides, equal to those of the dialogue: characters that
+may steer a terminal, reverse the text beside them or vanish on a screen are rendered as a picture or by their
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import streamlit as st
+
+from dialint.app.console.i18n import _
+from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
+from dialint.app.console.work.answer import Answer, Choice, Selection, parse_selection
+from dialint.detector.records import Dialogue, Finding
+from dialint.detector.tool_use import format_call
+from dialint.labeling.annotation import judged_turns
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
+
+NAME = "dialint.dialogue"
+MarkState = Literal["open", "suggested", "kept", "rejected", "selected"]
+UNSEEN = "\ufffd"
+"""Replaces in the displayed text a character that is rendered by its name."""
+MAX_HIDDEN_NAMES = 200
+"""So many characters of a turn are rendered by their names, more of them as `UNSEEN`."""
+PAGE_TURNS, PAGE_CHARS = 200, 100_000
+"""What a browser renders at once: of a longer dialogue, one page of it."""
+MAX_CALL_CHARS = 4_000
+"""What is rendered of one call."""
+SYMBOLS: dict[MarkState, str] = {
+    "open": "?", "suggested": "suggestion", "kept": "✓", "rejected": "✗", "selected": "…",
+}  # fmt: skip
+"""Beside each mark, so that no meaning is in the colour alone."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A part of a turn that is underlined, and the label beside it."""
+
+    selection: Selection
+    label: str
+    state: MarkState
+
+
+def make_marks(answer: Answer, selected: Selection | None) -> list[Mark]:
+    """A mark for each choice, numbered like the cards beside the dialogue, and one for the selection.
+    Suggestions that were dismissed have none."""
+    marks = [
+        Mark(
+            Selection(turn=choice.finding.turn, start=choice.finding.start, end=choice.finding.end),
+            safe_text(f"{number} {choice.finding.code} {SYMBOLS[state]}"),
+            state,
+        )
+        for number, choice in enumerate(answer.choices, 1)
+        if (state := _mark_state(choice)) is not None
+    ]
+    return marks if selected is None else [*marks, Mark(selected, "selected", "selected")]
+
+
+def _mark_state(choice: Choice) -> MarkState | None:
+    if not choice.suggested or choice.state == "kept":
+        return choice.state
+    return "suggested" if choice.state == "open" else None
+
+
+@dataclass(frozen=True)
+class TurnSlice:
+    """A turn, or the part of it from `start` to `end`, that is on one page. `turn` is its index."""
+
+    turn: int
+    start: int
+    end: int
+
+
+def paginate(dialogue: Dialogue) -> tuple[tuple[TurnSlice, ...], ...]:
+    """The dialogue cut into pages of at most `PAGE_TURNS` and `PAGE_CHARS`."""
+    pages: list[list[TurnSlice]] = [[]]
+    room = PAGE_CHARS
+    for turn in dialogue.turns:
+        start = 0
+        while True:
+            end = min(len(turn.text), start + PAGE_CHARS)
+            if len(pages[-1]) == PAGE_TURNS or (pages[-1] and end - start > room):
+                pages.append([])
+                room = PAGE_CHARS
+            pages[-1].append(TurnSlice(turn.index, start, end))
+            room -= end - start
+            start = end
+            if start == len(turn.text):
+                break
+    return tuple(map(tuple, pages))
+
+
+def find_page(pages: Sequence[Sequence[TurnSlice]], turn: int, at: int = 0) -> int:
+    """The number of the page with code point `at` of a turn."""
+    return next(
+        (n for n, page in enumerate(pages) for part in page if part.turn == turn and at <= part.end), 0
+    )
+
+
+def view_data(
+    dialogue: Dialogue,
+    only_turn: int | None,
+    marks: Sequence[Mark],
+    focus: int | None,
+    number: int,
+    page: tuple[int, Sequence[TurnSlice]] | None = None,
+) -> dict[str, Any]:
+    """The data that the browser renders. `only_turn`: the only turn that the item is about; `focus`: the turn
+    to scroll into view; `number` distinguishes one dialogue from the next, as its id must not be in a blind
+    labeler's page. `page`: its index and its parts of turns; the whole dialogue if None."""
+    judged = judged_turns(dialogue)
+    index, parts = page or (0, [TurnSlice(turn.index, 0, len(turn.text)) for turn in dialogue.turns])
+    by_index = {turn.index: turn for turn in dialogue.turns}
+    turns = []
+    for part in parts:
+        turn = by_index[part.turn]
+        near = [m for m in marks if m.selection.turn == part.turn and m.selection.end > part.start]
+        turns.append(
+            {
+                "index": turn.index,
+                "role": turn.role,
+                "from": part.start,
+                "part": (part.start, part.end) != (0, len(turn.text)),
+                "in_question": turn.index == only_turn,
+                "selectable": turn.index in judged and only_turn in (None, turn.index),
+                "pieces": _split(turn.text[part.start : part.end], part.start, near),
+                "unseen": turn.role == "tool",
+                "calls": [safe_text(format_call(call)[:MAX_CALL_CHARS]) for call in turn.tool_calls]
+                if part.start == 0
+                else [],
+            }
+        )
+    return {"number": number, "page": index, "turns": turns, "focus": focus}
+
+
+def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]:
+    """A turn's text, or its part from `first`, split where marks and hidden characters begin and end; each
+    piece with the states over it, the labels of marks that end with it, and its name if it is a hidden
+    character."""
+    matches = islice(HIDDEN_PATTERN.finditer(text), MAX_HIDDEN_NAMES)
+    hidden = {match.start(): HIDDEN[ord(match[0])] for match in matches}
+    displayed = HIDDEN_PATTERN.sub(UNSEEN, replace_controls(text))
+    spans = [
+        (mark, mark.selection.start - first, mark.selection.end - first)
+        for mark in marks
+        if mark.selection.start < first + len(text)
+    ]
+    edges = {edge for _, start, end in spans for edge in (start, end) if 0 <= edge <= len(displayed)}
+    cuts = sorted(edges.union({0, len(displayed)}, hidden, (position + 1 for position in hidden)))
+    pieces = []
+    for start, end in pairwise(cuts):
+        covering = [(mark, last) for mark, begin, last in spans if begin <= start and end <= last]
+        pieces.append(
+            {
+                "text": displayed[start:end],
+                "name": hidden.get(start),
+                "states": sorted({mark.state for mark, _ in covering}),
+                "ends": [
+                    {"label": mark.label, "state": mark.state} for mark, last in covering if last == end
+                ],
+            }
+        )
+    return pieces
+
+
+def render_dialogue(data: dict[str, Any], key: str, on_selected: Callable[[], None]) -> None:
+    """Render the dialogue. When words are selected, session state at `key` holds ``selected``: {turn, start,
+    end} as the browser reports it, not to be trusted."""
+    _component()(key=key, data=data, on_selected_change=on_selected)
+
+
+@cache
+def _component() -> ComponentRenderer:
+    import streamlit as st
+
+    folder = Path(__file__).parent
+    return st.components.v2.component(
+        NAME,
+        html='<ol class="dialint-turns" tabindex="0" aria-label="Dialogue"></ol>',
+        css=(folder / "dialogue.css").read_text(encoding="utf-8"),
+        js="\n".join((folder / name).read_text(encoding="utf-8") for name in ("turns.js", "dialogue.js")),
+        isolate_styles=False,  # browsers do not report selections inside a shadow root
+    )
+
+
+def finding_marks(findings: Sequence[Finding]) -> list[Mark]:
+    """A mark for each finding, with its number in the list."""
+    return [
+        Mark(
+            Selection(turn=each.turn, start=each.start, end=each.end),
+            safe_text(f"{number} {each.code}"),
+            "open",
+        )
+        for number, each in enumerate(findings, 1)
+    ]
+
+
+def show_marked_dialogue(
+    dialogue: Dialogue, marks: Sequence[Mark], focus: int | None, key: str, *,
+    only_turn: int | None = None, on_selection: Callable[[Selection], None] | None = None,
+) -> None:  # fmt: skip
+    """Show the dialogue with its marks; of a long one the page with the turn `focus`. `on_selection` gets the
+    words that are selected in `only_turn`, or in any turn that is judged."""
+    pages = paginate(dialogue)
+    number = find_page(pages, focus) if focus is not None else 0
+    if len(pages) > 1:
+        title = _("Page {page} of {n}: from turn {turn}")
+        number = st.selectbox(
+            _("Page"), range(len(pages)), index=number, key=f"page:{key}",
+            format_func=lambda i: safe_text(
+                title.format(page=i + 1, n=len(pages), turn=pages[i][0].turn)
+            ),
+        )  # fmt: skip
+    name = f"dialogue:{key}"
+
+    def on_selected() -> None:
+        raw = getattr(st.session_state.get(name), "selected", None)
+        selection = parse_selection(dialogue, only_turn, raw)
+        if selection is not None and on_selection is not None:
+            on_selection(selection)
+
+    data = view_data(dialogue, only_turn, marks, focus, 0, (number, pages[number]))
+    render_dialogue({**data, "words": _turn_words()}, name, on_selected)
+
+
+def _turn_words() -> dict[str, object]:
+    """The words around a turn's text, in the language of the page."""
+    return {
+        "names": {
+            "customer": _("Customer"), "agent": _("Agent"), "bot": _("Bot"), "system": _("System"),
+            "tool": _("Tool result"),
+        },
+        "unseen": _("not seen by the customer"), "call": _("Tool call"),
+        "part": _("a part, from character {n}"), "asked": _("this turn is asked about"),
+    }  # fmt: skip

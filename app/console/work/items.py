@@ -1,0 +1,310 @@
+"""The work item of a person: claimed from a queue, drafted, submitted, skipped, reopened.
+
+Everything of it lives in the store; what is kept here can be lost and is found again by `claim_next`. The
+store checks rights. Nothing here knows the screen.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from dialint.app.console.work.answer import Answer, reopen_answer, start_answer
+from dialint.app.console.work.evidence import Policies, load_cited_policies
+from dialint.detector.masking import MaskedText
+from dialint.detector.masking.spans import find_placeholders, replace_spans
+from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.labeling.annotation import Annotation, Rejection
+from dialint.labeling.store import annotations as answers
+from dialint.labeling.store import dialogues, drafts, leases, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import Conflict, DialogueMissing, NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.masked_view import load_view, prepare_view
+from dialint.labeling.store.records import Lease, Pool
+from dialint.labeling.store.tasks import get_dialogue_id
+
+AWAY_S = 120.0
+"""A pause between two clicks counts as work up to here: the rest was spent elsewhere."""
+RENEW_S = 60.0
+"""A lease is renewed by the first click after this long."""
+SITTING_S = 3600.0
+"""A blind answer can be reopened for this long: what was answered earlier may have been talked about."""
+MAX_LOOKBACK = 20
+"""Own answers among which the last review is searched."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A task held by a lease, or (`supersedes`) an answer of the person's own to correct."""
+
+    dialogue: Dialogue
+    codes: tuple[str, ...]
+    turn: int | None
+    verdict: Verdict | None = None
+    instructions: str = ""
+    task: int | None = None
+    token: int | None = None
+    supersedes: int | None = None
+    blind: bool = False
+    pool: Pool = "main"
+    """The pool of the task, as its holder may know it: a control task says ``main``."""
+    policies: Policies = field(default_factory=dict)
+    """The published policies that findings cite."""
+    stored: str | None = None
+    """The dialogue's id in the store, which must not be in a blind labeler's page."""
+
+    @property
+    def name(self) -> str:
+        """Name of the draft in the store. A task keeps its draft if its lease is lost and claimed again."""
+        return f"task:{self.task}" if self.supersedes is None else f"answer:{self.supersedes}"
+
+
+@dataclass
+class Stopwatch:
+    """Seconds worked, by the server's clock; a long pause counts as `AWAY_S`."""
+
+    now_s: Callable[[], float] = time.monotonic
+    at_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.at_s = self.now_s()
+
+    def lap_s(self) -> float:
+        """Seconds since the last lap."""
+        before, self.at_s = self.at_s, self.now_s()
+        return min(self.at_s - before, AWAY_S)
+
+
+@dataclass(frozen=True)
+class EditConflict:
+    """The item was answered elsewhere: `theirs`, newest last, against `ours`, which is not saved."""
+
+    item: Item
+    theirs: tuple[Annotation, ...]
+    ours: tuple[Finding, ...]
+    seconds: float
+    key: str
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def answered(self) -> datetime | None:
+        """When the newest of theirs was given."""
+        return self.theirs[-1].at
+
+
+def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
+    """Claim the next item of a project. Returns it with its draft, and whether the draft was there before;
+    None if the queue holds nothing for this account. A `blind` item never shows what others say of it.
+
+    Raises:
+        NotAllowed: the account may not work here.
+        StoreRefused: the project is closed or past its deadline.
+    """
+    lease = leases.claim(store, actor, project)
+    if lease is None:
+        return None
+    if blind:
+        prepare_view(store, lease.dialogue)
+    return _open_lease(store, actor, lease, blind=blind)
+
+
+def _open_lease(store: Store, actor: str, lease: Lease, *, blind: bool) -> tuple[Item, Answer, bool]:
+    view = tasks.view_task(store, actor, lease.task)
+    item = Item(
+        view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
+        task=lease.task, token=lease.token, blind=blind, pool=lease.pool, stored=lease.dialogue,
+        policies={} if blind else load_cited_policies(store, actor, view.dialogue, view.verdict),
+    )  # fmt: skip
+    return (item, *_load_draft(store, actor, item, start_answer(item.verdict, item.codes, item.turn)))
+
+
+def claim_dialogue(store: Store, actor: str, project: str, dialogue: str) -> tuple[Item, Answer, bool]:
+    """Claim the review of a dialogue that the actor has chosen, as `claim_next`; or reopen the actor's own
+    answer, if that is given already.
+
+    Raises:
+        NotAllowed: the account may not review it here.
+        StoreRefused: somebody else holds it, or the project takes no more answers.
+    """
+    try:
+        lease = leases.claim_dialogue(store, actor, project, dialogue)
+    except StoreRefused as refused:
+        listed = answers.list_annotations(store, actor, dialogue) if refused.code == leases.ANSWERED else ()
+        own = [each for each in listed if each.labeler == actor and each.turn is None and each.seen_verdict]
+        if not own:
+            raise
+        return _reopen_review(store, actor, own[-1])
+    return _open_lease(store, actor, lease, blind=False)
+
+
+def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
+    """Reopen the actor's last answer, to be corrected; None if there is none. If `blind`, the last one in
+    this project and of this sitting, as it was shown then; else the last one with a visible verdict."""
+    if blind:
+        last_view = answers.find_last_answer(store, actor, project)
+        if last_view is None:
+            return None
+        view, last = last_view
+        if last.at is None or (datetime.now(UTC) - last.at).total_seconds() > SITTING_S:
+            return None
+        item = Item(
+            view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
+            supersedes=int(last.id), blind=True, stored=get_dialogue_id(store, view.task),
+        )  # fmt: skip
+    else:
+        own = answers.list_own(store, actor, MAX_LOOKBACK)
+        review = next((each for each in own if each.seen_verdict), None)
+        if review is None:
+            return None
+        return _reopen_review(store, actor, review)
+    return (item, *_load_draft(store, actor, item, reopen_answer(last, item.verdict)))
+
+
+def _reopen_review(store: Store, actor: str, last: Annotation) -> tuple[Item, Answer, bool]:
+    dialogue, verdict = dialogues.read(store, actor, last.dialogue_id)
+    item = Item(
+        dialogue, last.codes, last.turn, verdict, supersedes=int(last.id), stored=dialogue.id,
+        policies=load_cited_policies(store, actor, dialogue, verdict),
+    )  # fmt: skip
+    return (item, *_load_draft(store, actor, item, reopen_answer(last, item.verdict)))
+
+
+def _load_draft(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[Answer, bool]:
+    """The draft in the store, or `fresh`, which is stored at once: its key must outlive this process."""
+    draft = drafts.load_draft(store, actor, item.name)
+    if draft is not None:
+        try:
+            return Answer.model_validate_json(draft.content), True
+        except ValidationError:
+            pass  # of another version of the console: start anew
+    save_draft(store, actor, item, fresh)
+    return fresh, False
+
+
+def save_draft(store: Store, actor: str, item: Item, answer: Answer) -> None:
+    """Store the draft.
+
+    Raises:
+        DialogueMissing: the dialogue was erased meanwhile.
+    """
+    drafts.save_draft(store, actor, item.name, answer.model_dump_json(), item.stored or item.dialogue.id)
+
+
+def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
+    """The text of a turn as shown in the item, masked, by the view that the store keeps; None if that is not
+    known to be of this dialogue."""
+    if item.stored is None:
+        return None
+    name, text = item.stored, {each.index: each.text for each in item.dialogue.turns}[turn]
+    prepare_view(store, name)
+    try:
+        view = store.read(lambda transaction: load_view(transaction, name))
+    except DialogueMissing:  # erased meanwhile: the draft will not be stored
+        return None
+    if text == view.texts[turn].text:  # the person sees placeholders already
+        spans = find_placeholders(text)
+        return replace_spans(text, spans, [span.key for span in spans])
+    original = next(each.text for each in view.stored.turns if each.index == turn)
+    return view.texts[turn] if text == original else None
+
+
+def renew_lease(store: Store, actor: str, item: Item) -> None:
+    """Renew the item's lease, if it has one.
+
+    Raises:
+        StaleLease: it was lost.
+    """
+    if item.task is not None and item.token is not None:
+        leases.renew(store, actor, item.task, item.token)
+
+
+def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation | EditConflict:
+    """Save a sealed answer, whose draft is stored, under its key. However often it is sent, it counts once.
+    Returns the conflict instead if somebody else has answered meanwhile.
+
+    Raises:
+        StaleLease: the lease was lost, and nobody has answered in its place that the actor may see.
+        Conflict: a blind answer was corrected before; there is nothing to compare it with.
+    """
+    assert answer.sent is not None, "seal it first"
+    findings, seconds, rejections = answer.sent.findings, answer.sent.seconds, answer.sent.rejections
+    try:
+        if item.supersedes is not None:
+            saved = answers.correct(store, actor, item.supersedes, answer.key, findings, seconds, rejections)
+        else:
+            assert item.task is not None, "an item is a task or a correction"
+            assert item.token is not None, "a task is held by a lease"
+            saved = answers.submit(
+                store, actor, item.task, item.token, answer.key, findings, seconds, rejections
+            )
+    except Conflict as conflict:
+        if item.blind:
+            raise
+        return EditConflict(item, conflict.theirs, findings, seconds, answer.key, rejections)
+    except StaleLease:
+        assert item.task is not None, "only a task has a lease to lose"
+        theirs: tuple[Annotation, ...] = ()
+        if not item.blind:
+            with suppress(NotAllowed):
+                theirs = tasks.view_task(store, actor, item.task).answers
+        if not theirs:
+            raise
+        return EditConflict(item, theirs, findings, seconds, answer.key, rejections)
+    drafts.delete_draft(store, actor, item.name)
+    return saved
+
+
+def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Annotation | EditConflict:
+    """Save ours beside theirs: as a review of the dialogue, or as a correction of one's own answer.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    item, last = conflict.item, conflict.theirs[-1]
+    key = f"{conflict.key}-again-{last.id}"
+    try:
+        if item.supersedes is not None and last.labeler == actor:
+            saved = answers.correct(
+                store, actor, int(last.id), key, conflict.ours, conflict.seconds, conflict.rejections
+            )
+        else:
+            saved = answers.review(
+                store, actor, item.dialogue.id, key, item.codes, conflict.ours,
+                expected=int(last.id), turn=item.turn, seconds=conflict.seconds,
+                rejections=conflict.rejections,
+            )  # fmt: skip
+    except Conflict as newer:
+        return replace(conflict, theirs=newer.theirs)
+    drafts.delete_draft(store, actor, item.name)
+    return saved
+
+
+def skip(store: Store, actor: str, item: Item, reason: str) -> None:
+    """Give the task back for good, with a reason.
+
+    Raises:
+        StoreRefused: no reason.
+        StaleLease: it was lost already.
+    """
+    assert item.task is not None, "a correction is discarded, not skipped"
+    assert item.token is not None, "a task is held by a lease"
+    leases.skip(store, actor, item.task, item.token, reason)
+    drafts.delete_draft(store, actor, item.name)
+
+
+def diff_findings(theirs: Sequence[Finding], ours: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Findings only in theirs, and only in ours, compared by turn, code, severity and offsets."""
+
+    def value(finding: Finding) -> tuple[object, ...]:
+        return finding.turn, finding.code, finding.severity, finding.start, finding.end
+
+    def missing(own: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
+        seen = set(map(value, others))
+        return [finding for finding in own if value(finding) not in seen]
+
+    return missing(theirs, ours), missing(ours, theirs)

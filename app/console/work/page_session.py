@@ -1,0 +1,474 @@
+"""The session of a working page: the current item, its draft, and what the workspace's events do with them.
+
+Streamlit's session state holds a `PageSession` for each page. It can be lost at any time: the store has the
+lease and the draft, and `open_session` finds them again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, hold_language, show_number
+from dialint.app.console.messages import ERASED, explain
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.work import items
+from dialint.app.console.work.answer import (
+    Act,
+    Answer,
+    Selection,
+    acknowledge,
+    apply_edit,
+    load_reasons,
+    parse_batch,
+    seal,
+    unanswered_codes,
+)
+from dialint.app.console.work.dialogue_view import TurnSlice, find_page, paginate
+from dialint.app.console.work.items import EditConflict, Item, Stopwatch
+from dialint.app.console.work.words import SKIP_REASONS
+from dialint.detector.errors import DialintError
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store import drafts, leases, projects
+from dialint.labeling.store.appeals import count_withheld
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import DialogueMissing, NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.own_work import count_waiting
+from dialint.labeling.store.preferences import Preferences, load_preferences, save_preferences
+from dialint.labeling.store.records import Account, Pay, Project, Purpose
+
+COUNTED_S = 60.0
+"""The length of the queue is counted anew after this long."""
+
+
+class Adding(NamedTuple):
+    """The wish to add an error, in the words that are selected, if any."""
+
+    selection: Selection | None
+
+
+@dataclass
+class PageSession:
+    """State of one page. On a `blind` page nothing is shown of what others say of the item."""
+
+    store: Store
+    account: Account
+    blind: bool
+    preferences: Preferences = field(default_factory=Preferences)
+    project: str | None = None
+    pay: Pay | None = None
+    """What an answer in the project is paid; none on Review, which has no counter."""
+    started: bool = False
+    """Whether tasks are claimed: opening a page takes no work from others."""
+    item: Item | None = None
+    answer: Answer | None = None
+    conflict: EditConflict | None = None
+    solution: tuple[Item, Annotation] | None = None
+    """A training task that was answered, until the person has read its solution."""
+    notices: list[tuple[str, str]] = field(default_factory=list)
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    renewed_s: float = 0.0
+    pages: tuple[tuple[TurnSlice, ...], ...] = ((),)
+    page: int = 0
+    """The visible page of a long dialogue."""
+    adding: Adding | None = None
+    """What was chosen on the page of the dialogue, if the person came from there to add an error."""
+    back: dict[str, str] | None = None
+    """What the address said of the dialogue that the person came from to review it."""
+    n_items: int = 0
+    """Items opened so far, by which the browser tells one from the next: a task's number or a dialogue's id
+    would be in the page, where a labeler could tell control tasks by it."""
+    durations: list[float] = field(default_factory=list)
+    """Seconds of the answers of this sitting, which only the person sees."""
+    waiting: tuple[float, int] | None = None
+    """When the queue was counted, and its length."""
+    lock: AbstractContextManager[Any] = field(default_factory=threading.RLock, repr=False, compare=False)
+    """Held while what the browser reports is applied: Streamlit runs the page for the next report while the
+    run before may still be at work."""
+
+    def notify(self, kind: str, text: str) -> None:
+        """Show a message at the top of the page; `kind` is success, info, warning or error. It stays until
+        the person does the next thing: what one run of the page draws may never reach the browser, if a newer
+        run replaces it. The same one, as each run makes it that a project refuses, stands there once."""
+        if (kind, text) not in self.notices:
+            self.notices.append((kind, text))
+
+    def on_click(self, action: Callable[..., None], *args: Any) -> None:
+        """Run `action`, the callback of a button, without the messages of what was done before. It is done as
+        a whole, as in `receive`."""
+        with hold_language(), self.lock:
+            self.notices = []
+            action(*args)
+
+    def open_item(self, claimed: tuple[Item, Answer, bool] | None) -> None:
+        """Make an item the current one; None closes the current one."""
+        self.item, self.answer = (None, None) if claimed is None else claimed[:2]
+        self.conflict = self.adding = None
+        self.pages, self.page = (((),) if self.item is None else paginate(self.item.dialogue)), 0
+        self.stopwatch = Stopwatch()
+        self.renewed_s = time.monotonic()
+        self.n_items += 1
+        if self.item is None or self.answer is None:
+            return
+        first = next((self.answer.choices[at].finding.turn for at in self.answer.undecided), self.item.turn)
+        if first is not None:
+            self.page = find_page(self.pages, first)
+        if claimed is not None and claimed[2] and self.answer.has_input:
+            message = _("Your draft was restored.")
+            if self.answer.sent is not None:
+                message += " " + _(
+                    "Your last click on Save may not have arrived: press Save again, it counts once."
+                )
+            self.notify("info", message)
+
+    @contextmanager
+    def report_refusals(self) -> Iterator[None]:
+        """Show what the store refuses at the top of the page; the draft stays."""
+        try:
+            yield
+        except StaleLease:
+            self.notify(
+                "warning",
+                _(
+                    "You were away longer than this task is reserved for one person, and it went to somebody "
+                    "else. Nothing was saved."
+                ),
+            )
+            self.open_item(None)
+        except DialogueMissing:
+            self.notify("warning", _(ERASED))
+            self.open_item(None)
+        except NotAllowed as refused:
+            self.notify("error", _("The store refuses: {reason}.").format(reason=explain(refused)))
+        except StoreRefused as refused:
+            if refused.code != "E_KEY":
+                self.notify("error", _("The store refuses: {reason}.").format(reason=explain(refused)))
+                return
+            self.notify("warning", _("An earlier version of this answer is stored already; this one is not."))
+            self.open_item(None)
+        except DialintError as failed:
+            message = _("That was not saved. {reason}. Your draft is kept; please try again.")
+            self.notify("error", message.format(reason=explain(failed)))
+
+
+def open_session(
+    page: str, store: Store, account: Account, purposes: tuple[Purpose, ...], *, blind: bool
+) -> PageSession:
+    """The session of a page for this account. A task that the account holds already is found again; once the
+    person has started, the next task of an open project is claimed whenever there is none."""
+    session = _find_session(page, store, account, blind=blind)
+    by_id = {
+        project.id: project
+        for project, state in projects.list_projects(store, account.id)
+        if project.purpose in purposes
+        and state == "open"
+        and account.id in (project.members or (account.id,))
+    }
+    _choose_project(session, list(by_id))
+    session.pay = by_id[session.project].pay if blind and session.project is not None else None
+    with hold_language(), session.lock, session.report_refusals():
+        if session.item is None and session.solution is None and session.project is not None:
+            _claim(session, by_id[session.project])
+    return session
+
+
+def _find_session(page: str, store: Store, account: Account, *, blind: bool) -> PageSession:
+    name = f"page_session:{page}"
+    session = st.session_state.get(name)
+    if not isinstance(session, PageSession) or session.account.id != account.id or session.store is not store:
+        preferences = load_preferences(store, account.id)
+        session = st.session_state[name] = PageSession(store, account, blind, preferences)
+    session.account = account
+    return session
+
+
+def list_review_projects(store: Store, account: Account) -> list[str]:
+    """The open projects in which the account may review verdicts."""
+    return [
+        project.id
+        for project, state in projects.list_projects(store, account.id)
+        if project.purpose == "review"
+        and project.prelabelled
+        and state == "open"
+        and account.id in (project.members or (account.id,))
+    ]
+
+
+def open_dialogue(
+    store: Store,
+    account: Account,
+    project: str,
+    dialogue: str,
+    back: dict[str, str],
+    adding: Adding | None = None,
+) -> None:
+    """Make the review of a chosen dialogue the item of the Review page, which leads `back` to the address of
+    its page afterwards. A task that was in hand stays so.
+
+    Raises:
+        NotAllowed: the account may not review it here.
+        StoreRefused: somebody else holds it, or the project takes no more answers.
+    """
+    session = _find_session("review", store, account, blind=False)
+    with session.lock:
+        claimed = items.claim_dialogue(store, account.id, project, dialogue)
+        session.notices = []
+        session.project, session.started, session.waiting = project, False, None
+        session.open_item(claimed)
+        session.adding, session.back = adding, back
+
+
+def _claim(session: PageSession, project: Project) -> None:
+    store, actor = session.store, session.account.id
+    if not session.started and leases.find_held(store, actor, project.id) is None:
+        return
+    second_review = project.purpose == "review" and not project.prelabelled
+    session.started = True
+    session.open_item(items.claim_next(store, actor, project.id, blind=session.blind or second_review))
+    if session.item is not None:
+        return
+    session.started, session.waiting = False, None
+    if second_review and (n := count_withheld(store, actor, project.id)):
+        message = _(
+            "Waiting here for a second review, but not for you: {n}. You have a part in the dialogue, or "
+            "have seen what others say of it."
+        )
+        session.notify("info", message.format(n=show_number(n)))
+
+
+def show_notices(session: PageSession) -> None:
+    """Show the messages where there is no workspace to show them."""
+    for kind, text in session.notices:
+        {"success": st.success, "info": st.info, "warning": st.warning, "error": st.error}[kind](
+            safe_markdown(text)
+        )
+
+
+def count_queue(session: PageSession) -> int:
+    """How many tasks wait for the person in the queue, beside the one in hand."""
+    now = time.monotonic()
+    if session.waiting is None or now - session.waiting[0] > COUNTED_S:
+        session.waiting = (now, count_waiting(session.store, session.account.id, session.project or ""))
+    return session.waiting[1]
+
+
+def _choose_project(session: PageSession, names: list[str]) -> None:
+    """Make sure that the session has an open project: at first one with a task in hand."""
+    if session.project in names:
+        return
+    held = (name for name in names if leases.find_held(session.store, session.account.id, name) is not None)
+    session.project = next(held, names[0] if names else None)
+    _leave_project(session)
+
+
+def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
+    """A choice of open projects, where there are several."""
+    names = [
+        project.id
+        for project, state in projects.list_projects(session.store, session.account.id)
+        if project.purpose in purposes
+        and state == "open"
+        and session.account.id in (project.members or (session.account.id,))
+    ]
+    if len(names) < 2 or session.project not in names:
+        return
+    key = f"project:{session.account.id}:{names[0]}"
+
+    def change_project() -> None:
+        session.project = st.session_state[key]
+        _leave_project(session)
+
+    st.selectbox(
+        _("Project"), names, index=names.index(session.project), format_func=safe_text, key=key,
+        on_change=session.on_click, args=(change_project,), width=420,
+    )  # fmt: skip
+
+
+def _leave_project(session: PageSession) -> None:
+    session.started, session.solution, session.waiting = False, None, None
+    session.open_item(None)
+
+
+def receive(session: PageSession, raw: Any) -> None:
+    """Apply what the browser reports: edits and actions on the current draft that were not applied before.
+    The draft is stored once for all of them. What belongs to another draft is passed over: the click before
+    has answered that item, or it is open elsewhere. It is done as a whole even if a newer run replaces this
+    one, so that no action is acknowledged and not taken."""
+    with hold_language(), session.lock:
+        _receive(session, raw)
+
+
+def _receive(session: PageSession, raw: Any) -> None:
+    batch = parse_batch(raw)
+    item, answer = session.item, session.answer
+    if batch is None or item is None or answer is None or batch.draft != answer.key or session.conflict:
+        return
+    before = answer
+    taxonomy = load_taxonomy()
+    events = [each for each in batch.events if each[0] > answer.applied.get(batch.tab, 0)]
+    if events:
+        session.notices = []
+    for number, event in events:
+        answer = acknowledge(answer, batch.tab, number)
+        if isinstance(event, Act):
+            session.answer = answer
+            if event.kind in ("stop", "reopen"):  # which leave the draft behind: first what came with them
+                session.answer = _add_seconds(session, answer)
+                if not _store_draft(session, item):
+                    return
+            _act(session, item, event)
+            if session.item is not item or session.answer is None or session.conflict:
+                return
+            answer = session.answer
+        elif event is not None:
+            answer = apply_edit(
+                answer, event, item.dialogue, item.codes, item.turn, taxonomy,
+                lambda turn: items.masked_turn(session.store, item, turn),
+            )  # fmt: skip
+    if answer != before:
+        session.answer = _add_seconds(session, answer)
+        _store_draft(session, item)
+
+
+def _store_draft(session: PageSession, item: Item) -> bool:
+    """Store the draft, and renew the lease now and then; False if that was refused, and said so."""
+    assert session.answer is not None
+    with session.report_refusals():
+        items.save_draft(session.store, session.account.id, item, session.answer)
+        if time.monotonic() - session.renewed_s > items.RENEW_S:
+            items.renew_lease(session.store, session.account.id, item)
+            session.renewed_s = time.monotonic()
+        return True
+    return False
+
+
+def _add_seconds(session: PageSession, answer: Answer) -> Answer:
+    return answer.model_copy(update={"seconds": answer.seconds + session.stopwatch.lap_s()})
+
+
+def _act(session: PageSession, item: Item, event: Act) -> None:
+    match event.kind:
+        case "save":
+            assert session.answer is not None
+            is_blind_label = session.blind and bool(unanswered_codes(session.answer, item.codes))
+            if session.answer.undecided or is_blind_label:
+                session.notify("warning", _("Not saved: something is not decided yet."))
+            else:
+                save(session, item)
+        case "leave":
+            discard(session, item)
+        case "reopen":
+            undo(session)
+        case "skip":
+            if (reason := SKIP_REASONS.get(event.reason)) is not None:
+                skip(session, item, f"{reason}: {event.more}" if event.more.strip() else reason)
+        case "stop":
+            stop(session, item)
+        case "page":
+            if 0 <= event.page < len(session.pages):
+                session.page = event.page
+        case "auto_save":
+            _prefer(session, auto_save=event.on)
+
+
+def _prefer(session: PageSession, **chosen: Any) -> None:
+    """Save what the account chose. The rest is read anew: another page may have changed it since."""
+    with session.report_refusals():
+        before = load_preferences(session.store, session.account.id)
+        session.preferences = before.model_copy(update=chosen)
+        save_preferences(session.store, session.account.id, session.preferences)
+
+
+def save(
+    session: PageSession, item: Item, submit: Callable[[], Annotation | EditConflict] | None = None
+) -> None:
+    """Submit the answer and close the item; a conflict stays open."""
+    if session.item is not item or session.answer is None:
+        return
+    session.answer = answer = seal(_add_seconds(session, session.answer))
+    actor = session.account.id
+    with session.report_refusals():
+        items.save_draft(session.store, actor, item, answer)  # before the submission: a retry must be equal
+        saved = submit() if submit else items.submit(session.store, actor, item, answer)
+        if isinstance(saved, EditConflict):
+            session.conflict = saved
+            return
+        session.notify(
+            "success", _("Saved.") if item.blind else _("Saved as answer {number}.").format(number=saved.id)
+        )
+        session.durations.append(answer.seconds)
+        if item.pool == "training" and item.supersedes is None:
+            session.solution = (item, saved)
+        _close(session)
+        with suppress(DialintError):  # the answer is saved: "not saved" would be wrong
+            _count_reasons(session, answer)
+
+
+def _close(session: PageSession) -> None:
+    if session.waiting is not None:
+        session.waiting = (session.waiting[0], max(0, session.waiting[1] - 1))
+    session.open_item(None)
+
+
+def _count_reasons(session: PageSession, answer: Answer) -> None:
+    """Count the reasons of the rejections in the account's preferences: the next list is ordered by them."""
+    names = load_reasons().names
+    chosen = Counter(
+        f"{choice.proposed.code}:{choice.why}"
+        for choice in answer.choices
+        if choice.proposed is not None and choice.state == "rejected" and choice.why in names
+    )
+    if not chosen:
+        return
+    before = load_preferences(session.store, session.account.id)
+    most = dict((Counter(before.reasons) + chosen).most_common(1000))
+    session.preferences = before.model_copy(update={"reasons": most})
+    save_preferences(session.store, session.account.id, session.preferences)
+
+
+def skip(session: PageSession, item: Item, reason: str) -> None:
+    """Skip the task with a reason."""
+    if session.item is item and item.supersedes is None:
+        with session.report_refusals():
+            items.skip(session.store, session.account.id, item, reason)
+            session.notify("info", _("Skipped. You will not get this task again."))
+            _close(session)
+
+
+def stop(session: PageSession, item: Item) -> None:
+    """Give the task back to the queue, for anybody, and claim no other; the draft stays one's own."""
+    if session.item is item and item.task is not None and item.token is not None:
+        with session.report_refusals():
+            leases.release(session.store, session.account.id, item.task, item.token)
+            session.notify("info", _("The task went back to the queue. Your draft is kept."))
+            session.started, session.waiting = False, None
+            session.open_item(None)
+
+
+def discard(session: PageSession, item: Item) -> None:
+    """Discard the draft of a correction or of a conflict; the stored answer stays as it is."""
+    if session.item is item and (item.supersedes is not None or session.conflict is not None):
+        with session.report_refusals():
+            drafts.delete_draft(session.store, session.account.id, item.name)
+            session.notify("info", _("Nothing was changed."))
+            session.open_item(None)
+
+
+def undo(session: PageSession) -> None:
+    """Reopen one's last answer; the current task remains one's own and comes back afterwards."""
+    with session.report_refusals():
+        reopened = items.reopen_last(
+            session.store, session.account.id, session.project or "", blind=session.blind
+        )
+        if reopened is None:
+            session.notify("info", _("You have no answer here to take back."))
+        else:
+            session.open_item(reopened)

@@ -1,0 +1,273 @@
+"""The pages Review and Label: the way in, the item in the workspace, and what stands in its place.
+
+Review: the model's findings are confirmed, rejected, changed or added to; its suggestions stand apart and
+need no decision. Label is blind: yes or no for each code, with instructions and definitions beside the
+dialogue. Training tasks show their solution after the answer; exams and control tasks show nothing, and a
+labeler's own numbers are of training alone, as one that moves after an answer would reveal a control task.
+Looking at a page takes no work from others: a button claims the first task.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, show_number, show_time
+from dialint.app.console.tables import go_to
+from dialint.app.console.text import (
+    code_title,
+    origin_text,
+    safe_markdown,
+    safe_text,
+    severity_title,
+    verdict_text,
+)
+from dialint.app.console.work import items
+from dialint.app.console.work.items import EditConflict
+from dialint.app.console.work.page_session import (
+    PageSession,
+    count_queue,
+    discard,
+    open_session,
+    save,
+    show_notices,
+    show_projects,
+    undo,
+)
+from dialint.app.console.work.words import ACTIONS
+from dialint.app.console.work.workspace import earnings_text, show_workspace
+from dialint.detector.records import Finding
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.own_work import grade_own_training, is_time_used_up, load_training_gold
+from dialint.labeling.store.records import Account, Pool, Purpose
+
+REVIEW_PURPOSES: tuple[Purpose, ...] = ("review",)
+
+
+def review_page(store: Store, account: Account) -> None:
+    """Show the page to `account`."""
+    session = open_session("review", store, account, REVIEW_PURPOSES, blind=False)
+    if session.conflict is not None:
+        show_notices(session)
+        _show_conflict(session, session.conflict)
+    elif session.item is not None:
+        _show_review_item(session)
+    elif session.project is None:
+        show_notices(session)
+        st.info(_("There is no open review project. A lead makes one."))
+    else:
+        if session.back is not None and st.button(_("Back to the dialogue"), key="back", type="tertiary"):
+            go_to("dialogue", session.back)
+        show_start(session, REVIEW_PURPOSES, _("Start reviewing"), _("Dialogues that wait for you: {n}"))
+
+
+def _show_review_item(session: PageSession) -> None:
+    item, answer = session.item, session.answer
+    assert item is not None
+    assert answer is not None
+    if item.supersedes is not None:
+        title = _("Dialogue {id}: you are changing your answer {number}").format(
+            id=item.dialogue.id, number=item.supersedes
+        )
+    else:
+        title = _("Dialogue {id}; {n} more wait for you").format(
+            id=item.dialogue.id, n=show_number(count_queue(session))
+        )
+    n_suggested = sum(choice.suggested for choice in answer.choices)
+    n_proposed = sum(choice.proposed is not None for choice in answer.choices) - n_suggested
+    if item.blind:
+        summary = _("A second review: what the model and others say of it is not shown.")
+    else:
+        summary = verdict_text(item.verdict, n_proposed, n_suggested)
+    origin = "" if item.blind else origin_text(item.dialogue)
+    show_workspace(session, "review", title=title, origin=origin, summary=summary)
+
+
+def _show_conflict(session: PageSession, conflict: EditConflict) -> None:
+    """Somebody else answered first: both answers side by side, and the choice."""
+    taxonomy = load_taxonomy()
+    theirs = conflict.theirs[-1]
+    st.warning(_("This was answered elsewhere before your answer came. Yours is not saved yet. Compare:"))
+    left, right = st.columns(2)
+    only_theirs, only_ours = items.diff_findings(theirs.findings, conflict.ours)
+    when = _("time unknown") if conflict.answered is None else show_time(conflict.answered)
+    with left:
+        _show_side(f"{theirs.labeler} ({when})", theirs.findings, only_theirs, taxonomy)
+    with right:
+        _show_side(_("You"), conflict.ours, only_ours, taxonomy)
+
+    submit = partial(items.submit_anyway, session.store, session.account.id, conflict)
+    with st.container(horizontal=True):
+        st.button(
+            _("Keep theirs"), key="clash:theirs", on_click=session.on_click,
+            args=(discard, session, conflict.item),
+        )  # fmt: skip
+        st.button(
+            _("Save mine as well"), key="clash:ours", type="primary", on_click=session.on_click,
+            args=(save, session, conflict.item, submit),
+        )  # fmt: skip
+
+
+def _show_side(who: str, findings: tuple[Finding, ...], only: list[Finding], taxonomy: Taxonomy) -> None:
+    st.markdown(f"**{safe_markdown(who)}**")
+    if not findings:
+        st.text(_("Nothing wrong here."))
+    for finding in findings:
+        with st.container(border=True):
+            facts = (
+                _("Turn {n}").format(n=finding.turn),
+                code_title(finding.code, taxonomy),
+                severity_title(finding.severity, taxonomy),
+            )
+            st.markdown(safe_markdown(" · ".join(facts)))
+            st.text(safe_text(f"“{finding.quote}”"))
+            if finding in only:
+                st.caption(_("not in the other answer"))
+
+
+LABEL_PURPOSES: tuple[Purpose, ...] = ("label", "calibration")
+
+
+def label_page(store: Store, account: Account) -> None:
+    """Show the page to `account`."""
+    session = open_session("label", store, account, LABEL_PURPOSES, blind=True)
+    if session.solution is not None:
+        show_notices(session)
+        _show_solution(session)
+    elif session.item is not None:
+        _show_label_item(session)
+    elif session.project is None:
+        show_notices(session)
+        st.info(_("There is no open project to label. A lead makes one."))
+    else:
+        if account.status == "training":
+            _show_training(session)
+        show_start(session, LABEL_PURPOSES, _("Start labeling"), _("Tasks that wait for you: {n}"))
+
+
+def _show_label_item(session: PageSession) -> None:
+    item = session.item
+    assert item is not None
+    titles: dict[Pool, str] = {
+        "training": _("Training: you see the solution after each answer"),
+        "exam": _("Exam: it decides whether you are admitted"),
+    }
+    title = titles.get(item.pool, _("Is there an error?"))
+    if item.supersedes is not None:
+        title = _("You are changing your last answer.")
+    guide = _("Numbers are turns. Only agent and bot turns can hold an error.")
+    if item.dialogue.masked:
+        guide += " " + _("Words such as [NAME_1] stand in place of personal data; they are no error.")
+    show_workspace(session, "label", title=title, origin=guide)
+
+
+def _show_training(session: PageSession) -> None:
+    grade = grade_own_training(session.store, session.account.id)
+    st.caption(
+        _("You are in training: training tasks come first, then the exam that admits you to the main work.")
+    )
+    if grade.n:
+        text = _("Questions of training tasks that you answered rightly: {right} of {n}")
+        st.markdown(safe_markdown(text.format(right=show_number(grade.n_right), n=show_number(grade.n))))
+
+
+def _show_solution(session: PageSession) -> None:
+    """The solution of the training task that was just answered, beside the person's own answer."""
+    assert session.solution is not None
+    item, annotation = session.solution
+    assert item.task is not None
+    taxonomy = load_taxonomy()
+    gold = load_training_gold(session.store, session.account.id, item.task)
+    texts = {turn.index: turn.text for turn in item.dialogue.turns}
+    st.subheader(_("Solution of the training task"))
+    for code in item.codes:
+        right = {each.turn for each in gold if each.code == code and each.present}
+        gold_turns = {each.turn for each in gold if each.code == code}
+        marked = {finding.turn for finding in annotation.findings if finding.code == code}
+        if not gold_turns:
+            continue
+        verdict = _("✓ right") if marked & gold_turns == right else _("✗ not right")
+        with st.container(border=True):
+            st.markdown(f"**{safe_markdown(code_title(code, taxonomy))}**: {safe_markdown(verdict)}")
+            if code in taxonomy.codes:
+                st.caption(safe_markdown(taxonomy.codes[code].test))
+            for turn in sorted(right | marked & gold_turns):
+                lines = {
+                    (True, True): _("Turn {n}: an error, and you marked it."),
+                    (True, False): _("Turn {n}: an error that you did not mark."),
+                    (False, True): _("Turn {n}: you marked it, and there is no error."),
+                }
+                st.markdown(safe_markdown(lines[turn in right, turn in marked].format(n=turn)))
+                st.text(safe_text(texts.get(turn, "")[:400]))
+            for each in gold:
+                if each.code == code and each.reason:
+                    st.text(safe_text(_("Turn {n}: {reason}").format(n=each.turn, reason=each.reason)))
+            if not right | marked & gold_turns:
+                st.caption(_("No error here, as you said."))
+
+    def go_on() -> None:
+        session.solution = None
+
+    st.button(
+        _("Next task"), key="solution:next", type="primary", shortcut="Enter", on_click=session.on_click,
+        args=(go_on,),
+    )  # fmt: skip
+
+
+COLUMNS = 2
+
+
+def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, waiting: str) -> None:
+    """Show it. `label` is the button's, `waiting` the line with the queue's length."""
+    show_notices(session)
+
+    def start() -> None:
+        session.started, session.waiting, session.back = True, None, None
+
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        show_projects(session, purposes)
+        n = count_queue(session)
+        st.markdown(f"**{safe_markdown(waiting.format(n=show_number(n)))}**")
+        assert session.project is not None
+        if is_time_used_up(session.store, session.account.id, session.project):
+            st.info(
+                _("The time of this project is used up: nobody gets more tasks until a lead gives it more.")
+            )
+        elif n == 0:
+            st.info(_("Nothing is waiting for you in this queue."))
+        if earned := earnings_text(session):
+            st.caption(safe_markdown(earned))
+        st.caption(
+            _(
+                "A task that you start is reserved for you until you save it, skip it or stop. What you "
+                "decide is kept on the server at once."
+            )
+        )
+        with st.container(horizontal=True):
+            st.button(
+                safe_markdown(label), key="start", type="primary", shortcut="Enter",
+                on_click=session.on_click, args=(start,),
+            )  # fmt: skip
+            st.button(
+                _("Reopen my last answer"), key="start:undo", on_click=session.on_click, args=(undo, session)
+            )
+    with right:
+        _show_keys(session)
+
+
+def _show_keys(session: PageSession) -> None:
+    mode = "label" if session.blind else "review"
+    rows = [(words.name, words.key) for words in ACTIONS.values() if mode in words.modes]
+    st.caption(_("Keys; ? shows them while you work."))
+    half = -(-len(rows) // COLUMNS)
+    for column, part in zip(st.columns(COLUMNS), (rows[:half], rows[half:]), strict=True):
+        with column, st.container(gap=None):  # a table would import pandas here
+            for name, key in part:
+                st.caption(f"**{safe_markdown(_key_name(key))}** {safe_markdown(_(name))}")
+
+
+def _key_name(key: str) -> str:
+    return key.upper() if len(key) == 1 else key

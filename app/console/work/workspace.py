@@ -1,0 +1,322 @@
+"""The workspace of Review and Label: what the browser gets of an item, and the component that shows it.
+
+A *book* has what stays while an item is open (the turns of the visible page, the codes, the words of the
+screen); the rest is sent after each event, so an acknowledgement is small. The browser applies decisions at
+once and reports them as events (`edits.py`); on a blind page nothing that it gets tells a control task from
+another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, choose_name, show_money, show_number
+from dialint.app.console.text import coverage_text, lookup_code, percent, safe_text
+from dialint.app.console.work.answer import Answer, Choice, load_reasons, order_reasons
+from dialint.app.console.work.dialogue_view import find_page, view_data
+from dialint.app.console.work.evidence import Evidence, describe_source, find_evidence
+from dialint.app.console.work.items import Item
+from dialint.app.console.work.page_session import PageSession, receive
+from dialint.app.console.work.words import ACTIONS, SKIP_REASONS, screen_words
+from dialint.detector.records import Dialogue, Finding
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.tool_use import tool_uses
+from dialint.labeling.store.own_work import count_own_answers
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
+
+Mode = Literal["review", "label"]
+SCRIPTS = ("turns.js", "draft.js", "selection.js", "cards.js", "drawing.js", "workspace.js")
+STYLES = ("dialogue.css", "workspace.css")
+MIN_PROBABILITY = 0.01
+"""Lower probabilities of the model are not sent along with the list of codes."""
+N_EXPANDED = 2
+"""Items for which a labeler's instructions are unfolded; then they are known, and a click away."""
+HTML = """
+<div class="dialint-work" role="group">
+  <div class="dialint-left">
+    <div class="dialint-bar"></div>
+    <div class="dialint-frame">
+      <ol class="dialint-turns" tabindex="0"></ol>
+      <div class="dialint-map"></div>
+    </div>
+  </div>
+  <div class="dialint-panel">
+    <div class="dialint-top" role="status"></div>
+    <div class="dialint-cards" role="list"></div>
+    <div class="dialint-tools"></div>
+    <div class="dialint-foot"></div>
+    <div class="dialint-live" aria-live="polite"></div>
+  </div>
+</div>
+"""
+
+
+ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
+"""What stands beside each finding, by the id of its choice. Derived once for each run of the page."""
+
+
+def show_workspace(
+    session: PageSession, mode: Mode, *, title: str, origin: str = "", summary: str = ""
+) -> None:
+    """Show the session's item; what the browser reports goes into the session. `title`, `origin` and
+    `summary` are lines above it."""
+    evidence = find_choice_evidence(session)
+    book = make_book(session, mode, evidence)
+    name = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
+    _book()(key=f"book:{mode}", data={"name": name, "book": book})
+    data = {
+        **make_data(session, mode, evidence), "book": name, "title": safe_text(title),
+        "origin": safe_text(origin), "summary": safe_text(summary),
+    }  # fmt: skip
+    key = f"workspace:{mode}"
+
+    def on_log() -> None:
+        receive(session, getattr(st.session_state.get(key), "log", None))
+
+    _workspace()(key=key, data=data, on_log_change=on_log)
+
+
+def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
+    """What stays while the page of the item's dialogue is visible."""
+    item, answer = session.item, session.answer
+    assert item is not None
+    assert answer is not None
+    taxonomy = load_taxonomy()
+    visible = (session.page, session.pages[session.page])
+    view = view_data(item.dialogue, item.turn, [], None, 0, visible)
+    turns = [
+        {**turn, "pieces": [{"text": piece["text"], "name": piece["name"]} for piece in turn["pieces"]]}
+        for turn in view["turns"]
+    ]
+    return {
+        "turns": turns,
+        **_evidence_and_context(session, item, evidence),
+        "codes": [_describe_code(item, code, mode, taxonomy) for code in item.codes],
+        "severities": [{"code": each.code, "name": choose_name(each.name)} for each in taxonomy.severities],
+        "strings": screen_words(mode),
+        "fixed": {
+            "instructions": safe_text(item.instructions) if mode == "label" else "",
+            "expand": session.n_items <= N_EXPANDED,
+            "keys": {action: words.key for action, words in ACTIONS.items()},
+            "actions": [
+                {"action": action, "name": _(words.name)}
+                for action, words in ACTIONS.items()
+                if mode in words.modes
+            ],
+            "skip_reasons": [{"id": name, "name": _(text)} for name, text in SKIP_REASONS.items()],
+            **(_reasons_and_probabilities(session, item, answer) if mode == "review" else {}),
+        },
+    }
+
+
+def _reasons_and_probabilities(session: PageSession, item: Item, answer: Answer) -> dict[str, Any]:
+    """Why a finding may be rejected, by its code; and the model's probabilities on the visible turns, for the
+    list of codes."""
+    codes = {choice.proposed.code for choice in answer.choices if choice.proposed is not None}
+    visible = {part.turn for part in session.pages[session.page]}
+    probabilities = {} if item.verdict is None or item.blind else item.verdict.probabilities or {}
+    return {
+        "reasons": {
+            safe_text(code): order_reasons(code, session.preferences.reasons) for code in sorted(codes)
+        },
+        "reason_names": {name: choose_name(names) for name, names in load_reasons().names.items()},
+        "given": {
+            turn: {
+                safe_text(code): percent(probability)
+                for code, probability in sorted(by_code.items(), key=lambda pair: -pair[1])
+                if probability >= MIN_PROBABILITY and code in item.codes
+            }
+            for turn, by_code in probabilities.items()
+            if turn in visible
+        },
+    }
+
+
+def _describe_code(item: Item, code: str, mode: Mode, taxonomy: Taxonomy) -> dict[str, Any]:
+    entry = lookup_code(code, taxonomy)
+    covered = mode == "review" and not item.blind
+    return {
+        "code": safe_text(code),
+        "name": safe_text(choose_name(entry.name)) if code in taxonomy.codes else "",
+        "definition": safe_text(entry.definition),
+        "test": safe_text(entry.test),
+        "example": safe_text(entry.example),
+        "counter_example": safe_text(entry.counter_example),
+        "severity": entry.severity,
+        "severities": list(entry.severities),
+        "coverage": safe_text(coverage_text(item.verdict, code, None)) if covered else "",
+    }
+
+
+def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvidence) -> dict[str, Any]:
+    """The evidence of all findings by its id; and what of it stands folded above the first turn: documents
+    that the agent had, and the policy's name."""
+    dialogue = item.dialogue
+    context = [describe_source(number, source) for number, source in enumerate(dialogue.sources, 1)]
+    if dialogue.policy:
+        context.insert(0, Evidence("policy", _("Policy"), ((dialogue.policy, False),)))
+    displayed = list(context) if session.page == 0 else []
+    for of_choice in evidence.values():
+        displayed += of_choice
+    return {
+        "evidence": {each.id: each.to_json() for each in displayed},
+        "context": [each.id for each in context] if session.page == 0 else [],
+    }
+
+
+def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
+    """The evidence of each finding of the session's answer under its present code, by the id of its choice;
+    what it cites is in the model's own reason."""
+    item, answer = session.item, session.answer
+    assert item is not None
+    assert answer is not None
+    evidence = {}
+    for choice in answer.choices:
+        finding = choice.finding
+        if choice.proposed is not None and choice.proposed.code == finding.code:
+            finding = choice.proposed
+        evidence[choice.id] = () if item.blind else find_evidence(item.dialogue, finding, item.policies)
+    return evidence
+
+
+def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
+    """What changes with each event."""
+    item, answer = session.item, session.answer
+    assert item is not None
+    assert answer is not None
+    turns = {choice.finding.turn for choice in answer.choices}
+    return {
+        "mode": mode,
+        "draft": answer.key,
+        "applied": answer.applied,
+        "blind": item.blind,
+        "supersedes": item.supersedes is not None,
+        "choices": [_describe_choice(item, choice, evidence[choice.id]) for choice in answer.choices],
+        "said": {safe_text(code): present for code, present in answer.said.items()},
+        "page": session.page,
+        "pages": len(session.pages),
+        "page_of": {turn: find_page(session.pages, turn) for turn in turns},
+        "page_text": _page_text(session),
+        "question_turn": item.turn,
+        "adding": session.adding is not None,
+        "selected": session.adding and session.adding.selection and session.adding.selection.model_dump(),
+        "notices": [[kind, safe_text(text)] for kind, text in session.notices],
+        "own": " ".join(filter(None, (_own_speed(session.durations), earnings_text(session)))),
+        "auto_save": session.preferences.auto_save,
+    }
+
+
+def _describe_choice(item: Item, choice: Choice, evidence: tuple[Evidence, ...]) -> dict[str, Any]:
+    finding, proposed = choice.finding, choice.proposed
+    described: dict[str, Any] = {
+        "id": choice.id,
+        "turn": finding.turn,
+        "start": finding.start,
+        "end": finding.end,
+        "code": safe_text(finding.code),
+        "severity": finding.severity,
+        "state": choice.state,
+        "suggested": choice.suggested,
+        "own": proposed is None,
+        "why": choice.why,
+        "quote": safe_text(displayed_quote(item.dialogue, finding)),
+        "reason": safe_text(finding.reason if proposed is None else proposed.reason),
+        "proof": sorted(find_proof(item.dialogue, finding)),
+        "evidence": [each.id for each in evidence],
+    }
+    if proposed is not None and item.verdict is not None:
+        described |= {
+            "p": round(proposed.probability, 3),
+            "p_text": percent(proposed.probability),
+            "source": safe_text(item.verdict.release),
+            "was": [safe_text(proposed.code), proposed.severity],
+        }
+    return described
+
+
+def displayed_quote(dialogue: Dialogue, finding: Finding) -> str:
+    """The words of a finding as the dialogue beside it shows them: a finding's own `quote` has placeholders
+    in place of personal data also for those who may read them."""
+    text = next((turn.text for turn in dialogue.turns if turn.index == finding.turn), "")
+    return text[finding.start : finding.end] or finding.quote
+
+
+def find_proof(dialogue: Dialogue, finding: Finding) -> set[int]:
+    """The turns with the calls of tools that the finding's reason names, and their results: of each name the
+    last call that is not after the finding."""
+    turns = {}
+    for use in tool_uses(dialogue) if finding.reason else ():
+        if use.turn <= finding.turn and use.call.name in finding.reason:
+            turns[use.call.name] = {use.turn, use.turn if use.result_turn is None else use.result_turn}
+    return set().union(*turns.values())
+
+
+def _page_text(session: PageSession) -> str:
+    if len(session.pages) < 2:
+        return ""
+    here = session.pages[session.page]
+    text = _("Page {page} of {pages}: turns {first} to {last}")
+    return text.format(
+        page=show_number(session.page + 1), pages=show_number(len(session.pages)), first=here[0].turn,
+        last=here[-1].turn,
+    )  # fmt: skip
+
+
+def _own_speed(durations: list[float]) -> str:
+    if not durations:
+        return ""
+    text = _("Only you see this: {n} done in this sitting, the last in {last} s, {mean} s each on average.")
+    return text.format(
+        n=show_number(len(durations)), last=show_number(round(durations[-1])),
+        mean=show_number(round(fmean(durations))),
+    )  # fmt: skip
+
+
+def earnings_text(session: PageSession) -> str:
+    """The counter of the session's project; empty where a page shows none, or nothing is paid."""
+    pay = session.pay
+    if pay is None or session.project is None:
+        return ""
+    n = count_own_answers(session.store, session.account.id, session.project)
+    text = _("Your pay in this project, which only you see: {n} × {amount} = {total}.")
+    return text.format(
+        n=show_number(n), amount=show_money(pay.amount, pay.currency),
+        total=show_money(pay.amount * n, pay.currency),
+    )  # fmt: skip
+
+
+@cache
+def _workspace() -> ComponentRenderer:
+    folder = Path(__file__).parent
+    return st.components.v2.component(
+        "dialint.workspace",
+        html=HTML,
+        css="\n".join((folder / name).read_text(encoding="utf-8") for name in STYLES),
+        js="\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS),
+        isolate_styles=False,  # browsers do not report selections inside a shadow root
+    )
+
+
+@cache
+def _book() -> ComponentRenderer:
+    """Hands the book to the workspace, which has an element of its own: Streamlit sends an element that did
+    not change as a reference only."""
+    script = """
+    export default function ({ data, parentElement }) {
+      window.dialintBooks = { [data.name]: data.book };
+      parentElement.closest(".stElementContainer")?.classList.add("dialint-hidden");
+      window.dispatchEvent(new Event("dialint-book"));
+    }
+    """
+    return st.components.v2.component("dialint.book", html="<span></span>", js=script, isolate_styles=False)

@@ -1,0 +1,411 @@
+"""The Admin page by its widgets: accounts, projects, budgets, gold, retention with proof, audit log."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from patience import wait_for
+from sqlalchemy import select
+
+from dialint.app.console import messages as notices
+from dialint.app.console.system import retention as admin_audit
+from dialint.app.console.system.admin import VIEWS
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    audit_log,
+    dialogues,
+    erasure,
+    gold,
+    identities,
+    leases,
+    passwords,
+    projects,
+    tasks,
+)
+from dialint.labeling.store.database.schema import metadata
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.identities import Identity
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account, Gold, NewTask, Pay
+
+PASSWORD = "a long enough one"
+GIVEN = "once-for the first time"
+HOSTILE = "<b>**x**</b> [link](https://evil.example) \u202e"
+Open = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def admin(store: Store) -> None:
+    """`ada` with a password of her own."""
+    passwords.choose_password(store, "ada", GIVEN, PASSWORD)
+
+
+@pytest.fixture
+def view(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """The Admin page as `name` sees it, at one of its views."""
+    monkeypatch.setattr(admin_audit, "VERIFICATION", admin_audit.Verification())
+
+    def opened(which: str, name: str = "ada") -> Any:
+        page = open_page(name, at="Admin", tab=which)
+        assert not page.test.exception, page.test.exception
+        return page
+
+    return opened
+
+
+def fill(page: Any, **values: Any) -> Any:
+    """Fill widgets by key."""
+    for key, value in values.items():
+        page.test.session_state  # noqa: B018
+        widget = next(
+            each
+            for kind in (
+                "text_input",
+                "text_area",
+                "selectbox",
+                "number_input",
+                "checkbox",
+                "multiselect",
+                "radio",
+                "date_input",
+            )
+            for each in page.test.get(kind)
+            if each.key == key.replace("_", " ")
+        )
+        widget.set_value(value)
+    return page
+
+
+def press(page: Any, label: str) -> Any:
+    next(each for each in page.test.button if each.label == label).click()
+    page.test.run()
+    assert not page.test.exception, page.test.exception
+    return page
+
+
+def words(page: Any) -> str:
+    """What can be read, without the escapes that Markdown takes away."""
+    return str(page.words).replace("\\", "").replace("\u2060", "")
+
+
+@pytest.mark.parametrize("which", VIEWS)
+def test_each_view_opens_for_who_may(view: Open, store: Store, which: str) -> None:
+    for name in ("ada", "lea"):
+        account = next(each for each in accounts.list_accounts(store, "ada") if each.id == name)
+        page = view(which, name)
+        assert page.test.query_params["tab"] in (
+            [shown := which if has_permission(account, VIEWS[which].right) else "users"],
+            shown,
+        )
+        assert not page.test.error
+
+
+def test_an_account_is_created_changed_and_closed(
+    view: Open, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = view("users")
+    fill(
+        page,
+        users_new_name="new",
+        users_role_of_new="reviewer",
+        users_new_skills="es, ru",
+        users_new_agent="a7",
+    )
+    press(page, "Create account")
+    made = next(each for each in accounts.list_accounts(store, "ada") if each.id == "new")
+    assert (made.role, made.skills, made.agent, made.status) == ("reviewer", ("es", "ru"), "a7", "active")
+    assert "new  once-" in words(page)
+    given = words(page).split("new  ")[1].split()[0]
+    passwords.choose_password(store, "new", given, PASSWORD)
+    with monkeypatch.context() as later:
+        later.setattr(notices, "STAYS_S", -1.0)
+        page.test.run()
+    assert "once-" not in words(page), "shown once"
+    fill(page, users_account="new")
+    page.test.run()
+    changes = {
+        "users status:new": "suspended",
+        "users new role:new": "expert",
+        "users agent:new": "",
+        "users skills:new": "es",
+    }
+    press(fill(page, **changes), "Save changes")
+    changed = next(each for each in accounts.list_accounts(store, "ada") if each.id == "new")
+    assert changed == Account(id="new", role="expert", status="suspended", skills=("es",))
+    press(page, "New one-time password")
+    assert "new  once-" in words(page)
+    with pytest.raises(NotAllowed):
+        passwords.sign_in(store, "new", PASSWORD)
+
+
+def test_a_form_that_is_refused_stays_filled_and_is_empty_after_success(view: Open) -> None:
+    page = fill(view("users"), users_new_name="ben", users_new_skills="es", users_training=True)
+    page = press(page, "Create account")
+    fields = [page.test.text_input(key=f"users new {name}") for name in ("name", "skills", "agent")]
+    assert [field.value for field in fields] == ["ben", "es", ""]
+    assert page.test.checkbox(key="users training").value is True
+    press(fill(page, users_new_name="bea"), "Create account")
+    assert "bea was created" in words(page)
+    fields = [page.test.text_input(key=f"users new {name}") for name in ("name", "skills", "agent")]
+    assert [field.value for field in fields] == ["", "", ""]
+    assert page.test.checkbox(key="users training").value is False
+
+
+def test_a_ban_needs_a_reason(view: Open, store: Store) -> None:
+    page = fill(view("users", "lea"), users_account="ben")
+    page.test.run()
+    press(fill(page, **{"users status:ben": "banned"}), "Save changes")
+    assert "A ban needs a reason (E" in words(page)
+    press(
+        fill(page, **{"users status:ben": "banned", "users reason:ben": "same answer always"}), "Save changes"
+    )
+    assert next(each for each in accounts.list_accounts(store, "ada") if each.id == "ben").status == "banned"
+    assert "Create account" not in page.labels, "leads create nobody"
+
+
+def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> None:
+    page = view("projects", "lea")
+    fill(
+        page,
+        project_name="new one",
+        project_codes=["C1", "T1"],
+        project_overlap=3,
+        project_fair=40,
+        project_skills="es",
+    )
+    press(page, "Create project")
+    project = next(project for project, _ in projects.list_projects(store, "lea") if project.id == "new one")
+    assert (project.overlap, project.most, project.fair_share, project.skills) == (3, 5, 0.4, ("es",))
+    fill(page, project_chosen="new one")
+    page.test.run()
+    press(fill(page, sample_number=2), "Add tasks")
+    assert "2 tasks were added." in words(page)
+    press(page, "Close the project")
+    assert {p.id: state for p, state in projects.list_projects(store, "lea")}["new one"] == "closed"
+    press(page, "Open the project again")
+    assert {p.id: state for p, state in projects.list_projects(store, "lea")}["new one"] == "open"
+    press(fill(page, project_name="no codes", project_codes=[]), "Create project")
+    assert "Codes: " in words(page)
+    press(fill(page, project_name="controlled", project_codes=["C1"], project_control=10), "Create project")
+    assert "There is no gold" in words(page)
+
+
+def test_limits_are_changed_and_costs_shown(view: Open, store: Store) -> None:
+    page = view("budgets", "lea")
+    press(fill(page, **{"limits overlap:to review": 4, "limits fair:to review": 30}), "Save limits")
+    assert "ust not be less" not in words(page)
+    project = next(
+        project for project, _ in projects.list_projects(store, "lea") if project.id == "to review"
+    )
+    assert (project.overlap, project.fair_share, project.max_minutes) == (4, 0.3, None)
+    press(fill(page, **{"limits overlap:to review": 9}), "Save limits")
+    assert "Most must not be less than overlap" in words(page)
+    spending = projects.list_spending(store, "lea")
+    assert spending["to review"].open_answers == 3
+    assert spending["to label"].open_answers == 6
+
+
+def test_limits_that_are_shown_rounded_are_not_changed_with_another(view: Open, store: Store) -> None:
+    """Before: a change of the deadline made 12.5 % to 12 %, and lifted a limit of 0.4 %."""
+    deadline = datetime(2099, 1, 2, 12, 0, tzinfo=UTC)
+    exact = {"fair_share": 0.004, "control_share": 0.125, "deadline": deadline}
+    projects.change_limits(store, "lea", "to review", overlap=1, most=5, max_minutes=None, **exact)
+    page = view("budgets", "lea")
+    press(fill(page, **{"limits minutes:to review": 30}), "Save limits")
+    project = next(each for each, _ in projects.list_projects(store, "lea") if each.id == "to review")
+    assert (project.fair_share, project.control_share, project.max_minutes) == (0.004, 0.125, 30)
+    assert project.deadline == deadline
+
+
+def test_a_project_gets_pay_and_a_cap_and_budgets_shows_both(view: Open, store: Store) -> None:
+    page = view("projects", "lea")
+    assert "Minutes allowed" not in words(view("budgets", "lea")), "only where a project has a cap"
+    fill(page, project_name="paid", project_codes=["C1"], project_pay=0.125, project_currency="xyz")
+    press(page, "Create project")
+    assert "Pay needs a currency by its three letters, such as EUR (E_CURRENCY)." in words(page)
+    press(fill(page, project_currency="eur", project_minutes=2), "Create project")
+    assert "paid was created." in words(page)
+    pay = Pay(amount=Decimal("0.125"), currency="EUR")
+    project = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
+    assert (project.pay, project.max_minutes) == (pay, 2)
+    tasks.add(store, "lea", "paid", [NewTask(dialogue=name) for name in ("d1", "d2", "d3")])
+    for _ in range(3):
+        lease = leases.claim(store, "ben", "paid")
+        assert lease is not None
+        annotations.submit(store, "ben", lease.task, lease.token, f"paid {lease.task}", seconds=31.0)
+    page = view("budgets", "lea")
+    tables = [each.value for each in page.test.get("table")]
+    row = tables[0].loc[tables[0]["Project"] == "paid"].iloc[0]
+    assert (row["Minutes allowed"], row["Pay"]) == (r"1\.6 of 2", r"€0\.375")
+    fill(page, budget_project="paid")
+    page.test.run()
+    press(fill(page, **{"limits minutes:paid": 5}), "Save limits")
+    changed = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
+    assert (changed.max_minutes, changed.pay) == (5, pay)
+    press(fill(page, **{"limits minutes:paid": 0}), "Save limits")
+    assert {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"].max_minutes is None
+
+
+def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> None:
+    page = view("gold", "lea")
+    line = json.dumps({"dialogue_id": "d3", "turn": 1, "code": "C1", "present": True, "reason": HOSTILE})
+    press(fill(page, gold_lines=line + "\n{"), "Add")
+    assert "Line 2: expected a JSON object" in words(page)
+    press(fill(page, gold_lines=line), "Add")
+    assert "1 new, 0 replaced, 0 unchanged." in words(page)
+    press(page, "Show the known answers")
+    press(page, "Retire it")
+    assert gold.list_gold(store, "lea", retired=True)[0].retired
+    press(page, "Use it again")
+    assert not gold.list_gold(store, "lea", retired=True)[0].retired
+    press(fill(page, gold_project="to label"), "Make tasks")
+    assert gold.list_gold(store, "lea")[0] == Gold(
+        dialogue="d3", turn=1, code="C1", present=True, source="expert", reason=HOSTILE
+    )
+
+
+def test_erasing_needs_a_reason_and_the_words(view: Open, store: Store) -> None:
+    page = view("retention")
+    press(fill(page, erase_ids="d1\nd2\nnot there"), "Find")
+    assert "2 dialogues were found. 1 does not fit" in words(page)
+    assert "2 dialogues would be erased" in words(page)
+    press(fill(page, erase_reason="ticket 7", erase_confirmation="erase 3"), "Erase")
+    assert "nothing was erased" in words(page)
+    press(fill(page, erase_reason=" ", erase_confirmation="erase 2"), "Erase")
+    assert "A reason of 1 to" in words(page)
+    assert dialogues.read(store, "lea", "d1")
+    press(fill(page, erase_reason="ticket 7", erase_confirmation="erase 2"), "Erase")
+    proof = erasure.Proof.model_validate_json(page.test.code[0].value)
+    assert proof.counts["dialogues"] == 2
+    assert proof.scrubbed is not None
+    assert {each.dialogue_sha256 for each in proof.erased} == {erasure.hash_id("d1"), erasure.hash_id("d2")}
+    with pytest.raises(NotAllowed):
+        dialogues.read(store, "lea", "d1")
+    verify(store)
+
+
+def test_dialogues_are_found_by_text(view: Open) -> None:
+    page = view("retention")
+    press(fill(page, erase_words="RIGHT-to"), "Find")
+    assert "0 dialogues were found." in words(page)
+    press(fill(page, erase_words="\U0001f600 <IMG SRC=x"), "Find")
+    assert "1 dialogue was found." in words(page)
+
+
+def test_the_log_is_paged_filtered_and_verified(view: Open, store: Store) -> None:
+    for number in range(60):
+        projects.set_state(store, "lea", "to label", "closed" if number % 2 else "open")
+    page = view("audit")
+    press(page, "Older")
+    assert not page.test.error
+    fill(page, audit_who="lea", audit_action="project.state")
+    page.test.run()
+    found = audit_log.list_entries(store, "ada", account="lea", action="project.state")
+    assert len(found.entries) == 50
+    assert found.before is not None
+    older = audit_log.list_entries(store, "ada", account="lea", action="project.state", before=found.before)
+    assert len(older.entries) == 10
+    numbers = [each.number for each in (*found.entries, *older.entries)]
+    assert numbers == sorted(set(numbers), reverse=True)
+    press(page, "Verify")
+    wait_for(lambda: admin_audit.VERIFICATION.state != "running")
+    page.test.run()
+    assert "Whole:" in words(page)
+    assert str(admin_audit.VERIFICATION.counts.head) in words(page)  # type: ignore[union-attr]
+    press(fill(page, audit_head="nonsense"), "Verify")
+    assert "Expected a head" in words(page)
+
+
+def test_a_page_of_the_log_says_where_it_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_log, "SCAN", 3)
+    before, found = None, []
+    while True:
+        page = audit_log.list_entries(store, "ada", action="account.create", before=before)
+        found += page.entries
+        before = page.before
+        if before is None:
+            break
+    assert [each.subject for each in reversed(found)] == ["ada", "ann", "ben", "rob", "ria", "lea"]
+
+
+def test_identities_are_linked_and_unlinked(view: Open, store: Store) -> None:
+    page = view("sign-in")
+    assert "No provider is configured" in words(page)
+    press(
+        fill(page, identity_issuer="https://id.example", identity_subject="s 1", identity_account="rob"),
+        "Link",
+    )
+    who = Identity(issuer="https://id.example", subject="s 1")
+    assert identities.sign_in_identity(store, who).id == "rob"
+    press(
+        fill(page, identity_issuer="https://id.example", identity_subject="s 1", identity_account="ria"),
+        "Link",
+    )
+    assert "linked to rob" in words(page)
+    press(page, "Unlink")
+    with pytest.raises(NotAllowed):
+        identities.sign_in_identity(store, who)
+    assert identities.find_signed_in(store, "rob", who) is None
+
+
+def test_an_address_that_the_provider_verified_is_linked_once(store: Store) -> None:
+    first, second, elsewhere = (
+        Identity(issuer=f"https://{host}.example", subject=name)
+        for host, name in (("id", "1"), ("id", "2"), ("other", "1"))
+    )
+    for name, role in (
+        ("rob@a.example", "reviewer"),
+        ("ria@a.example", "reviewer"),
+        ("root@a.example", "admin"),
+    ):
+        accounts.create(store, "ada", Account(id=name, role=role))  # type: ignore[arg-type]
+    assert identities.sign_in_identity(store, first, "rob@a.example").id == "rob@a.example"
+    assert identities.sign_in_identity(store, first, "ria@a.example").id == "rob@a.example", "the link counts"
+    assert identities.sign_in_identity(store, elsewhere, "rob@a.example").id == "rob@a.example"
+    for refused in (
+        "nobody@a.example", "rob", "ada", "root@a.example", "", "rob@a.example\n", "@a.example", "rob@a@a.example",
+        "rob\0@a.example", "ROB@a.example", "\ud800@a.example",
+        "rob@a.example",  # which has an identity of this issuer
+    ):  # fmt: skip
+        with pytest.raises(NotAllowed):
+            identities.sign_in_identity(store, second, refused)
+    accounts.set_status(store, "ada", "rob@a.example", "suspended")
+    with pytest.raises(NotAllowed):
+        identities.sign_in_identity(store, first)
+    assert identities.find_signed_in(store, "rob@a.example", first) is None
+
+
+def test_hostile_names_are_inert(view: Open, store: Store) -> None:
+    accounts.create(store, "ada", Account(id="<b>x</b> **y** :material/home:", role="labeler"))
+    identities.link(store, "ada", Identity(issuer="https://id.example", subject="<i>**z**</i>"), "rob")
+    for which in VIEWS:
+        page = view(which)
+        assert not page.test.exception
+        assert "<b>x" not in page.words
+
+
+def test_what_a_lead_may_not_do_changes_nothing(store: Store) -> None:
+    def rows() -> dict[str, list[Any]]:
+        return store.read(
+            lambda t: {name: list(t.run(select(table))) for name, table in metadata.tables.items()}
+        )
+
+    before = rows()
+    who = Identity(issuer="https://id.example", subject="1")
+    for act in (
+        lambda: audit_log.list_entries(store, "lea"), lambda: audit_log.verify_store(store, "lea"),
+        lambda: identities.link(store, "lea", who, "rob"), lambda: identities.unlink(store, "lea", who),
+        lambda: identities.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
+        lambda: accounts.change(store, "ada", "ada", "labeler", None), lambda: erasure.erase(store, "lea", ["d1"], "x"),
+        lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None, max_minutes=None),
+        lambda: projects.list_spending(store, "rob"), lambda: gold.restore_gold(store, "rob", "d1"),
+    ):  # fmt: skip
+        with pytest.raises(NotAllowed):
+            act()
+    assert rows() == before

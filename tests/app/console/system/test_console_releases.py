@@ -1,0 +1,484 @@
+"""The Releases page: reports, comparison, thresholds, spot checks, promotion and rollback."""
+
+import hashlib
+import shutil
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import streamlit as st
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from dialint.app.console import sessions as access
+from dialint.app.console.i18n import load_catalogue
+from dialint.app.console.middleware import SESSION
+from dialint.app.console.system import own_thresholds, release_folders
+from dialint.app.console.system import release_uploads as uploads
+from dialint.app.console.system.own_thresholds import choose_threshold, load_chosen, thresholds_address
+from dialint.app.console.system.release_change import promote, roll_back
+from dialint.app.console.system.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
+from dialint.app.console.system.threshold import apply_threshold
+from dialint.detector.artifacts import fingerprint, to_json_bytes, write_manifest
+from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.natural import load_natural
+from dialint.detector.records import Finding, Verdict
+from dialint.detector.registry import Registry
+from dialint.detector.release import EMBEDDED
+from dialint.detector.thresholds import read_thresholds
+from dialint.eval.tally import read_sheet
+from dialint.labeling.store import dialogues
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.preferences import Preferences, save_preferences
+from dialint.labeling.store.release_verdicts import CodeTurns, ScannedTurn, list_changes
+
+REASON = "fewer false accusations"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without releases."""
+    path = tmp_path / "home"
+    monkeypatch.setenv("DIALINT_HOME", str(path))
+    return path
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that the operator opened, with one release in it and one that is damaged."""
+    root = tmp_path / "opened"
+    shutil.copytree(EMBEDDED, root / "good", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(EMBEDDED, root / "bad", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "bad" / "config.json").write_text("{}")
+    monkeypatch.setenv(release_folders.RELEASES_VARIABLE, str(root))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("es", "dañada: {path}: sus bytes no son los del manifiesto"),
+        ("ru", "повреждён: {path}: его байты не те, что в манифесте"),
+    ],
+)
+def test_a_damaged_release_is_explained_in_the_language_of_the_account(
+    open_page: Callable[..., Any], store: Store, opened: Path, language: Any, words: str
+) -> None:
+    promote(store, "lea", "good", REASON)
+    pointer = Registry("scan").current()
+    assert pointer is not None
+    path = Registry("scan").folder / pointer.id / "config.json"
+    path.chmod(0o600)
+    path.write_text("{}")
+    save_preferences(store, "lea", Preferences(language=language))
+    page = open_page("lea").go(load_catalogue(language).gettext("Releases"))
+    cells = [str(cell) for table in page.test.table for cell in table.value.to_numpy().flatten()]
+    assert words.format(path=path) in [cell.replace("\\", "") for cell in cells]
+
+
+def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened: Path) -> None:
+    assert release_folders.list_candidates() == ["bad", "good"]
+    with pytest.raises(NotAllowed):
+        promote(store, "rob", "good", REASON)
+    assert Registry("scan").current() is None
+    promote(store, "lea", "good", REASON)
+    first = Registry("scan").current()
+    assert first is not None
+    assert first.id.startswith("embedded-")
+    with pytest.raises(DialintError, match="E_CHECKSUM"):
+        promote(store, "lea", "bad", REASON)
+    with pytest.raises(ConfigError, match="no such release"):
+        promote(store, "lea", "../opened/good", REASON)
+    assert Registry("scan").current() == first
+    with pytest.raises(ConfigError, match="no scan before"):
+        roll_back(store, "lea", "scan", REASON)
+    changes = [(each.action, each.account, each.release) for each in list_changes(store, "lea")]
+    assert changes == [
+        ("refused", "lea", "scan/-"), ("rollback", "lea", "scan/-"),
+        ("refused", "lea", "../opened/good"), ("promote", "lea", "../opened/good"),
+        ("refused", "lea", "bad"), ("promote", "lea", "bad"), ("promote", "lea", "good"),
+    ]  # fmt: skip
+    (embedded, promoted), problem = release_folders.list_releases()
+    assert (embedded.in_use, promoted.in_use, promoted.name, problem) == (False, True, first.id, None)
+
+
+def test_the_page_shows_reports_and_promotes_after_a_reason(
+    open_page: Callable[..., Any], store: Store, opened: Path
+) -> None:
+    page = open_page("lea", at="Releases")
+    assert page.test.metric[0].label == "Codes covered"
+    page.test.segmented_control[0].set_value("change").run()
+    assert not page.test.exception
+    page.press("Promote")
+    assert "Say why" in page.words
+    page.test.text_input(key="promote reason").set_value(REASON)
+    page.press("Promote")
+    assert "Tick the box" in page.words
+    page.test.selectbox(key="promote release").set_value("good")
+    page.test.text_input(key="promote reason").set_value(REASON)
+    page.test.checkbox[0].check()
+    page.press("Promote")
+    assert "is current now" in page.words, page.words
+    assert Registry("scan").current() is not None
+    assert list_changes(store, "lea")[0].reason == REASON
+    # Nothing is left in the form that a second click would promote again.
+    assert page.test.text_input(key="promote reason").value == ""
+    assert not page.test.checkbox(key="promote sure").value
+    page.press("Promote")
+    assert "Say why" in page.words
+    assert len(list_changes(store, "lea")) == 1
+
+
+def zipped(folder: Path, prefix: str = "", **changed: bytes) -> bytes:
+    """The folder as a .zip, with the content of some files `changed`."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            if path.is_file():
+                archive.writestr(f"{prefix}{path.name}", changed.get(path.stem, path.read_bytes()))
+    return out.getvalue()
+
+
+def listing(files: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    """A folder whose sealed manifest lists `files`."""
+    entries = [
+        {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in files.items()
+    ]
+    out, listed = BytesIO(), {"files": entries}
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        sealed = to_json_bytes({**listed, "seal": fingerprint(listed)})
+        archive.writestr("manifest.json", sealed, zipfile.ZIP_STORED)
+    return out.getvalue()
+
+
+def adapter(rank: str) -> bytes:
+    """A judge's adapter of this rank, in JSON."""
+    base = b'{"base":"small","revision":null,"sha256":"0"}'
+    config = f'{{"r":{rank}}}'.encode()
+    return listing({"adapter_config.json": config, "base.json": base, "adapter_model.safetensors": b""})
+
+
+def damaged(method: int) -> bytes:
+    """A release of which the compressed bytes of a file were overwritten."""
+    content = listing({"config.json": str(list(range(800))).encode()}, method)
+    return content[:100] + bytes(200) + content[300:]
+
+
+def test_a_release_is_brought_verified_and_promoted_by_buttons(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    """Before: without a folder of the operator the page named a command. The confirmation names both."""
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("change").run()
+    assert "dialint release" not in page.words
+    page.test.file_uploader[0].upload("mine.zip", zipped(EMBEDDED, "mine/"), "application/zip").run()
+    assert "every byte is as it was made" in page.words
+    brought = page.test.selectbox(key="promote release").value
+    assert brought.startswith("uploaded/embedded-")
+    sure = page.test.checkbox(key="promote sure")
+    name = brought.removeprefix("uploaded/")
+    assert sure.label.replace("\\", "") == f"From now on {name} scores, instead of embedded."
+    page.test.text_input(key="promote reason").set_value(REASON)
+    sure.check()
+    page.press("Promote")
+    assert f"{name} is current now" in page.words.replace("\\", "")
+    current = Registry("scan").current()
+    assert current is not None
+    assert current.id == name
+    assert uploads.list_uploads() == [], "the registry has its copy"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        pytest.param(lambda: b"PK no archive", "E_RELEASE", id="no zip"),
+        pytest.param(lambda: zipped(EMBEDDED.parent), "E_RELEASE", id="no release"),
+        pytest.param(lambda: zipped(EMBEDDED, config=b"{}"), "E_CHECKSUM", id="changed"),
+        pytest.param(lambda: zipped(EMBEDDED, tokenizer=b"0" * 90_000_000), "E_CHECKSUM", id="longer"),
+        pytest.param(lambda: listing({}), "E_JUDGE", id="empty"),
+        pytest.param(lambda: listing({"verdicts.jsonl": b"{}"}), "E_JUDGE", id="verdicts"),
+        *(
+            pytest.param(lambda rank=rank: adapter(rank), "E_ADAPTER", id=f"rank {rank}")
+            for rank in ("1e999", "1e300", "-5", "0", "true", '"8"', "NaN")
+        ),
+        *(
+            pytest.param(lambda method=method: damaged(method), "E_RELEASE", id=f"damaged data {method}")
+            for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+        ),
+        pytest.param(lambda: listing({"../../evil": b"evil"}), "no plain name", id="path"),
+        pytest.param(lambda: listing({"/tmp/evil": b"evil"}), "no plain name", id="absolute path"),
+    ],
+)
+def test_what_is_no_whole_release_leaves_nothing(
+    home: Path, tmp_path: Path, content: Callable[[], bytes], code: str
+) -> None:
+    with pytest.raises(DialintError, match=code):
+        uploads.add_upload(content())
+    assert [path for path in home.rglob("*") if path.is_file()] == []
+
+
+def test_no_interval_of_the_report_claims_certainty(open_page: Callable[..., Any]) -> None:
+    """Reports of before hold 1 to 1 where two of two findings were right; the page shows what two can say."""
+    page = open_page("lea", at="Releases")
+    rows = [row for table in page.test.table for row in table.value.values.tolist()]
+    cells = [str(cell).replace("\\", "") for row in rows for cell in row]
+    assert any(cell.startswith("100% (34%–100%)") for cell in cells)
+    assert not [cell for cell in cells if "100%–100%" in cell or "0%–0%" in cell]
+
+
+def test_a_refused_promotion_keeps_what_was_filled_in(open_page: Callable[..., Any], opened: Path) -> None:
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("change").run()
+    page.test.selectbox(key="promote release").set_value("bad")
+    page.test.text_input(key="promote reason").set_value(REASON)
+    page.test.checkbox(key="promote sure").check()
+    page.press("Promote")
+    assert "E_CHECKSUM" in page.words.replace("\\", "")
+    assert page.test.text_input(key="promote reason").value == REASON
+
+
+def test_a_roll_back_empties_its_form(
+    open_page: Callable[..., Any], store: Store, opened: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page("lea", at="Releases")
+    pointer = SimpleNamespace(id="later", earlier=["sooner"])
+    monkeypatch.setattr(Registry, "current", lambda self: pointer if self.kind == "scan" else None)
+    monkeypatch.setattr(Registry, "rollback", lambda self: SimpleNamespace(id="sooner"))
+    page.test.segmented_control[0].set_value("change").run()
+    page.test.text_input(key="rollback reason").set_value(REASON)
+    page.test.checkbox(key="rollback sure").check()
+    page.press("Roll back")
+    assert "sooner is current again" in page.words
+    assert page.test.text_input(key="rollback reason").value == ""
+    assert not page.test.checkbox(key="rollback sure").value
+
+
+def test_a_roll_back_goes_back_from_what_was_shown(
+    open_page: Callable[..., Any], store: Store, opened: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: of two clicks, or two leads, the second went back by one release more than either had seen."""
+    pointer = SimpleNamespace(id="third", earlier=["first", "second"])
+    done: list[str] = []
+
+    def rollback(registry: Registry) -> SimpleNamespace:
+        pointer.id, pointer.earlier = pointer.earlier[-1], pointer.earlier[:-1]
+        done.append(pointer.id)
+        return pointer
+
+    monkeypatch.setattr(Registry, "current", lambda self: pointer if self.kind == "scan" else None)
+    monkeypatch.setattr(Registry, "rollback", rollback)
+    pages = [open_page("lea", at="Releases") for _ in range(2)]
+    for page in pages:
+        page.test.segmented_control[0].set_value("change").run()
+        page.test.text_input(key="rollback reason").set_value(REASON)
+        page.test.checkbox(key="rollback sure").check()
+    for page in pages:
+        page.press("Roll back")
+    assert done == ["second"]
+    assert "second → first" in str(pages[1].test.selectbox(key="rollback kind").options)
+
+
+def test_other_roles_do_not_see_it(open_page: Callable[..., Any]) -> None:
+    assert "not open to your role" in open_page("rob", at="Releases").words
+
+
+def turns(*rows: tuple[str, float, bool, bool | None]) -> CodeTurns:
+    scanned = tuple(ScannedTurn(*row) for row in rows)
+    return CodeTurns(scanned, n_dialogues=4, n_weeks=2.0, n_unscanned=1, seconds=(30.0, 60.0, 90.0))
+
+
+def test_thresholds_by_hand() -> None:
+    """Today 0.8: `b` was dropped by a gate and stays so; below today every turn counts."""
+    some = turns(
+        ("a", 0.9, True, True), ("b", 0.85, False, True), ("c", 0.8, True, False), ("c", 0.6, False, True),
+        ("d", 0.5, False, None), ("d", 0.1, False, False),
+    )  # fmt: skip
+    today = apply_threshold(some, 0.8, 0.8)
+    assert (today.per_week, today.dialogues_per_week) == (1.0, 1.0)
+    assert (today.confirmed, today.decided, today.detected, today.errors) == (1, 2, 1, 4)
+    assert (today.clean_flagged, today.clean) == (1, 2)
+    assert today.minutes(some.seconds) == 1.0
+    assert today.minutes(()) is None
+    lower = apply_threshold(some, 0.5, 0.8)
+    assert (lower.per_week, lower.dialogues_per_week) == (2.0, 1.5)
+    assert (lower.confirmed, lower.decided, lower.detected) == (2, 3, 2)
+    higher = apply_threshold(some, 0.95, 0.8)
+    assert (higher.per_week, higher.confirmed, higher.decided) == (0.0, 0, 0)
+
+
+def test_the_slider_shows_the_store_and_changes_nothing(open_page: Callable[..., Any], store: Store) -> None:
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("threshold").run()
+    assert not page.test.exception
+    assert page.test.slider[0].label == "Threshold"
+    before = [each.value for each in page.test.metric]
+    page.test.slider[0].set_value(1.0).run()
+    assert not page.test.exception
+    assert [each.value for each in page.test.metric] != before
+    assert page.test.metric[0].value == "0\\.0"
+
+
+def open_slider(open_page: Callable[..., Any]) -> Any:
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("threshold").run()
+    assert not page.test.exception
+    return page
+
+
+def test_chosen_thresholds_are_listed_for_all_codes_and_given_as_a_file(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    page = open_slider(open_page)
+    assert "Move the slider of a code" in page.words
+    boxes = page.test.selectbox(key="threshold code")
+    first, second = boxes.options[0].split()[0], boxes.options[1].split()[0]
+    page.test.slider[0].set_value(0.97).run()
+    page.choose("Code", second)
+    page.test.slider[0].set_value(0.2).run()
+    assert not page.test.exception
+    listed = page.test.table[-1].value
+    assert [row.split()[0] for row in listed["Code"]] == sorted((first, second))
+    address = thresholds_address("model-7", {first: 0.97, second: 0.2})
+    links = [each.proto.url for each in page.test.get("link_button")]
+    assert links == [address]
+    page.choose("Code", first)
+    assert page.test.slider[0].value == 0.97, "what was chosen is there when one comes back"
+    page.press("Discard them")
+    assert "Move the slider of a code" in page.words
+    assert page.test.slider[0].value == 0.5
+
+
+def test_own_thresholds_say_what_they_do() -> None:
+    """The slider stands at two decimals; at the release's own threshold nothing is chosen."""
+    st.session_state.clear()
+    for value, today, kept in ((0.9, 0.876, {"C1": 0.9}), (0.88, 0.876, {}), (0.5, None, {"C1": 0.5})):
+        st.session_state["slider"] = value
+        choose_threshold("r", "C1", "slider", today)
+        assert load_chosen("r") == kept
+    st.session_state.clear()
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("C1=0.97&T1=0.2", 200), ("", 404), ("C1=2", 404), ("C1=nan", 404), ("C1=x", 404), ("C1=0.9&C1=0.8", 404),
+    ],
+)  # fmt: skip
+def test_the_file_is_for_leads_and_holds_what_the_address_says(
+    query: str, status: int, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(access, "open_store", lambda location: store)
+    monkeypatch.setattr(access, "require_session", lambda store, session: store)
+    monkeypatch.setattr(access, "find_lead", lambda _, session: "lea" if session else None)
+    client = TestClient(Starlette(routes=own_thresholds.ROUTES), headers={SESSION: ""})
+    address = f"/download/thresholds/r%2F1?{query}".rstrip("?")
+    assert client.get(address).status_code == 404, "nobody is signed in"
+    client.headers[SESSION] = "a" * 64
+    answered = client.get(address)
+    assert answered.status_code == status
+    if status == 200:
+        assert "attachment" in answered.headers["content-disposition"]
+        path = tmp_path / "thresholds.json"
+        path.write_bytes(answered.content)
+        scan = release_folders.read_report(release_folders.list_releases()[0][0]).info.codes["T1"]
+        read = read_thresholds(path, "r/1", {"C1": scan, "T1": scan})
+        assert read is not None
+        assert read.codes == {"C1": 0.97, "T1": 0.2}
+
+
+def test_two_releases_are_compared_on_the_dialogues_of_both(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    hostile = "**other** <img src=x>"
+    found = Finding(
+        code="T1", turn=3, severity="S2", probability=0.9, quote="We", start=0, end=2, reason="why"
+    )
+    said = [
+        Verdict(dialogue_id=name, release=hostile, taxonomy="1.0.0", status="scored", quality=90.0, findings=(found,))
+        for name in ("d1", "d2")
+    ]  # fmt: skip
+    dialogues.add_verdicts(store, "lea", said)
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("compare").run()
+    assert not page.test.exception
+    page.choose("Release", "model-7").choose("Compared with", hostile)
+    assert "2 dialogues" in page.words
+    assert "0% of them" in page.words.replace("\\", "")
+    table = page.test.table[-1].value
+    assert "/dialogue?id=d1" in str(table.iloc[0, 0]) or "/dialogue?id=d2" in str(table.iloc[0, 0])
+    assert all("<img" not in each.replace("\\<", "") for each in table.columns)
+
+
+def test_a_spot_check_is_drawn_read_judged_and_evaluated_in_the_console(
+    open_page: Callable[..., Any], store: Store, home: Path
+) -> None:
+    """Before: the page named two commands. The sheet is the command's own, and the result what scoring takes."""
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("spot checks").run()
+    assert "dialint eval" not in page.words
+    page.press("Draw")
+    (folder,) = (home / "spot_checks").iterdir()
+    assert "rows were drawn" in page.words
+    assert "Anything else?" in page.words
+    sheet = read_sheet(folder / "sheet.csv")
+    n_findings = sum(row["kind"] != "turn" for row in sheet)
+    assert n_findings == 5
+    for label in ("Right", "Wrong", "Arguable", "Right", "Right"):
+        page.press(label)
+    page.press("Take back the last answer")
+    page.press("Wrong")
+    page.press("No error")
+    page.test.multiselect[0].set_value(["T1"]).run()
+    page.press("These errors")
+    answers = [(row["judgement"], row["missed"]) for row in read_sheet(folder / "sheet.csv")]
+    assert answers[: n_findings + 2] == [
+        ("right", ""), ("wrong", ""), ("arguable", ""), ("right", ""), ("wrong", ""), ("", "none"), ("", "T1"),
+    ]  # fmt: skip
+    page.press("Evaluate")
+    assert "Evaluated, with all that is judged" in page.words
+    natural = load_natural(folder / "natural.json", "model-7")
+    assert natural is not None
+    assert sum(each.right for each in natural.findings.values()) == 2
+    assert (natural.turns.read, natural.turns.missed) == (2, {"T1": 1})
+    assert not page.enabled("Evaluate"), "nothing new"
+    again = open_page("lea", at="Releases")
+    again.test.segmented_control[0].set_value("spot checks").run()
+    assert f"7 of {len(sheet)} rows judged" in str(again.test.get("progress")[0].proto.text)
+
+
+def test_spot_checks_are_listed_with_what_is_wrong_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert list_spot_checks() == []
+    root = tmp_path / "checks"
+    for name in ("drawn", "judged", "damaged", "other"):
+        (root / name).mkdir(parents=True)
+    drawn = {
+        "kind": "spot check", "release": "r", "taxonomy": "1", "log": "x", "seed": 0, "codes": ["C1"],
+        "reported": {"finding": {"C1": 2}, "suggestion": {}}, "unflagged": 5, "rows": [],
+    }  # fmt: skip
+    for name in ("drawn", "judged"):
+        write_manifest(root / name / "manifest.json", drawn)
+    counts = {"reported": 2, "right": 1, "arguable": 0, "wrong": 1, "stated": 1.5}
+    write_manifest(root / "judged" / "natural.json", {
+        "kind": "natural precision", "release": "r", "taxonomy": "1", "log": "x", "judged_on": "2026-11-01",
+        "findings": {"C1": counts}, "suggestions": {},
+        "turns": {"unflagged": 5, "read": 2, "with_errors": 1, "missed": {"T1": 1}},
+    })  # fmt: skip
+    (root / "damaged" / "manifest.json").write_text("{}")
+    write_manifest(root / "other" / "manifest.json", {"kind": "dataset"})
+    monkeypatch.setenv(SPOT_CHECKS_VARIABLE, str(root))
+    found = {each.name: each for each in list_spot_checks()}
+    assert found.keys() == {"damaged", "drawn", "judged"}
+    assert found["damaged"].problem == "E_MANIFEST"
+    assert found["drawn"].result is None
+    assert found["judged"].result is not None
+    assert found["judged"].result.findings["C1"].right == 1

@@ -1,0 +1,207 @@
+"""The Adjudicate page: the queue takes nothing, a case is decided code by code, leads fill and accept."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from dialint.app.console.work import adjudicate
+from dialint.detector.records import Finding
+from dialint.labeling.store import accounts, annotations, drafts, gold, labels, leases, passwords, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.tasks import count_tasks
+
+GIVEN, PASSWORD = "once-for the first time", "a long enough one"
+Open = Callable[..., Any]
+
+
+def marked(code: str = "C1") -> Finding:
+    return Finding(
+        code=code, turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
+    )
+
+
+@pytest.fixture
+def disputed(store: Store, open_page: Open) -> Store:
+    """Ann sees C1 in turn 1 of d3, ben does not; an expert who may decide."""
+    accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
+    passwords.choose_password(store, "eve", GIVEN, PASSWORD)
+    for who in ("ann", "ben"):
+        while lease := leases.claim(store, who, "to label"):
+            found = [marked()] if who == "ann" and lease.dialogue == "d3" else []
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+    return store
+
+
+def send(open_page: Open) -> Any:
+    page = open_page("lea", at="Adjudicate")
+    assert "Nothing was sent to experts yet" in page.words
+    page.choose("Answers of", "to label")
+    return page.press("Send open questions")
+
+
+def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> None:
+    page = send(open_page)
+    assert "have open questions" in page.words
+    waiting = count_tasks(disputed, "lea", "adjudication")["main"]["open"]
+    assert waiting >= 1
+    page = open_page("eve", at="Adjudicate")
+    assert count_tasks(disputed, "lea", "adjudication")["main"]["open"] == waiting, "looking takes no case"
+    page.press("Decide the next case")
+    words = page.words.replace("\\", "")
+    assert "Turn 1 of d3" in words
+    assert "✓ Rater 1 · S2 · “Anything”" in words
+    assert "✗ Rater 2" in words
+    assert "ann" not in words.split()
+    assert "Not aggregated yet" in words
+    assert not page.enabled("Decide and next"), "C1 is open"
+    page.press("Yes, an error")
+    assert page.enabled("Decide and next")
+    page.press("Decide and next")
+    assert "A decision needs a reason" in page.words.replace("\\", "")
+    assert gold.list_gold(disputed, "eve") == ()
+    page.test.text_area[0].set_value("She asked, and no answer came.")
+    page.test.run()
+    page.press("Decide and next")
+    assert "The case is decided" in page.words
+    known = {(one.dialogue, one.turn, one.code): one for one in gold.list_gold(disputed, "eve")}
+    assert known["d3", 1, "C1"].present
+    assert known["d3", 1, "C1"].reason == "She asked, and no answer came."
+    assert not known["d3", 1, "T1"].present
+    last = annotations.list_own(disputed, "eve")[0]
+    # ann's words are the evidence, and the severity is hers
+    assert [(one.code, one.severity, one.start, one.end, one.quote) for one in last.findings] == [
+        ("C1", "S2", 0, 8, "Anything")
+    ]
+
+
+def test_a_second_click_on_a_decided_case_does_nothing(
+    disputed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: the second click said "That was not saved", over the message that it was."""
+    clicks: dict[str, Callable[[], None]] = {}
+    real = adjudicate.st.button
+
+    def button(label: str, **options: Any) -> bool:
+        clicks.setdefault(label, options.get("on_click", real))
+        return bool(real(label, **options))
+
+    send(open_page)
+    page = open_page("eve", at="Adjudicate").press("Decide the next case")
+    task = page.test.session_state["adjudicate case"].case.task.task
+    monkeypatch.setattr(adjudicate.st, "button", button)
+    page.press("Yes, an error")
+    page.test.text_area[0].set_value("She asked twice.")
+    page.press("Decide and next")
+    assert "The case is decided" in page.words
+    state = {f"case reason:{task}": "She asked twice."}
+    monkeypatch.setattr(adjudicate.st, "session_state", state)
+    for label in ("Decide and next", "Give it back"):
+        clicks[label]()
+    assert list(state) == [f"case reason:{task}"], "nothing is told"
+
+
+def test_a_decision_is_saved_where_no_next_case_is_to_be_had(
+    disputed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: after the deadline of the project the page said that the decision was not saved."""
+    send(open_page)
+    page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Yes, an error")
+    limits = {"overlap": 1, "most": 5, "fair_share": None, "control_share": 0.0, "max_minutes": None}
+    projects.change_limits(
+        disputed, "lea", "adjudication", deadline=datetime(2020, 1, 1, tzinfo=UTC), **limits
+    )
+    page.test.text_area[0].set_value("She asked twice.")
+    page.press("Decide and next")
+    assert "The case is decided" in page.words
+    assert "not saved" not in page.words
+
+
+def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store, open_page: Open) -> None:
+    send(open_page)
+    page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
+    (task,) = [leases.find_held(disputed, "eve", "adjudication")]
+    assert task is not None
+    assert drafts.load_draft(disputed, "eve", f"case:{task.task}") is not None
+    again = open_page("eve", at="Adjudicate")
+    assert again.enabled("Decide and next"), "the decision was kept"
+    again.test.text_area[0].set_value("There is nothing to answer.")
+    again.test.run()
+    again.press("Decide and next")
+    assert [one.code for one in gold.list_gold(disputed, "eve")] == ["T1"], "no gold of what has no answer"
+    page = open_page("eve", at="Adjudicate")
+    if "Give it back" in page.labels:
+        page.press("Give it back")
+    assert leases.find_held(disputed, "eve", "adjudication") is None
+
+
+def test_names_are_hidden_until_one_asks_for_them(disputed: Store, open_page: Open) -> None:
+    send(open_page)
+    page = open_page("eve", at="Adjudicate").press("Decide the next case")
+    assert "Rater 1" in page.words
+    page.test.toggle[0].set_value(False)
+    page.test.run()
+    assert "✓ ann" in page.words
+    again = open_page("eve", at="Adjudicate")
+    assert "✓ ann" in again.words, "the choice is kept"
+
+
+def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_page: Open) -> None:
+    page = open_page("lea", at="Adjudicate").choose("Answers of", "to label", 1).press("Preview")
+    assert "All agree on" in page.words
+    sample = page.test.table[-1].value.to_dict("records")
+    assert sample
+    assert {row["People"] for row in sample} == {"2"}
+    assert labels.list_labels(disputed, "rob", "d3") == ()
+    page.press("Accept them")
+    (kept,) = labels.list_labels(disputed, "rob", "d5") or (None,)
+    assert kept is None, "all agree that nothing is wrong in it"
+    assert "Nothing needed writing: on the" in page.words.replace("\\", "")
+    assert "nobody sees an error" in page.words
+
+
+def test_accepting_an_error_says_how_many_labels_were_written(store: Store, open_page: Open) -> None:
+    for who in ("ann", "ben"):
+        while lease := leases.claim(store, who, "to label"):
+            found = [marked()] if lease.dialogue == "d3" else []
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+    page = open_page("lea", at="Adjudicate").choose("Answers of", "to label", 1).press("Preview")
+    page.press("Accept them")
+    assert "1 label was written." in page.words.replace("\\", "")
+    (kept,) = labels.list_labels(store, "rob", "d3")
+    assert (kept.code, kept.probability) == ("C1", 1.0)
+
+
+def test_what_is_chosen_together_with_a_click_counts(disputed: Store, open_page: Open) -> None:
+    """A browser may send a choice and the click after it in one: the callback comes before the run of the page
+    that draws the choice."""
+    page = open_page("lea", at="Adjudicate")
+    assert page.test.selectbox(key="send source").value != "to label"
+    page.test.selectbox(key="send source").set_value("to label")
+    page.press("Send open questions")
+    assert count_tasks(disputed, "lea", "adjudication")["main"]["open"] >= 1
+    page = open_page("lea", at="Adjudicate")
+    page.test.selectbox(key="accept source").set_value("to label")
+    page.press("Preview")
+    assert "All agree on" in page.words
+    page.test.selectbox(key="accept minimum").set_value(3)
+    page.press("Accept them")
+    assert "The choice has changed: preview it first." in page.words.replace("\\", "")
+
+    page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Yes, an error")
+    (words,) = (each for each in page.test.selectbox if each.key and each.key.endswith(":span"))
+    words.set_value((0, 14))
+    page.test.text_area[0].set_value("She asked.")
+    page.press("Decide and next")
+    last = annotations.list_own(disputed, "eve")[0]
+    assert [(one.quote, one.start, one.end) for one in last.findings] == [("Anything else?", 0, 14)]
+
+
+def test_experts_alone_reach_the_page_and_leads_alone_its_forms(disputed: Store, open_page: Open) -> None:
+    assert "not open to your role" in open_page("rob", at="Adjudicate").words
+    projects.create(disputed, "lea", Project(id="adjudication", codes=("C1",), purpose="adjudication"))
+    labels_of_buttons = open_page("eve", at="Adjudicate").labels
+    assert "Send open questions" not in labels_of_buttons
+    assert "Preview" not in labels_of_buttons

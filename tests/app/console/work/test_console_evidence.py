@@ -1,0 +1,222 @@
+"""The clause and the sources beside a finding: what is stored of them, what is missing, and by which key."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from patience import WAIT_MS
+
+from dialint.app.console.work import workspace
+from dialint.app.console.work.evidence import PolicyTexts, find_evidence
+from dialint.detector.policy import parse_policy
+from dialint.detector.records import Dialogue, Finding, PolicyVersion, Turn, Verdict
+from dialint.labeling.store import dialogues, documents, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.documents import PublishedText
+from dialint.labeling.store.records import NewTask
+
+POLICY = """\
+policy: shop
+clauses:
+  - id: look-first
+    text: {text}
+    on: refund
+    before: find
+  - id: no-guarantees
+    text: Guarantee nothing.
+    on: {{says: guarantee}}
+    limit: {{at_most: 0}}
+"""
+CLAUSE = "Look the order up before a refund. <b>Always.</b>"
+CITES = f"clause look-first of policy shop (“{CLAUSE}”): before refund find is missing"
+SOURCES = ("Pets travel in the cabin up to 8 kg. Larger ones do not.", "Bags up to 23 kg are free.", "kb-17")
+SAID = ("Can my dog come?", "It was refunded. Dogs of any size may come.", "And a bag?", "Yes.")
+
+
+def version(text: str = CLAUSE, number: int = 3) -> PublishedText:
+    return PublishedText(version=number, text=POLICY.format(text=text))
+
+
+def shop(text: str = CLAUSE, number: int = 3) -> dict[str, PolicyTexts]:
+    """As of a verdict that does not record its policy."""
+    return {"shop": PolicyTexts(version(text, number))}
+
+
+def scored(published: PublishedText | None, made_with: PublishedText | None) -> dict[str, PolicyTexts]:
+    return {"shop": PolicyTexts(published, made_with, is_recorded=True)}
+
+
+UNRECORDED = "which one the dialogue was scored with is not recorded."
+OTHER = PublishedText(version=4, text=POLICY.format(text="x").replace("look-first", "look"))
+
+
+def found(code: str, reason: str) -> Finding:
+    return Finding(
+        code=code, turn=1, severity="S2", probability=0.9, quote="It was refunded.", start=0, end=16, reason=reason
+    )  # fmt: skip
+
+
+def asked(policy: str | None = None, sources: tuple[str, ...] = SOURCES) -> Dialogue:
+    turns = tuple(
+        Turn(index=at, role="agent" if at % 2 else "customer", text=text) for at, text in enumerate(SAID)
+    )
+    return Dialogue(id="pets", turns=turns, policy=policy, sources=sources)
+
+
+@pytest.mark.parametrize(("policies", "text", "note"), [
+    (shop(), CLAUSE, f"As published, version 3; {UNRECORDED}"),
+    (shop("Look it up."), "Look it up.",
+     f"As published, version 3; {UNRECORDED} The finding quotes other words: “{CLAUSE}”"),
+    ({"shop": PolicyTexts(OTHER)}, CLAUSE, "Version 4 has no such clause. So the finding quotes it:"),
+    ({}, CLAUSE, "This policy is not published here. So the finding quotes the clause:"),
+    (scored(version(), version()), CLAUSE, "As scored with, version 3."),
+    (scored(version("Look it up.", 5), version()), CLAUSE,
+     "As scored with, version 3. Version 5 is published now; there the clause reads: “Look it up.”"),
+    (scored(version(number=5), version()), CLAUSE,
+     "As scored with, version 3. Version 5 is published now; the clause reads the same there."),
+    (scored(OTHER, version()), CLAUSE,
+     "As scored with, version 3. Version 4 is published now and has no such clause."),
+    (scored(None, version()), CLAUSE, "As scored with, version 3. No version is published now."),
+    (scored(version("Look it up.", 5), None), CLAUSE,
+     "This dialogue was scored with rules that are no version of this policy here; version 5 is published. "
+     "So the finding quotes the clause:"),
+    (scored(None, None), CLAUSE,
+     "This dialogue was scored with rules that are no version of this policy here. So the finding quotes the "
+     "clause:"),
+])  # fmt: skip
+def test_the_clause_is_that_of_the_version_scored_with_and_says_which(
+    policies: dict[str, PolicyTexts], text: str, note: str
+) -> None:
+    (clause,) = find_evidence(asked(), found("P1", CITES), policies)
+    assert (clause.title, clause.note) == ("Clause look-first of the policy shop", note)
+    assert clause.passages == ((text, False),)
+
+
+def test_a_finding_that_cites_none_has_the_clauses_of_its_code() -> None:
+    titles = [each.title for each in find_evidence(asked("shop"), found("P1", "Not looked up."), shop())]
+    assert titles == ["Clause look-first of the policy shop"]
+    (unknown,) = find_evidence(asked("desk"), found("P1", "Not looked up."), shop())
+    assert (unknown.title, unknown.passages) == ("Policy desk", ())
+    assert unknown.note == "This policy is not published here. So its clauses cannot be shown."
+    (newer,) = find_evidence(
+        asked("shop"), found("P1", "Not looked up."), scored(version("Look it up.", 5), version())
+    )
+    assert newer.passages == ((CLAUSE, False),)
+    assert newer.note.endswith("there the clause reads: “Look it up.”")
+    assert find_evidence(asked("shop"), found("C1", "Not answered."), shop()) == ()
+    (chosen,) = find_evidence(asked(), found("P1", "Not looked up."), scored(version(), version()))
+    assert chosen.note == "As scored with, version 3.", "a policy that the dialogue does not name applied"
+
+
+@pytest.mark.parametrize(("reason", "titles"), [
+    ("It contradicts the policy on pets.", ["Source 1", "Source 2", "Source 3"]),
+    ("Source 2 says otherwise.", ["Source 2"]),
+    ("It says “cabin up to 8 kg”, not any size.", ["Source 1"]),
+    ("It is not in kb-17.", ["Source 3"]),
+])  # fmt: skip
+def test_sources_are_those_that_the_reason_names_else_all(reason: str, titles: list[str]) -> None:
+    shown = find_evidence(asked(), found("I1", reason), {})
+    assert [each.title for each in shown] == titles
+    marked = [text for each in shown for text, is_marked in each.passages if is_marked]
+    assert marked == (["cabin up to 8 kg"] if "“" in reason else [])
+    assert ["only the name" in each.note for each in shown] == [title == "Source 3" for title in titles]
+
+
+def add_case(store: Store, *, published: bool, policy: PolicyVersion | None = None) -> None:
+    """At the head of rob's queue: a broken clause, then a claim against a source."""
+    if published:
+        documents.save_version(store, "lea", "policy", "shop", POLICY.format(text=CLAUSE), "new", expected=0)
+        documents.publish(store, "lea", "policy", "shop", 1)
+    claim = found("C2", "").model_copy(update={"turn": 3, "quote": "Yes.", "start": 0, "end": 4})
+    findings = (found("C1", CITES), found("T1", "It is rude."), claim)
+    dialogues.add(store, "lea", [asked()])
+    verdict = Verdict(
+        dialogue_id="pets", release="model-7", taxonomy="1.0.0", status="scored", quality=50.0, findings=findings,
+        policy=policy,
+    )  # fmt: skip
+    dialogues.add_verdicts(store, "lea", [verdict])
+    tasks.add(store, "lea", "to review", [NewTask(dialogue="pets", priority=9.0)])
+
+
+def test_the_browser_gets_the_clause_with_the_finding(open_page: Callable[..., Any], store: Store) -> None:
+    add_case(store, published=True)
+    shown = open_page("rob").start().workspace()
+    assert [each["evidence"] for each in shown["choices"]] == [["clause:shop:look-first"], [], []]
+    clause = shown["evidence"]["clause:shop:look-first"]
+    assert clause["pieces"] == [{"text": CLAUSE, "marked": False}]
+    assert clause["note"] == f"As published, version 1; {UNRECORDED}"
+    assert [shown["evidence"][each]["title"] for each in shown["context"]] == [
+        "Source 1",
+        "Source 2",
+        "Source 3",
+    ]
+
+
+def test_the_clause_stays_that_of_the_verdict_when_another_version_is_published(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    rules = parse_policy(POLICY.format(text=CLAUSE))
+    add_case(store, published=True, policy=PolicyVersion(name="shop", sha256=rules.fingerprint))
+    later = POLICY.format(text="Look it up.")
+    documents.save_version(store, "lea", "policy", "shop", later, "shorter", expected=1)
+    documents.publish(store, "lea", "policy", "shop", 2)
+    clause = open_page("rob").start().workspace()["evidence"]["clause:shop:look-first"]
+    assert clause["pieces"] == [{"text": CLAUSE, "marked": False}]
+    note = "As scored with, version 1. Version 2 is published now; there the clause reads: “Look it up.”"
+    assert clause["note"] == note
+
+
+def test_evidence_is_derived_once_for_each_run(
+    open_page: Callable[..., Any], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_case(store, published=True)
+    derived: list[str] = []
+
+    def count(dialogue: Dialogue, finding: Finding, policies: Any) -> Any:
+        derived.append(finding.code)
+        return find_evidence(dialogue, finding, policies)
+
+    monkeypatch.setattr(workspace, "find_evidence", count)
+    page = open_page("rob").start()
+    derived.clear()
+    page.test.run()
+    assert sorted(derived) == ["C1", "C2", "T1"]
+
+
+def test_without_the_policy_the_browser_is_told_so(open_page: Callable[..., Any], store: Store) -> None:
+    add_case(store, published=False)
+    clause = open_page("rob").start().workspace()["evidence"]["clause:shop:look-first"]
+    assert clause["note"].startswith("This policy is not published here.")
+    assert clause["pieces"][0]["text"] == CLAUSE
+
+
+def test_the_clause_unfolds_beside_its_turn_by_key_and_by_click(
+    browser: Any, server: Any, signed_in: Callable[..., None], store: Store
+) -> None:
+    add_case(store, published=True)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, server.port, "rob")
+    page.get_by_role("button", name="Start").first.click()
+    folded = page.locator('.dialint-turn[data-turn="1"] details.dialint-evidence')
+    folded.wait_for()
+    assert page.locator("details.dialint-evidence").count() == 1 + len(SOURCES)
+    assert not folded.evaluate("each => each.open")
+    page.keyboard.press("e")
+    passage = folded.locator(".dialint-passage")
+    passage.wait_for()
+    assert passage.inner_text() == CLAUSE
+    assert "As published, version 1;" in folded.inner_text()
+    page.keyboard.press("e")
+    passage.wait_for(state="hidden")
+    page.locator(".dialint-current [data-do=evidence]").click()
+    passage.wait_for()
+    folded.locator("summary").click()
+    passage.wait_for(state="hidden")
+    page.locator('.dialint-current [data-do=evidence][aria-pressed="false"]').wait_for()
+    page.keyboard.press("j")
+    folded.wait_for(state="detached")  # the next finding has none
+    page.keyboard.press("e")
+    page.get_by_text("No clause or source belongs to this finding.").first.wait_for()
+    assert page.title() != "owned"
+    page.close()

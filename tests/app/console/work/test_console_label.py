@@ -1,0 +1,260 @@
+"""Label as a person uses it, on a real store: blind answers, taken back, corrected and found again."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from streamlit.runtime.scriptrunner import StopException
+
+from dialint.app.console import i18n
+from dialint.app.console.work import items
+from dialint.app.console.work.page_session import receive
+from dialint.detector.errors import WorldError
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import (
+    annotations,
+    dialogues,
+    leases,
+    projects,
+    tasks,
+)
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import NewTask, Project
+
+Open = Callable[..., Any]
+Saved = Callable[[], list[dict[str, Any]]]
+
+
+def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann").start()
+    words = page.words.replace("\\", "")
+    assert "Read it all first." in words
+    assert "Is the customer's open question" in words
+    shown = json.dumps(page.workspace())
+    for trace in ("model-7", "91 %", "0.91", "d3", "task"):
+        assert f'"{trace}' not in shown
+    assert page.session("label").item.verdict is None
+    assert page.session("label").answer.choices == ()
+    page.say("T1", False).say("C1", True).act("save", "label")
+    assert "Not saved" in page.words, "yes needs a place"
+    page.add("label", 1, "C1").act("save", "label")
+    (row,) = saved()
+    assert (row["said"], row["seen_verdict"], row["kind"]) == ([(1, "C1", "S2", 0, 14)], False, "crowd")
+
+
+def test_a_labeler_reads_and_marks_masked_text(open_page: Open, store: Store, saved: Saved) -> None:
+    turns = (
+        Turn(index=0, role="customer", text="I am Anna Kowalska."),
+        Turn(index=1, role="agent", text="Anna, is anna.k@example.com right? Anything else?"),
+    )
+    dialogues.add(store, "lea", [Dialogue(id="private", turns=turns)])
+    tasks.add(store, "lea", "to label", [NewTask(dialogue="private", priority=9.0)])
+    page = open_page("ann").start()
+    at = page.session("label")
+    assert at.item.dialogue.turns[1].text == "[NAME_1], is [EMAIL_1] right? Anything else?"
+    page.add("label", 1, "C1", 15, 29)  # half of the address
+    assert page.workspace()["choices"][0]["quote"] == "[EMAIL_1] right?"
+    assert "anna" not in json.dumps(page.workspace()).lower()
+    again = open_page("ann")  # the draft is found again and is the same
+    assert again.session("label").answer.choices == page.session("label").answer.choices
+    again.say("T1", False).act("save", "label")
+    (row,) = saved()
+    assert row["said"] == [(1, "C1", "S2", 9, 34)]
+    assert turns[1].text[9:34] == "anna.k@example.com right?"
+
+
+def test_a_card_quotes_what_the_dialogue_shows(open_page: Open, store: Store) -> None:
+    turns = (Turn(index=0, role="customer", text="Hi."), Turn(index=1, role="agent", text="Anna, no."))
+    dialogues.add(store, "lea", [Dialogue(id="named", turns=turns)])
+    found = Finding(
+        code="T1", turn=1, severity="S2", probability=0.9, quote="[NAME_1], no.", start=0, end=9, reason=""
+    )
+    said = Verdict(
+        dialogue_id="named", release="model-7", taxonomy="1.0.0", status="scored", quality=1.0, findings=(found,)
+    )  # fmt: skip
+    dialogues.add_verdicts(store, "lea", [said])
+    tasks.add(store, "lea", "to review", [NewTask(dialogue="named", priority=9.0)])
+    assert open_page("rob").start().workspace()["choices"][0]["quote"] == "Anna, no."
+
+
+def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store: Store, saved: Saved) -> None:
+    shown = Project(id="a shown one", codes=("C1", "T1"), prelabelled=True)
+    projects.create(store, "lea", shown)
+    tasks.add(store, "lea", "a shown one", [NewTask(dialogue="d2")])
+    page = open_page("ann").choose("Project", "a shown one").start()
+    first = page.workspace()["choices"][0]
+    assert (first["turn"], first["p_text"], first["quote"]) == (1, "91 %", "Anything else?")
+    page.say("C1", True).say("T1", False).act("save", "label")
+    page.press("Reopen my last answer")
+    assert [choice["state"] for choice in page.workspace()["choices"]] == ["kept", "rejected"]
+    page.act("save", "label")
+    assert [(row["said"], row["seen_verdict"]) for row in saved()] == [([(1, "C1", "S2", 0, 14)], True)] * 2
+
+
+def test_no_error_here_answers_all_and_saves(open_page: Open, saved: Saved) -> None:
+    no = [{"kind": "say", "code": code, "present": False} for code in ("C1", "T1")]
+    page = open_page("ann").start().send("label", *no, {"kind": "save"})
+    (row,) = saved()
+    assert row["said"] == []
+    assert page.session("label").item.task != row["task"]
+
+
+def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("ann").press("Reopen my last answer")
+    assert "You have no answer here to take back." in page.words.replace("\\", "")
+    page.start().say("T1", False).add("label", 1, "C1").act("save", "label")
+    other = leases.claim(store, "ben", "to label")
+    assert other is not None
+    annotations.submit(store, "ben", other.task, other.token, "his", [])
+    in_hand = page.session("label").item.task
+    page.act("reopen", "label")
+    words = page.words
+    assert "You are changing your last answer." in words
+    assert page.workspace()["said"] == {"C1": True, "T1": False}
+    assert "Read it all first." in words
+    for trace in ("model-7", "91 %", "ben", "d3"):
+        assert trace not in words
+    again = page.session("label").item
+    assert (again.verdict, again.blind, again.dialogue.agent) == (None, True, None)
+    own = page.workspace()["choices"][0]["id"]
+    page.send("label", {"kind": "remove", "id": own}).say("C1", False).act("save", "label")
+    first, _, second = saved()
+    assert (second["supersedes"], second["task"], second["labeler"]) == (first["id"], first["task"], "ann")
+    assert [len(first["said"]), len(second["said"])] == [1, 0]
+    assert (second["kind"], second["seen_verdict"]) == ("crowd", False)
+    assert page.session("label").item.task == in_hand  # the task that was in hand is in hand again
+    page.act("reopen", "label").act("leave", "label")
+    assert len(saved()) == 3
+
+
+def label_nothing(page: Any) -> Any:
+    """Say no to every code, and save."""
+    return page.say("C1", False).say("T1", False).act("save", "label")
+
+
+def test_a_half_made_correction_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
+    label_nothing(open_page("ann").start()).act("reopen", "label").say("C1", True)
+    again = open_page("ann").act("reopen", "label")
+    assert "Your draft was restored." in again.words
+    assert again.workspace()["said"] == {"C1": True, "T1": False}
+    assert len(saved()) == 1
+
+
+def test_an_old_label_is_not_taken_back(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = label_nothing(open_page("ann").start())
+    monkeypatch.setattr(items, "SITTING_S", -1.0)
+    assert "You have no answer here" in page.act("reopen", "label").words
+
+
+class ReplacedRun(dict[str, Any]):
+    """Session state in a run of the page that a newer one replaces: Streamlit ends it at its next call."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self:
+            raise StopException
+        self["read"] = True
+        return "es"
+
+
+def test_a_newer_click_does_not_interrupt_a_save(
+    open_page: Open, saved: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: the action was acknowledged, and the item stayed open."""
+    session = open_page("ann").start().session("label")
+    events = [
+        {"kind": "say", "code": "C1", "present": False, "seq": 1},
+        {"kind": "say", "code": "T1", "present": False, "seq": 2}, {"kind": "save", "seq": 3},
+    ]  # fmt: skip
+    first = session.item
+    monkeypatch.setattr(i18n, "get_script_run_ctx", lambda suppress_warning: object())
+    monkeypatch.setattr(i18n.st, "session_state", ReplacedRun())
+    receive(session, {"tab": "tab", "draft": session.answer.key, "events": events})
+    assert session.item is not first
+    assert session.notices == [("success", "Guardado.")]
+    assert len(saved()) == 1
+
+
+def test_a_message_stays_until_the_next_thing_is_done(open_page: Open) -> None:
+    """Before: it was shown by one run of the page only, and lost where the browser's next report, such as the same
+    report sent again, replaced that run."""
+    page = label_nothing(open_page("ann").start())
+    assert "Saved." in page.words
+    page.test.run()  # as the report that the browser sends again makes it
+    assert "Saved." in page.words
+    page.say("T1", False)
+    assert "Saved." not in page.words
+    page.act("stop", "label").test.run()
+    assert "Start labeling" in page.labels
+    assert "went back to the queue" in page.words
+    page.press("Reopen my last answer")
+    assert "went back to the queue" not in page.words
+
+
+@pytest.mark.parametrize("leaves", ["stop", "reopen"])
+def test_what_was_said_in_the_same_moment_as_leaving_is_kept(open_page: Open, leaves: str) -> None:
+    """Before: the browser's report had both, and the draft was left behind without the answer."""
+    page = label_nothing(open_page("ann").start())
+    page.send("label", {"kind": "say", "code": "T1", "present": False}, {"kind": leaves})
+    page.act("leave", "label") if leaves == "reopen" else page.start()
+    assert page.workspace()["said"] == {"T1": False}
+
+
+def test_a_draft_that_cannot_be_stored_is_not_left(
+    open_page: Open, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise WorldError("E_BUSY", "others keep the database busy")
+
+    page = open_page("ann").start()
+    with monkeypatch.context() as busy:
+        busy.setattr(items, "save_draft", refuse)
+        page.send("label", {"kind": "say", "code": "T1", "present": False}, {"kind": "stop"})
+    assert "That was not saved" in page.words
+    page.act("stop", "label").start()
+    assert page.workspace()["said"] == {"T1": False}
+
+
+def test_a_refusal_of_each_run_is_told_once(open_page: Open, store: Store) -> None:
+    """Before: each run of the page added it once more."""
+    page = label_nothing(open_page("ann").start())
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0, "max_minutes": None}
+    projects.change_limits(store, "lea", "to label", deadline=past, **limits)
+    page.act("stop", "label").press("Start labeling")
+    page.test.run()
+    page.test.run()
+    assert page.words.count("The store refuses") == 1
+
+
+def test_a_correction_in_two_windows_is_saved_once(open_page: Open, saved: Saved) -> None:
+    first = label_nothing(open_page("ann").start()).act("reopen", "label")
+    second = open_page("ann").act("reopen", "label")
+    first.act("save", "label")
+    second.add("label", 1, "C1")
+    assert "stored already" in second.act("save", "label").words
+    assert [row["said"] for row in saved()] == [[], []]
+
+
+def test_the_last_answer_on_the_last_item_can_be_taken_back(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann").start()
+    for _ in range(3):
+        label_nothing(page)
+    assert "Nothing is waiting for you in this queue." in page.words
+    page.press("Reopen my last answer").act("save", "label")
+    assert [row["supersedes"] for row in saved()] == [None, None, None, 3]
+
+
+def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
+    page = open_page("ann").start().say("T1", False).add("label", 3, "C1")
+    before = page.session("label")
+    again = open_page("ann")
+    after = again.session("label")
+    assert "Your draft was restored." in again.words
+    assert after.item == before.item
+    assert (after.answer.key, after.answer.choices, after.answer.said) == (
+        before.answer.key, before.answer.choices, before.answer.said,
+    )  # fmt: skip
+    again.act("save", "label")
+    assert len(saved()) == 1
