@@ -146,7 +146,7 @@ LATE = {
     "dialint.detector.checks.words": "expand(text)",
     "dialint.detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "dialint.detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
-    "dialint.labeling.synthetic.scenes": "pattern",
+    "dialint.labeling.synthetic.domains": "pattern",
     "dialint.labeling.synthetic.repetition": "pattern",
     "dialint.labeling.synthetic.grammar": "rule.pattern",
 }

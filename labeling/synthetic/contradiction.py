@@ -1,16 +1,19 @@
-"""U3: the agent states one value first and another later, with nothing between them to change it.
+"""U3: the agent states one thing, and later another, with nothing between them to change it.
 
-The twin repeats the right value in the same words, so that only memory tells the two apart; for yes and
-no it differs in what was stated first. Planted facts are in `contradiction_planted`.
+The facts are planted. The later turn is the same in error and twin; what was stated before decides. Values
+are sampled alike for both, so that none is likelier to be wrong.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
 from random import Random
 
 from dialint.labeling.synthetic.dialogue_acts import content_words, is_closing
+from dialint.labeling.synthetic.domains import MIN_TURNS
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -18,8 +21,8 @@ from dialint.labeling.synthetic.draft import (
     Family,
     HardNegative,
     Pool,
-    Use,
     add_words,
+    agent_texts,
     clean_turn,
     error_turn,
     join_texts,
@@ -28,27 +31,289 @@ from dialint.labeling.synthetic.draft import (
     splice,
 )
 from dialint.labeling.synthetic.insertion import open_agent_turns
-from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand
-from dialint.labeling.synthetic.scenes import MIN_TURNS
-from dialint.labeling.synthetic.statements import (
-    AgentStatement,
-    agent_statements,
-    is_same_value,
-    other_value,
-    states_kind,
-)
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.slots import PARTS
+from dialint.labeling.synthetic.statements import is_same_value
+from dialint.labeling.synthetic.wordings import Wordings, capitalize_first, expand, match_style
 
-_TRAIN = Wordings("train/contradiction")
-FACTS = _TRAIN.grammar("facts")
-QUESTIONS = _TRAIN.grammar("questions")
-RESTATE = _TRAIN.grammar("restate")
-ASK_AGAIN = _TRAIN.grammar("ask_again")
-TELL_AGAIN = _TRAIN.grammar("tell_again")
-LABELS = _TRAIN.grammar("labels")
+_TRAIN = Wordings("train/contradiction_planted")
+ATTRIBUTES = _TRAIN.grammar("attributes")
+VALUES = _TRAIN.grammar("values")
+FIRST = _TRAIN.texts("first")
+LATER = _TRAIN.texts("later")
+MATTERS = _TRAIN.records("matters", "one", "other")
+MATTER_FIRST = _TRAIN.texts("matter_first")
+MATTER_LATER = _TRAIN.texts("matter_later")
+CHANGES = _TRAIN.texts("change_requests")
+WISHED = _TRAIN.texts("changed")
+CHANGEABLE = _TRAIN.texts("changeable")
+REPEATED_QUESTIONS = _TRAIN.texts("asked_again")
+CORRECTED = _TRAIN.texts("corrected")
+OTHER_ITEM = _TRAIN.texts("other_item")
+MEASURED = _TRAIN.texts("measured")
+ALIKE = _TRAIN.texts("same_form_only")
+_REFERS_BACK = _TRAIN.texts("later_refers_back")
+NEW = tuple(wording for wording in LATER if not any(word in wording for word in _REFERS_BACK))
+"""Later statements that do not speak as of something stated before."""
+ONE_WAY = frozenset(_TRAIN.texts("one_way"))
+NEAR = tuple(frozenset(group) for group in _TRAIN.groups("near"))
+
+_PLACEHOLDER = re.compile(r"[#&]")
+
+
+_ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeioAEIO]|un(?!i)))")
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """The agent turn that states and the later one that repeats, and in which part of either."""
+
+    first: int
+    later: int
+    first_ahead: bool
+    later_ahead: bool
+
+
+def _value(form: str, rng: Random) -> str:
+    """A value sampled from one of the forms, so that two of a form look alike."""
+    letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
+    text = expand({**PARTS, "say": (form,)}, rng)
+    return _PLACEHOLDER.sub(lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else rng.choice(letters), text)
+
+
+def _two_values(kind: str, rng: Random) -> tuple[str, str]:
+    """Two different values of a kind, mostly of one form."""
+    forms = VALUES[kind]
+    form = rng.choice(forms)
+    while True:
+        one = _value(form, rng)
+        mixed = kind not in ALIKE and rng.random() < 0.25
+        other = _value(rng.choice(forms) if mixed else form, rng)
+        apart = one.lower() not in other.lower() and other.lower() not in one.lower()
+        if apart and not is_same_value(one, other):
+            return one, other
+        form = rng.choice(forms)
+
+
+def _two_nouns(kinds: tuple[str, ...], rng: Random) -> tuple[str, str, str]:
+    """One of the kinds and two attributes of it that nobody takes for each other."""
+    apart = {kind: pairs for kind in kinds if (pairs := _apart(kind))}
+    kind = rng.choice(list(apart))
+    noun, beside = rng.choice(apart[kind])
+    return kind, noun, beside
+
+
+@cache
+def _apart(kind: str) -> list[tuple[str, str]]:
+    """The pairs of a kind's attributes that are not near each other."""
+    pairs = permutations(ATTRIBUTES[kind], 2)
+    return [(noun, beside) for noun, beside in pairs if not any({noun, beside} <= group for group in NEAR)]
+
+
+def _open(turn: DraftTurn) -> bool:
+    return turn.role == "agent" and not turn.touched and len(turn.text) < 500
+
+
+def _scene(draft: Draft, rng: Random) -> _Scene | None:
+    turns = draft.turns
+    indexes = [i for i, turn in enumerate(turns) if _open(turn) and (i or len(turns) > 2)]
+    if len(indexes) < 2:
+        return None
+    first, later = sorted(rng.sample(indexes, 2))
+    if is_closing(turns[first].text):
+        return None
+    ahead = rng.random() < 0.3
+    return _Scene(first, later, rng.random() < 0.3 and first > 1, ahead and "?" not in turns[later - 1].text)
+
+
+def _with(text: str, words: str, ahead: bool) -> tuple[str, int, int]:
+    """The words ahead of or after the text, before a last question of it; with their offsets."""
+    if ahead:
+        return join_texts(words, text)[0], 0, len(words)
+    return join_texts(text, words)
+
+
+def _stated(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
+    """The draft in which the agent also says this, in good order."""
+    return draft.with_turn(at, clean_turn("agent", _with(draft.turns[at].text, words, ahead)[0]))
+
+
+def _pair(draft: Draft, scene: _Scene, firsts: tuple[str, str], later: str, name: str) -> ErrorPair:
+    """`firsts` are the earlier statements of the error and of the twin; `later` is the same in both."""
+    texts = agent_texts(draft)
+    text, start, end = _with(draft.turns[scene.later].text, match_style(later, texts), scene.later_ahead)
+    bad = draft.with_turn(scene.later, error_turn(text, f"U3.{name}", "U3", start=start, end=end))
+    good = draft.with_turn(scene.later, clean_turn("agent", text, "U3"))
+    made = (
+        _stated(half, scene.first, match_style(words, texts), scene.first_ahead)
+        for half, words in zip((bad, good), firsts, strict=True)
+    )
+    return ErrorPair(*made)
+
+
+def _fit(wordings: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    """The wordings that suit the kind: no "branch of the north gate"."""
+    return wordings if kind in MEASURED else tuple(w for w in wordings if "@noun of @value" not in w)
+
+
+def _render_seeded(wordings: tuple[str, ...], seed: float, **values: str) -> str:
+    text = capitalize_first(expand({"say": wordings}, Random(seed), **values))
+    return _ARTICLE.sub(r"\1n", text)
+
+
+def _restated(name: str, other_attribute: bool) -> Family:
+    """A value is given and given otherwise later; the twin's agent had given that one already or, with
+    `other_attribute`, had given the first value of another attribute."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        scene = _scene(draft, rng)
+        if scene is None:
+            return None
+        kind, noun, beside = _two_nouns(tuple(ATTRIBUTES), rng)
+        seed, (one, other) = rng.random(), _two_values(kind, rng)
+        fact = (beside, one) if other_attribute else (noun, other)
+        firsts = (
+            _render_seeded(_fit(FIRST, kind), seed, noun=noun, value=one),
+            _render_seeded(_fit(FIRST, kind), seed, noun=fact[0], value=fact[1]),
+        )
+        wordings = NEW if other_attribute else LATER
+        later = _render_seeded(_fit(wordings, kind), rng.random(), noun=noun, value=other)
+        return _pair(draft, scene, firsts, later, name)
+
+    return Family("U3", f"U3.{name}", make)
+
+
+def _two_facts(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    """Two attributes with their values; later one of them is given the value of the other."""
+    scene = _scene(draft, rng)
+    if scene is None:
+        return None
+    kind, noun, beside = _two_nouns(tuple(ATTRIBUTES), rng)
+    one, other = _two_values(kind, rng)
+    seeds = rng.random(), rng.random()
+    order = rng.random() < 0.5
+
+    def both_forms(mine: str, its: str) -> str:
+        parts = [
+            _render_seeded(_fit(FIRST, kind), seeds[0], noun=noun, value=mine),
+            _render_seeded(_fit(FIRST, kind), seeds[1], noun=beside, value=its),
+        ]
+        return join_texts(*(parts if order else parts[::-1]))[0]
+
+    later = _render_seeded(_fit(LATER, kind), rng.random(), noun=noun, value=other)
+    return _pair(draft, scene, (both_forms(one, other), both_forms(other, one)), later, "two-facts")
+
+
+def _matter(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    """A yes becomes a no or the other way round; the twin's agent had said so from the first."""
+    scene = _scene(draft, rng)
+    if scene is None:
+        return None
+    sides = list(rng.choice(MATTERS))
+    if sides[0][0] not in ONE_WAY:
+        rng.shuffle(sides)
+    against, same = sides
+    seed, spare = rng.random(), rng.random() < 0.5
+    firsts = (
+        _render_seeded(MATTER_FIRST, seed, matter=rng.choice(against)),
+        _render_seeded(MATTER_FIRST, seed, matter=same[spare]),
+    )
+    later = _render_seeded(
+        MATTER_LATER, rng.random(), matter=same[not spare if rng.random() < 0.7 else spare]
+    )
+    return _pair(draft, scene, firsts, later, "matter")
+
+
+def _wished(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    """The customer wishes one of two values changed, and the agent gives another value for the other, passing
+    over the wish; the twin's is that one."""
+    made = _change_scene(draft, rng)
+    if made is None:
+        return None
+    at, texts = made, agent_texts(draft)
+    kind, noun, beside = _two_nouns(CHANGEABLE, rng)
+    one, other = _two_values(kind, rng)
+    parts = [_render_seeded(_fit(FIRST, kind), rng.random(), noun=noun, value=one)]
+    parts.append(
+        _render_seeded(_fit(FIRST, kind), rng.random(), noun=beside, value=_two_values(kind, rng)[0])
+    )
+    rng.shuffle(parts)
+    base = _stated(
+        draft, rng.choice([i for i in range(at) if _open(draft.turns[i])]), join_texts(*parts)[0], False
+    )
+    later = match_style(_render_seeded(WISHED, rng.random(), noun=noun, value=other), texts)
+    seed = rng.random()
+    halves = []
+    for wish, turn in (
+        (beside, error_turn(later, "U3.wished", "U3", "C1")),
+        (noun, clean_turn("agent", later, "U3")),
+    ):
+        request = clean_turn("customer", _render_seeded(CHANGES, seed, noun=wish))
+        halves.append(splice(base, at, at, (request, turn)))
+    return ErrorPair(*halves)
+
+
+def _change_scene(draft: Draft, rng: Random) -> int | None:
+    """Where a customer's wish and the agent's reply may be put in: before a customer turn."""
+    turns = draft.turns
+    indexes = [
+        i
+        for i in range(1, len(turns))
+        if turns[i].role == "customer"
+        and turns[i - 1].role == "agent"
+        and "?" not in turns[i - 1].text
+        and any(_open(turn) for turn in turns[:i])
+    ]
+    return rng.choice(indexes) if indexes else None
+
+
+def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    """The customer asks for it once more and gets another value; the twin's agent had said that one."""
+    at = _change_scene(draft, rng)
+    if at is None:
+        return None
+    kind = rng.choice(list(ATTRIBUTES))
+    noun, (one, other), seed = rng.choice(ATTRIBUTES[kind]), _two_values(kind, rng), rng.random()
+    texts = agent_texts(draft)
+    later = match_style(_render_seeded(_fit(LATER, kind), rng.random(), noun=noun, value=other), texts)
+    question = clean_turn("customer", _render_seeded(REPEATED_QUESTIONS, rng.random(), noun=noun))
+    first = rng.choice([i for i in range(at) if _open(draft.turns[i])])
+    halves = []
+    for value, turn in (
+        (one, error_turn(later, "U3.asked-for", "U3")),
+        (other, clean_turn("agent", later, "U3")),
+    ):
+        base = _stated(
+            draft,
+            first,
+            match_style(_render_seeded(_fit(FIRST, kind), seed, noun=noun, value=value), texts),
+            False,
+        )
+        halves.append(splice(base, at, at, (question, turn)))
+    return ErrorPair(*halves)
+
+
+def _explained(name: str, wordings: tuple[str, ...]) -> HardNegative:
+    """Another value is given later, in words that say why."""
+
+    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+        scene = _scene(draft, rng)
+        if scene is None:
+            return None
+        kind = rng.choice(list(ATTRIBUTES))
+        noun, (one, other) = rng.choice(ATTRIBUTES[kind]), _two_values(kind, rng)
+        texts = agent_texts(draft)
+        later = match_style(
+            _render_seeded(_fit(wordings, kind), rng.random(), noun=noun, value=other, old=one), texts
+        )
+        text = _with(draft.turns[scene.later].text, later, scene.later_ahead)[0]
+        first = match_style(_render_seeded(_fit(FIRST, kind), rng.random(), noun=noun, value=one), texts)
+        made = draft.with_turn(scene.later, clean_turn("agent", text, "U3"))
+        return _stated(made, scene.first, first, scene.first_ahead)
+
+    return HardNegative("U3", f"U3.not-{name}", make)
+
 
 _DEV = Wordings("dev/contradiction")
-RECAP = _DEV.grammar("recap")
 FLIPPED = _DEV.grammar("undone")
 CLAIM_WORDS = {**FLIPPED, **_DEV.grammar("done")}
 
@@ -56,7 +321,6 @@ _HELDOUT = Wordings("heldout/contradiction")
 FIGURES = _HELDOUT.records("figures", "first", "again", "values")
 CLAIMS = _HELDOUT.records("claims", "yes", "no", "yes_again", "no_again")
 CORRECTIONS = _HELDOUT.texts("corrections")
-RECALLED = _HELDOUT.grammar("recalled")
 
 DONE = (
     r"\b(has been|have been|was|is|are|you('| a)re( all)?) (successfully )?(booked|reserved|confirmed|scheduled|cancelled"
@@ -65,175 +329,8 @@ DONE = (
 )
 """The agent says that it is done."""
 
-MAX_DISTANCE = 8
-"""Turns between a statement and its repetition."""
-
-
-MIN_TELLING = 4
-"""Characters of a figure that means one thing wherever it stands: a time, a price, a reference."""
-
-
-_TAKES_BACK = re.compile(
-    r"\b(?:sorry|apolog\w*|mistake\w*|glitch|correct\w*|instead|actually|wrong|error|rather|other|another)\b",
-    re.IGNORECASE,
-)
-
 
 _DONE = re.compile(DONE, re.IGNORECASE)
-
-
-_FIGURE = re.compile(
-    r"(?<![\w:.])[£$]?\d[\d:.,-]{0,30}\d(?![\w:])|\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6,8}\b"
-)
-
-
-def _find_statements(draft: Draft, rng: Random) -> list[tuple[int, int, AgentStatement]]:
-    """(agent turn that states, later agent turn, what), nothing else being said of it between, in
-    random order."""
-    turns, candidates = draft.turns, []
-    for index, turn in enumerate(turns):
-        if turn.role != "agent" or turn.touched:
-            continue
-        for statement in agent_statements(turn.text):
-            for later in range(index + 1, min(index + MAX_DISTANCE, len(turns))):
-                if states_kind(statement.kind, turns[later].text):
-                    break
-                if turns[later].role == "agent" and not turns[later].touched and later > index + 1:
-                    candidates.append((index, later, statement))
-    rng.shuffle(candidates)
-    return candidates
-
-
-def _phrase(grammar: Grammar, statement: AgentStatement, value: str, draft: Draft, seed: float) -> str:
-    rng = Random(seed)
-    rules = {**grammar, "fact": FACTS[statement.kind], "label": LABELS[statement.kind]}
-    rules["question"] = QUESTIONS[statement.kind]
-    return match_agent_style(capitalize_first(expand(rules, rng, value=value)), draft)
-
-
-def _another(draft: Draft, statement: AgentStatement, rng: Random) -> str | None:
-    """A value that contradicts the stated one and that nobody has named; None if there is none."""
-    if statement.kind == "stars":
-        value: str | None = rng.choice([star for star in "12345" if star != statement.value])
-    else:
-        value = other_value(statement.value, rng)
-    if value is None or is_same_value(value, statement.value):
-        return None
-    is_mentioned = statement.kind != "stars" and any(
-        _spelled(value).search(turn.text) for turn in draft.turns
-    )
-    return None if is_mentioned else value
-
-
-def _spelled(value: str) -> re.Pattern[str]:
-    """The value where it stands by itself in a text."""
-    return re.compile(rf"(?<![\w.:]){re.escape(value)}(?![\w:]|\.\d)")
-
-
-def _elsewhere(draft: Draft, value: str, new: str, at: int) -> Draft | None:
-    """The draft in which every turn but `at` says `new` for `value`; None if a mark is in the way."""
-    pattern = _spelled(value)
-    turns = []
-    for index, turn in enumerate(draft.turns):
-        changed = pattern.sub(lambda _: new, turn.text) if index != at else turn.text
-        if changed != turn.text and turn.marks:
-            return None
-        turns.append(turn if changed == turn.text else replace(turn, text=changed))
-    return replace(draft, turns=tuple(turns))
-
-
-def _turned(made: ErrorPair, right: str, new: str, at: int, rng: Random, swap: bool) -> ErrorPair:
-    """Half of the time the pair with the other history: what was said before is `new` in both, so that
-    the made-up value is the faithful one and the real value is no sign of a clean turn."""
-    if not swap or made.twin is None:
-        return made
-    error, twin = (_elsewhere(half, right, new, at) for half in (made.error, made.twin))
-    if error is None or twin is None:
-        return made
-    bad, good = made.error.turns[at], made.twin.turns[at]
-    mark = bad.marks[0]
-    end = mark.end + len(good.text) - len(bad.text)
-    bad_now = replace(good, probe="", marks=(replace(mark, end=end),))
-    return ErrorPair(error.with_turn(at, bad_now), twin.with_turn(at, replace(bad, probe="U3", marks=())))
-
-
-def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
-    """A later agent turn also repeats the value, before or after what it says."""
-
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for _, later, statement in _find_statements(draft, rng):
-            value = _another(draft, statement, rng)
-            if value is None:
-                continue
-            seed, first, text = rng.random(), rng.random() < 0.25, draft.turns[later].text
-            bad, good = (_phrase(grammar, statement, v, draft, seed) for v in (value, statement.value))
-            if first:
-                made = error_turn(join_texts(bad, text)[0], f"U3.{name}", "U3", end=len(bad))
-                twin = clean_turn("agent", join_texts(good, text)[0], "U3")
-            else:
-                whole, start, end = join_texts(text, bad)
-                made = error_turn(whole, f"U3.{name}", "U3", start=start, end=end)
-                twin = clean_turn("agent", join_texts(text, good)[0], "U3")
-            pair = ErrorPair(draft.with_turn(later, made), draft.with_turn(later, twin))
-            return _turned(pair, statement.value, value, later, rng, use == "train" and rng.random() < 0.5)
-        return None
-
-    return Family("U3", f"U3.{name}", make, use)
-
-
-def _on_request(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The customer asks for it once more and gets another value."""
-    for index, later, statement in _find_statements(draft, rng):
-        value = _another(draft, statement, rng)
-        at = later if draft.turns[later - 1].role == "agent" else later - 1
-        if value is None or at <= index:
-            continue
-        ask = clean_turn(
-            "customer", capitalize_first(expand({**ASK_AGAIN, "question": QUESTIONS[statement.kind]}, rng))
-        )
-        seed = rng.random()
-        bad, good = (_phrase(TELL_AGAIN, statement, v, draft, seed) for v in (value, statement.value))
-        pair = ErrorPair(
-            splice(draft, at, at, (ask, error_turn(bad, "U3.asked", "U3"))),
-            splice(draft, at, at, (ask, clean_turn("agent", good, "U3"))),
-        )
-        return _turned(pair, statement.value, value, at + 1, rng, rng.random() < 0.5)
-    return None
-
-
-def _swapped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """A figure that the agent does repeat by himself comes out wrong the second time."""
-    turns = draft.turns
-    for index in shuffle(range(len(turns)), rng):
-        turn = turns[index]
-        if turn.role != "agent" or turn.touched or _TAKES_BACK.search(turn.text):
-            continue
-        before = [t.text for t in turns[:index] if t.role == "agent" and not t.touched]
-        for match in _FIGURE.finditer(turn.text):
-            if not any(_same_figure(match, turn.text, text) for text in before):
-                continue
-            value = _another(draft, AgentStatement("figure", match[0]), rng)
-            if value is None:
-                continue
-            text = turn.text[: match.start()] + value + turn.text[match.end() :]
-            end = match.start() + len(value)
-            made = error_turn(text, "U3.swapped", "U3", start=match.start(), end=end)
-            twin = draft.with_turn(index, clean_turn("agent", turn.text, "U3"))
-            pair = ErrorPair(draft.with_turn(index, made), twin)
-            return _turned(pair, match[0], value, index, rng, rng.random() < 0.5)
-    return None
-
-
-def _same_figure(match: re.Match[str], text: str, before: str) -> bool:
-    """Whether the agent had named this very figure `before`: a bare small number only if the same word
-    followed it, for "10 results" says nothing of "10 people"."""
-    earlier = _spelled(match[0]).search(before)
-    if earlier is None or _TAKES_BACK.search(before):
-        return False
-    if len(match[0]) >= MIN_TELLING:
-        return True
-    unit, its = (re.match(r"\A\W*+(\w++)", part) for part in (text[match.end() :], before[earlier.end() :]))
-    return bool(unit and its and unit[1].lower() == its[1].lower())
 
 
 def _undone(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
@@ -258,19 +355,11 @@ def _undone(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-_ELSE = re.compile(
-    r"\b(else|another|other|different|instead|change|rather|alternatives?|options?)\b", re.IGNORECASE
-)
-
-
-_STARS = {"1", "2", "3", "4", "5"}
-
-
 MIN_APART = 2
 """Turns from the first statement to the second, at least."""
 
 
-def _apart(draft: Draft, rng: Random) -> tuple[int, int] | None:
+def _two_spots(draft: Draft, rng: Random) -> tuple[int, int] | None:
     """Two turns of the agent, not next to each other, to state a thing in and to state it again."""
     indexes = [index for index in open_agent_turns(draft) if not is_closing(draft.turns[index].text)]
     pairs = [(one, two) for one in indexes for two in indexes if two - one >= MIN_APART]
@@ -301,8 +390,8 @@ def _state_again(draft: Draft, index: int, words: str, family: str, first: bool)
     return draft.with_turn(index, made)
 
 
-def _figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    pair = _apart(draft, rng)
+def _house_figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    pair = _two_spots(draft, rng)
     for first, second, values in rng.sample(FIGURES, len(FIGURES)) if pair else ():
         if pair is None or not _new_to(draft, first[0] + " " + second[0]):
             continue
@@ -319,7 +408,7 @@ def _figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 
 
 def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    pair = _apart(draft, rng)
+    pair = _two_spots(draft, rng)
     for yes, no, yes_again, no_again in rng.sample(CLAIMS, len(CLAIMS)) if pair else ():
         if pair is None or not _new_to(draft, yes[0] + " " + no[0]):
             continue
@@ -335,47 +424,9 @@ def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _recalled(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """What the agent really stated, stated again some turns later, before anything else of its kind."""
-    for index in shuffle(open_agent_turns(draft), rng):
-        for statement in agent_statements(draft.turns[index].text):
-            wordings = RECALLED.get(statement.kind)
-            later = _silent_after(draft, index, statement.kind)
-            wrong_value = other_value(statement.value, rng)
-            if "," in statement.value:  # other values come without the comma, which would tell
-                continue
-            if statement.kind == "stars" and wrong_value not in _STARS:
-                continue
-            if wordings is None or not later or not wrong_value or wrong_value == statement.value:
-                continue
-            words, at, before = rng.choice(wordings), rng.choice(later), rng.random() < 0.4
-            bad, good = (
-                _line((words,), draft, rng, v=each.removesuffix(" minutes"))  # the wordings name the unit
-                for each in (wrong_value, statement.value)
-            )
-            return ErrorPair(
-                _state_again(draft, at, bad, "U3.recalled", before), _state_again(draft, at, good, "", before)
-            )
-    return None
-
-
-def _silent_after(draft: Draft, index: int, kind: str) -> list[int]:
-    """Open agent turns after `index` up to the first turn that speaks of this kind or of another choice."""
-    indexes = []
-    for at in range(index + 1, len(draft.turns)):
-        turn = draft.turns[at]
-        if turn.touched or states_kind(kind, turn.text) or is_closing(turn.text):
-            break
-        if turn.role == "customer" and _ELSE.search(turn.text):  # from here on it may be about another one
-            break
-        if turn.role == "agent" and at - index >= MIN_APART:
-            indexes.append(at)
-    return [at for at in indexes[:3] if at in open_agent_turns(draft)]
-
-
-def _corrected(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _taken_back(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The agent takes a figure back openly."""
-    pair = _apart(draft, rng)
+    pair = _two_spots(draft, rng)
     for first, second, values in rng.sample(FIGURES, len(FIGURES)) if pair else ():
         if pair is None or not _new_to(draft, first[0] + " " + second[0]):
             continue
@@ -389,13 +440,18 @@ def _corrected(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 
 FAMILIES: tuple[Family, ...] = (
-    _repeated("repeated", RESTATE),
-    Family("U3", "U3.asked", _on_request),
-    Family("U3", "U3.swapped", _swapped),
-    _repeated("recap", RECAP, use="dev"),
+    _restated("figure", other_attribute=False),
+    _restated("attribute", other_attribute=True),
+    Family("U3", "U3.two-facts", _two_facts),
+    Family("U3", "U3.matter", _matter),
+    Family("U3", "U3.wished", _wished),
+    Family("U3", "U3.asked-for", _asked_for),
     Family("U3", "U3.undone", _undone, use="dev"),
-    Family("U3", "U3.house-figure", _figure, "heldout"),
+    Family("U3", "U3.house-figure", _house_figure, "heldout"),
     Family("U3", "U3.yes-and-no", _yes_and_no, "heldout"),
-    Family("U3", "U3.recalled", _recalled, "heldout"),
 )
-NEGATIVES: tuple[HardNegative, ...] = (HardNegative("U3", "U3.not-taken-back", _corrected, "heldout"),)
+NEGATIVES: tuple[HardNegative, ...] = (
+    _explained("corrected", CORRECTED),
+    _explained("other-item", OTHER_ITEM),
+    HardNegative("U3", "U3.not-taken-back", _taken_back, "heldout"),
+)

@@ -120,10 +120,6 @@ ANSWER_PATTERNS = _RULES.mapping("answer_patterns")
 """For each point, what an answer to it may hold."""
 
 
-MATTERS = _RULES.mapping("matters")
-"""The domains of the corpora by their words."""
-
-
 _NO_MORE, _REFUSES, _WISH, _MAYBE, _WIDE, _OPENER = (
     re.compile(pattern, re.IGNORECASE) for pattern in (NO_MORE, REFUSES, WISH, MAYBE, WIDE, OPENER)
 )
@@ -138,9 +134,6 @@ _ANSWER_REGEXES = {
     point: re.compile(pattern, 0 if point in ("who", "name") else re.IGNORECASE)
     for point, pattern in ANSWER_PATTERNS.items()
 }
-
-
-_MATTER_OF = {matter: re.compile(pattern, re.IGNORECASE) for matter, pattern in MATTERS.items()}
 
 
 def asks_clearly(text: str) -> bool:
@@ -192,17 +185,3 @@ def is_surely_unanswered(ask: str, reply: str) -> bool:
         and not opens_like_answer(reply)
         and not any(_ANSWER_REGEXES[point].search(reply) for point in points)
     )
-
-
-def topics_in(text: str) -> frozenset[str]:
-    """The domains that the text speaks of by name."""
-    return frozenset(matter for matter, pattern in _MATTER_OF.items() if pattern.search(text))
-
-
-def is_other_topic(reply: str, earlier: str) -> bool | None:
-    """Whether the reply brings in a matter that the text `earlier` does not have; None if that is not clear."""
-    topics, earlier_topics = topics_in(reply), topics_in(earlier)
-    if topics:
-        return False if topics & earlier_topics else True if earlier_topics else None
-    common = content_words(reply) & content_words(earlier)
-    return False if len(common) >= 2 or len(content_words(reply)) <= 3 else None

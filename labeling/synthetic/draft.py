@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dialint.detector.records import Dialogue, Example, Label, Role, Turn
-from dialint.labeling.synthetic.phrases import match_style
+from dialint.labeling.synthetic.wordings import match_style
 
 
 @dataclass(frozen=True)

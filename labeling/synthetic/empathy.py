@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from random import Random
 
+from dialint.labeling.synthetic.domains import is_silent_on, reply_indexes
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -33,11 +34,9 @@ from dialint.labeling.synthetic.insertion import (
     exchange_words,
     lead_in,
     open_agent_turns,
-    render,
     sample_style,
 )
-from dialint.labeling.synthetic.scenes import is_silent_on, reply_indexes
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, render
 
 _TRAIN = Wordings("train/empathy")
 SLOTS = _TRAIN.grammar("slots")

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from dialint.labeling.synthetic.domains import sample_fitting
+from dialint.labeling.synthetic.domains import reply_indexes, sample_fitting
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -36,15 +36,12 @@ from dialint.labeling.synthetic.insertion import (
     is_nothing_due,
     open_agent_turns,
     open_replies,
-    render,
     sample_heldout_placement,
     sample_placement,
     sample_style,
 )
-from dialint.labeling.synthetic.phrases import expand, resolve_choices
 from dialint.labeling.synthetic.resolution import NODS
-from dialint.labeling.synthetic.scenes import reply_indexes
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, expand, render, resolve_choices
 
 _TRAIN = Wordings("train/grammar")
 BROKEN = _TRAIN.grammar("broken")

@@ -24,8 +24,7 @@ from dialint.labeling.synthetic.draft import (
     Pool,
     Use,
 )
-from dialint.labeling.synthetic.phrases import Grammar, expand
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Grammar, Wordings, render
 
 Placement = Literal["before", "between", "after", "instead"]
 
@@ -37,9 +36,6 @@ MAX_TURN = 900
 DRAWS = 12
 """Draws of a pair before a dialogue is given up: few, so that an idea of one domain is not worn down to the
 few wordings that fit all others."""
-
-
-_ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i))(?!ne\b))")
 
 
 _SEAM = re.compile(r"(?<=[.!?])\s+(?=\w)")
@@ -83,7 +79,7 @@ _CHEER = re.compile(
 @dataclass(frozen=True)
 class Idea:
     """One author's idea of an error. `pairs` are (wrong, right) templates; `slots` the rules that
-    they share; see `dialint.labeling.synthetic.phrases` for how they are written."""
+    they share; see `dialint.labeling.synthetic.wordings` for how they are written."""
 
     name: str
     pairs: tuple[tuple[str, str], ...]
@@ -106,13 +102,6 @@ class Style:
     lower: bool
     bare: bool
     joint: str
-
-
-def render(template: str, slots: Grammar, rng: Random) -> str:
-    """One surface form of a template, every sentence with a capital."""
-    text = expand({**slots, "say": (template,)}, rng).replace("?.", "?")
-    text = _ARTICLE.sub(r"\1n", text)
-    return re.sub(r"(?:^|(?<=[.!?] ))[a-z]", lambda match: match.group().upper(), text)
 
 
 def sample_style(text: str, rng: Random, where: Placement) -> Style:

@@ -28,24 +28,15 @@ from dialint.labeling.synthetic.draft import (
     splice,
 )
 from dialint.labeling.synthetic.flowcharts import Step, find_steps
-from dialint.labeling.synthetic.insertion import render
-from dialint.labeling.synthetic.phrases import capitalize_first, match_style
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, capitalize_first, match_style, render
 
 _TRAIN = Wordings("train/process")
-CHAT = _TRAIN.pairs("chat", "agent", "customer")
 WAIVED = _TRAIN.pairs("waived", "agent", "customer")
 INSISTED = _TRAIN.texts("insisted")
 REWORDED = _TRAIN.texts("reworded")
 VOLUNTEERED = _TRAIN.grammar("volunteered")
-LATE = _TRAIN.texts("late")
-EARLY = _TRAIN.texts("early")
-VERIFIED = _TRAIN.pairs("verified", "agent", "customer")
 CONSENT = _TRAIN.pairs("consent", "agent", "customer")
-SAME_AGAIN = _TRAIN.pairs("same_again", "customer", "agent")
-SECOND_TASK = _TRAIN.records("second_task", "customer", "agent", "answer")
 FOLLOW_UP = _TRAIN.pairs("follow_up", "agent", "customer")
-THANKS = _TRAIN.text("same_again_thanks")
 REFUSED = Wordings("dev/process").texts("refused")
 
 _HELDOUT = Wordings("heldout/process")
@@ -53,9 +44,6 @@ UNMATCHED = _HELDOUT.records("unmatched", "mismatch", "customer", "match")
 MATCHED_THANKS = _HELDOUT.text("matched_thanks")
 
 _IN_WORDS = re.compile(r"\b(name|i'?m|i am|is|this|for|from|to|my)\b", re.IGNORECASE)
-
-
-_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)?\b(?=\W*$)")
 
 
 def _chosen(draft: Draft, rng: Random, consent: bool) -> Step | None:
@@ -104,29 +92,6 @@ def _left_out(name: str, consent: bool) -> Family:
     return Family("P1", f"P1.{name}", make)
 
 
-def _straight(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """Two or more steps are left out, so that the outcome comes much too soon."""
-    steps = find_steps(draft)
-    if len(steps) < 2:
-        return None
-    error = draft.with_turn(steps[0].outcome, _accused(draft.turns[steps[0].outcome], "P1.straight"))
-    for step in sorted(steps, key=lambda step: -step.ask):
-        error = _instead(error, step, ())
-    return ErrorPair(error, _cleared(draft, steps[0].outcome, "P1"))
-
-
-def _chatted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """Small talk where the step should be; the twin has both."""
-    if (step := _chosen(draft, rng, rng.random() < 0.3)) is None:
-        return None
-    asks, answers = rng.choice(CHAT)
-    chat = (_agent(draft, asks, rng), _customer(draft, answers, rng))
-    own_step = draft.turns[step.ask : step.ask + 2]
-    twin = _cleared(draft, step.outcome, "P1")
-    twin = _instead(twin, step, (*chat, *own_step) if rng.random() < 0.5 else (*own_step, *chat))
-    return ErrorPair(_outcome_accused(draft, step, chat, "P1.chatted"), twin)
-
-
 def _waived(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent says that the step is not needed, which is an error of its own; the twin insists on it."""
     if (step := _chosen(draft, rng, consent=False)) is None:
@@ -165,9 +130,6 @@ def _unmatched(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(_outcome_accused(draft, step, error, "P1.unmatched"), twin)
 
 
-Placement = Callable[[Draft, Step, Random], int | None]
-
-
 def _reaction(draft: Draft, step: Step) -> bool:
     """Whether the customer speaks once, and asks nothing, after the outcome."""
     after = draft.turns[step.outcome + 1 : step.outcome + 3]
@@ -199,57 +161,22 @@ def _late(draft: Draft, step: Step, rng: Random) -> int | None:
     return rng.choice(indexes) if indexes else None
 
 
-Step2 = Callable[[Draft, Step, Random], tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None]
-"""The question and answer as they come late, and as they come in their place."""
-
-
-def _as_it_was(
-    draft: Draft, step: Step, rng: Random
-) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
-    pair = draft.turns[step.ask : step.ask + 2]
-    return pair, pair
-
-
-def _owned_up(
-    draft: Draft, step: Step, rng: Random
-) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
-    n = rng.randrange(len(LATE))
-    ask, answer = draft.turns[step.ask : step.ask + 2]
-    question = ask.text if rng.random() < 0.5 else _agent(draft, rng.choice(REWORDED), rng, step.thing).text
-    late, early = (_agent(draft, leads[n], rng).text for leads in (LATE, EARLY))
-    reply = clean_turn("customer", answer.text)
-    return (clean_turn("agent", f"{late} {question}"), reply), (
-        clean_turn("agent", f"{early} {question}"),
-        reply,
-    )
-
-
-def _verified(
-    draft: Draft, step: Step, rng: Random
-) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
-    name = _NAME.search(draft.turns[step.ask + 1].text)
-    if step.thing != "name" or not name:
-        return None
-    asks, answers = rng.choice(VERIFIED)
-    pair = (_agent(draft, asks, rng), _customer(draft, answers, rng, answer=name.group()))
-    return pair, pair
-
-
 def _moved(
-    name: str, where: Placement, words: Step2 = _as_it_was, consent: bool = False, use: Use = "train"
+    name: str,
+    where: Callable[[Draft, Step, Random], int | None],
+    consent: bool = False,
+    use: Use = "train",
 ) -> Family:
     """The step comes behind the outcome that needed it."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         for step in rng.sample(steps := find_steps(draft), len(steps)):
             index = where(draft, step, rng) if bool(step.thing) != consent else None
-            made = words(draft, step, rng) if index is not None else None
-            if index is None or made is None:
+            if index is None:
                 continue
-            late, early = made
-            error = splice(draft, index, index, (_accused(late[0], f"P4.{name}"), *late[1:]))
-            twin = _cleared(_instead(draft, step, early), step.ask, "P4")
-            return ErrorPair(_instead(error, step, ()), twin)
+            ask, answer = draft.turns[step.ask : step.ask + 2]
+            error = splice(draft, index, index, (_accused(ask, f"P4.{name}"), answer))
+            return ErrorPair(_instead(error, step, ()), _cleared(draft, step.ask, "P4"))
         return None
 
     return Family("P4", f"P4.{name}", make, use)
@@ -303,63 +230,27 @@ def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return _instead(_cleared(draft, step.outcome, "P1").with_turn(index, answered_turn), step, ())
 
 
-def _behind(
-    name: str, code: str, turns: Callable[[Draft, Step, Random], tuple[DraftTurn, ...]]
-) -> HardNegative:
-    """A lawful exchange behind the outcome; the first of `turns` is added to the customer's reaction."""
-
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        steps = [step for step in find_steps(draft) if _reaction(draft, step) and step.thing]
-        if not steps:
-            return None
-        step = rng.choice(steps)
-        reaction, *more = turns(draft, step, rng)
-        index = step.outcome + 1
-        text = draft.turns[index].text
-        first = clean_turn("customer", join_texts(text, reaction.text)[0] if reaction.text else text)
-        more[0] = replace(more[0], probe=code)
-        return splice(draft, index, index + 1, (first, *more))
-
-    return HardNegative(code, f"{code}.not-{name}", make)
-
-
-def _same_again(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
-    """A second task of the kind: the steps of the first hold."""
-    wish, done = rng.choice(SAME_AGAIN)
-    thanks = _customer(draft, THANKS, rng)
-    return _customer(draft, wish, rng), _agent(draft, done, rng), thanks
-
-
-def _another(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
-    """A second task: the step is due again, behind the first one's outcome."""
-    wish, ask, answer = rng.choice(SECOND_TASK)
-    values = {"thing": step.thing}
-    return (
-        _customer(draft, wish, rng, **values),
-        _agent(draft, ask, rng, step.thing),
-        _customer(draft, answer, rng),
-    )
-
-
-def _follow_up(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
-    """A question that the outcome did not need."""
+def _follow_up(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """A question behind the outcome that the outcome did not need."""
+    steps = [step for step in find_steps(draft) if _reaction(draft, step) and step.thing]
+    if not steps:
+        return None
+    index = rng.choice(steps).outcome + 1
     ask, answer = rng.choice(FOLLOW_UP)
-    return clean_turn("customer", ""), _agent(draft, ask, rng), _customer(draft, answer, rng)
+    reaction = clean_turn("customer", draft.turns[index].text)
+    asking = replace(_agent(draft, ask, rng), probe="P4")
+    return splice(draft, index, index + 1, (reaction, asking, _customer(draft, answer, rng)))
 
 
 FAMILIES: tuple[Family, ...] = (
     _left_out("skipped", consent=False),
     _left_out("unconfirmed", consent=True),
-    Family("P1", "P1.straight", _straight),
-    Family("P1", "P1.chatted", _chatted),
     Family("P1", "P1.waived", _waived),
     Family("P1", "P1.refused", _refused, "dev"),
     Family("P1", "P1.unmatched", _unmatched, "heldout"),
     _moved("after", _after),
     _moved("at-once", _at_once),
     _moved("late", _late),
-    _moved("owned-up", _after, _owned_up),
-    _moved("verified", _after, _verified),
     Family("P4", "P4.one-breath", _one_breath, "dev"),
     _moved("confirmed-late", _after, consent=True, use="heldout"),
 )
@@ -368,7 +259,5 @@ FAMILIES: tuple[Family, ...] = (
 NEGATIVES: tuple[HardNegative, ...] = (
     HardNegative("P1", "P1.not-reworded", _reworded),
     HardNegative("P1", "P1.not-volunteered", _volunteered),
-    _behind("same-again", "P1", _same_again),
-    _behind("another", "P4", _another),
-    _behind("follow-up", "P4", _follow_up),
+    HardNegative("P4", "P4.not-follow-up", _follow_up),
 )

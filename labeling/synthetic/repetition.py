@@ -18,8 +18,8 @@ from dialint.labeling.synthetic.dialogue_acts import (
     asks_clearly,
     asks_nothing,
     is_closing,
-    sentences,
 )
+from dialint.labeling.synthetic.domains import scene_indexes
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -37,17 +37,12 @@ from dialint.labeling.synthetic.draft import (
     splice,
     untouched_agent_turns,
 )
-from dialint.labeling.synthetic.insertion import render
-from dialint.labeling.synthetic.phrases import capitalize_first, match_style
-from dialint.labeling.synthetic.scenes import scene_indexes
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, capitalize_first, match_style, render
 
 _TRAIN = Wordings("train/repetition")
 NOTHING_NEW = _TRAIN.texts("nothing_new")
 SAY_AGAIN = _TRAIN.texts("say_again")
 CHANGED = _TRAIN.texts("changed")
-GREETED = _TRAIN.texts("greeted")
-PADDED = _TRAIN.texts("padded")
 BYES = _TRAIN.texts("customer_byes")
 OPENERS = _TRAIN.texts("openers")
 CLOSERS = _TRAIN.texts("closers")
@@ -112,41 +107,6 @@ def _reworded(text: str, rng: Random) -> str:
 def _reminder(text: str, rng: Random) -> str:
     """The text again with an unhelpful frame around it."""
     return rng.choice(REMINDERS).replace("{}", text)
-
-
-def _reordered(text: str, rng: Random) -> str:
-    """The same sentences in another order."""
-    parts = [part.strip() for part in sentences(text)]
-    if len(parts) < 2:
-        return text
-    cut = rng.randrange(1, len(parts))
-    return " ".join((*parts[cut:-1], _stopped(parts[-1]), *parts[:cut]))
-
-
-def _stopped(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else text + "."
-
-
-def _shortened(text: str, rng: Random) -> str:
-    """The same without its first or last sentence or clause; most of it stays."""
-    parts = sentences(text)
-    if len(parts) < 2:
-        parts = re.split(r"(?<=,)(?= )", text)
-    rest = [part for part in ("".join(parts[1:]), "".join(parts[:-1])) if len(part) >= 0.5 * len(text)]
-    if len(parts) < 2 or not rest:
-        return text
-    short = rng.choice(rest).strip()
-    return capitalize_first(short.removesuffix(",") + text[-1] if short.endswith(",") else short)
-
-
-def _greeted(text: str, rng: Random) -> str:
-    """The same behind a greeting or another word of politeness."""
-    return f"{render(rng.choice(GREETED), {}, rng)} {text}"
-
-
-def _padded(text: str, rng: Random) -> str:
-    """The same with a sentence behind it that says nothing."""
-    return f"{_stopped(text.strip())} {render(rng.choice(PADDED), {}, rng)}"
 
 
 def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use = "train") -> Family:
@@ -378,13 +338,8 @@ FAMILIES: tuple[Family, ...] = (
     _again("verbatim-later", _verbatim, far=True),
     _again("repointed", _repointed, far=False),
     Family("M3", "M3.twice", _twice),
-    _again("reordered", _reordered, far=False),
-    _again("shortened", _shortened, far=False),
-    _again("greeted", _greeted, far=True),
-    _again("padded", _padded, far=False),
     _unmoved("unmoved", _verbatim),
-    _unmoved("unmoved-greeted", _greeted),
-    _unmoved("unmoved-shortened", _shortened),
+    _unmoved("unmoved-repointed", _repointed),
     _again("reworded", _reworded, far=False, use="dev"),
     _again("reminder", _reminder, far=True, use="dev"),
     Family("M3", "M3.after-protest", _protested, "heldout"),

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from dialint.labeling.synthetic.dialogue_acts import asks_clearly, is_closing, is_thanks, sentences
+from dialint.labeling.synthetic.dialogue_acts import asks_clearly, is_closing, sentences
+from dialint.labeling.synthetic.domains import scene_indexes
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -30,10 +31,14 @@ from dialint.labeling.synthetic.draft import (
     splice,
     untouched_agent_turns,
 )
-from dialint.labeling.synthetic.insertion import render
-from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand, match_style
-from dialint.labeling.synthetic.scenes import scene_indexes
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import (
+    Grammar,
+    Wordings,
+    capitalize_first,
+    expand,
+    match_style,
+    render,
+)
 
 _TRAIN = Wordings("train/resolution")
 CLOSE = _TRAIN.grammar("close")
@@ -51,7 +56,6 @@ BYES = _TRAIN.texts("customer_byes")
 DONE_THANKS = _TRAIN.texts("done_thanks")
 MOMENT = _TRAIN.texts("moment")
 NODS = _TRAIN.texts("nods")
-SECOND_THOUGHTS = _TRAIN.texts("second_thoughts")
 
 _DEV = Wordings("dev/resolution")
 NOTICE = _DEV.grammar("notice")
@@ -78,15 +82,6 @@ SETTLED = {"say": SETTLED_CLOSINGS}
 
 
 FILED = {"say": FILED_CLOSINGS}
-
-
-_CONFIRMS = re.compile(
-    r"^\W*(?:yes|yeah|yep|yup|ya|correct|right|exactly|that|it (?:is|does)|sounds|looks|perfect|ok|okay|sure"
-    r"|fine|no|nope|nah|not|nothing)\b"
-    r"|\b(?:no need|never ?mind|i'm (?:good|fine)|that'?s (?:right|correct|all|it)|correct)\b",
-    re.IGNORECASE,
-)
-"""A customer who only confirms or declines: whether anything is left to be done, nobody can see."""
 
 
 _OFFERS_MORE = re.compile(
@@ -185,62 +180,6 @@ def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
         return None
 
     return Family("R1", f"R1.{name}", make, use)
-
-
-def _further_question(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """After thanks the customer asks one thing more, and is sent off; the twin answers it first."""
-    turns = draft.turns
-    for index in _open_asks(draft, rng):
-        earlier = [
-            i for i in range(1, index - 1) if turns[i].role == "agent" and turns[i - 1].role == "customer"
-        ]
-        if not earlier:
-            continue
-        question = turns[index - 1].text
-        text = _closing(ANY, draft, rng)
-        thanks = expand({"say": DONE_THANKS[:2]}, rng)
-        ask = clean_turn(
-            "customer",
-            f"{thanks} {rng.choice(SECOND_THOUGHTS)} {question}",
-        )
-        answer, done = (
-            clean_turn("agent", _answer(turns[index].text)),
-            _sample_customer_turn(DONE_THANKS, draft, rng),
-        )
-        return ErrorPair(
-            splice(draft, index - 1, len(turns), (ask, error_turn(text, "R1.second-thought", "R1", "C1"))),
-            splice(draft, index - 1, len(turns), (ask, answer, done, clean_turn("agent", text, "R1"))),
-        )
-    return None
-
-
-def _cut_off(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The customer gives what the agent asked for, and is sent off instead of served."""
-    turns = draft.turns
-    for index in shuffle(untouched_agent_turns(draft), rng):
-        if index <= MIN_TURNS_BEFORE or [turn.role for turn in turns[index - 2 : index]] != [
-            "agent",
-            "customer",
-        ]:
-            continue
-        question, customer_answer, reply = (turn.text for turn in turns[index - 2 : index + 1])
-        if (
-            "?" not in question
-            or _OFFERS_MORE.search(question)
-            or "?" in customer_answer
-            or not _answers(reply)
-        ):
-            continue
-        if is_thanks(customer_answer) or _CONFIRMS.search(customer_answer) or turns[index - 1].touched:
-            continue
-        codes = ("R1", "C1") if asks_clearly(customer_answer) else ("R1",)
-        text = _closing(ANY, draft, rng)
-        answer, done = clean_turn("agent", _answer(reply)), _sample_customer_turn(DONE_THANKS, draft, rng)
-        return ErrorPair(
-            _ended(draft, index, (error_turn(text, "R1.cut-off", *codes),)),
-            _ended(draft, index, (answer, done, clean_turn("agent", text, "R1"))),
-        )
-    return None
 
 
 def _regardless(
@@ -375,8 +314,6 @@ FAMILIES: tuple[Family, ...] = (
     _unanswered("settled", SETTLED),
     _unanswered("filed", FILED),
     _after_moment("after-moment", ANY),
-    Family("R1", "R1.second-thought", _further_question),
-    Family("R1", "R1.cut-off", _cut_off),
     _regardless("unsolved", UNSOLVED, SOLVED, ("R1", "C1")),
     _regardless("undone", NOT_DONE, ALL_DONE, ("R1",)),
     _unanswered("notice", NOTICE, use="dev"),

@@ -38,9 +38,7 @@ from dialint.detector.records import Example
 from dialint.labeling.synthetic.cleaning import fit_corrector
 from dialint.labeling.synthetic.corpora import CleanDialogue, Corpus, corpora_in, data_folder, read_all
 from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Pool, Use
-from dialint.labeling.synthetic.families import all_families, all_negatives
-from dialint.labeling.synthetic.mix import Mixer, build_pool
-from dialint.labeling.synthetic.phrases import ThinnedRandom
+from dialint.labeling.synthetic.families import Mixer, all_families, all_negatives, build_pool
 
 WORDED = frozenset({"L1", "L2", "T1", "M2", "V2"})
 """Codes whose error is in the wording; sets of unseen families hold no such words that were trained on."""
@@ -77,12 +75,6 @@ class InjectConfig:
     """At most this many dialogues of each corpus."""
     domain_limit: Annotated[int, Field(ge=1)] = 1200
     """Dialogues in the set of an unknown domain."""
-    twins: bool = True
-    """Whether clean twins stand beside the errors; without is for the ablation."""
-    negatives: bool = True
-    """Whether clean dialogues that look like errors are made; without is for the ablation."""
-    wordings: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of the training wordings that is used; less than all is for the ablation."""
     quiet: bool = False
     """Show no progress."""
 
@@ -221,8 +213,7 @@ def _write_mixed(
         for number in range(plan.rounds):
             for draft in drafts:
                 seed = f"{config.seed}/{plan.name}/{number}/{draft.id}"
-                rng = ThinnedRandom(seed, config.wordings) if plan.name == "train" else Random(seed)
-                made = mixers[number % len(mixers)].examples(draft, rng, plan.name, f"{number}~")
+                made = mixers[number % len(mixers)].examples(draft, Random(seed), plan.name, f"{number}~")
                 words = {words for example in made for words in _error_words(example)}
                 if plan.name == "train":
                     trained_words.update(words)
@@ -255,17 +246,15 @@ def _error_words(example: Example) -> Iterator[tuple[str, str]]:
 
 
 def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
-    """Only training is thinned by the ablations' options; evaluation sets stay the same for all."""
     train = plan.name == "train"
     return Mixer(
         [family for family in all_families() if family.use == use],
         pool,
         plan.share,
-        [negative for negative in all_negatives() if negative.use == use and (config.negatives or not train)],
+        [negative for negative in all_negatives() if negative.use == use],
         hard=config.hard if train else EVAL_HARD,
         second=config.second if train else EVAL_SECOND,
         dense=config.dense if train else 0.0,
-        twinned=config.twins or not train,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
+from dialint.labeling.synthetic.domains import reply_indexes
 from dialint.labeling.synthetic.draft import (
     Draft,
     Family,
@@ -26,10 +27,8 @@ from dialint.labeling.synthetic.insertion import (
     idea_inserter,
     open_replies,
     read_ideas,
-    render,
 )
-from dialint.labeling.synthetic.scenes import reply_indexes
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, render
 
 _LAWFUL = Wordings("train/security_lawful")
 CARD_TALK = _LAWFUL.texts("card_talk")

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Grammar, Wordings, capitalize_first, expand
 
 _TEXTS = Wordings("train/slots")
 PARTS = _TEXTS.grammar("parts")

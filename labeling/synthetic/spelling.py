@@ -12,6 +12,7 @@ from random import Random
 
 from dialint.labeling.synthetic import grammar
 from dialint.labeling.synthetic.cleaning import CONTRACTIONS, MISSPELLINGS, REAL_WORDS
+from dialint.labeling.synthetic.domains import reply_indexes
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -30,9 +31,7 @@ from dialint.labeling.synthetic.draft import (
 )
 from dialint.labeling.synthetic.grammar import HOMOPHONES, Rule, Slipped, replace_span
 from dialint.labeling.synthetic.insertion import edit_turn, open_agent_turns
-from dialint.labeling.synthetic.phrases import capitalize_first, expand
-from dialint.labeling.synthetic.scenes import reply_indexes
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, capitalize_first, expand
 
 _TRAIN = Wordings("train/spelling")
 MISSPELT = _TRAIN.texts("misspelt")
@@ -81,13 +80,6 @@ def _swap(word: str, rng: Random) -> str | None:
     return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-def _double(word: str, rng: Random) -> str | None:
-    at = rng.randrange(1, len(word) - 1)
-    if rng.random() < 0.4:
-        return word[:at] + word[at] + word[at:]
-    return word[:at] + word[at + 1 :]
-
-
 def _vowel(word: str, rng: Random) -> str | None:
     indexes = [i for i in range(1, len(word)) if word[i] in "aeiou"]
     if not indexes or len(word) < 5:
@@ -102,30 +94,6 @@ def _phonetic(word: str, rng: Random) -> str | None:
         return None
     sound, spelt = rng.choice(fits)
     return word.replace(sound, spelt, 1)
-
-
-def _extra(word: str, rng: Random) -> str | None:
-    at = rng.randrange(1, len(word))
-    return word[:at] + rng.choice(_NEIGHBOURS[word[at - 1]]) + word[at:]
-
-
-def _ending(word: str, rng: Random) -> str | None:
-    """The end of a word slips most in haste: lost, doubled or out of order."""
-    if len(word) < 5:
-        return None
-    made = rng.choice((word[:-1], word + word[-1], word[:-2] + word[-1], word[:-2] + word[-1] + word[-2]))
-    return None if _is_inflected(word, made) else made
-
-
-def _is_inflected(word: str, made: str) -> bool:
-    """Whether only an ending such as -s, -e, -d or -y went, which may leave a word."""
-    return made == word[:-1] and word[-1] in "sedyr"
-
-
-def _scrambled(word: str, rng: Random) -> str | None:
-    """Two slips in one word."""
-    first = rng.choice((_swap, _double, _keys))(word, rng)
-    return rng.choice((_swap, _double, _extra))(first, rng) if first and len(word) > 5 else None
 
 
 def _common_misspelling(word: str, rng: Random) -> str | None:
@@ -298,12 +266,8 @@ def _quoted(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 FAMILIES: tuple[Family, ...] = (
     _spelling("keys", _keys),
     _spelling("swap", _swap),
-    _spelling("double", _double),
     _spelling("known", _common_misspelling),
     grammar.rule_family("L1", "homophone", HOMOPHONES),
-    _spelling("extra", _extra),
-    _spelling("ending", _ending),
-    _spelling("scrambled", _scrambled),
     grammar.rule_family("L1", "joined", _APOSTROPHES + _RUN_TOGETHER),
     grammar.sentence_family("L1", "sentence", MISSPELT),
     _spelling("vowel", _vowel, use="dev"),

@@ -10,7 +10,8 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from dialint.labeling.synthetic.dialogue_acts import asks_anything, asks_question, is_thanks
+from dialint.labeling.synthetic.dialogue_acts import asks_anything, is_thanks
+from dialint.labeling.synthetic.domains import MIN_TURNS, is_silent_on, reply_indexes, scene_indexes
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -18,7 +19,6 @@ from dialint.labeling.synthetic.draft import (
     Family,
     HardNegative,
     Pool,
-    Use,
     add_customer_words,
     add_words,
     agent_turn,
@@ -31,25 +31,18 @@ from dialint.labeling.synthetic.draft import (
     shuffle,
     splice,
 )
-from dialint.labeling.synthetic.insertion import render
-from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand, match_style
-from dialint.labeling.synthetic.scenes import MIN_TURNS, is_silent_on, reply_indexes, scene_indexes
-from dialint.labeling.synthetic.slots import ask_slot, sample_third_kind, sample_value, state_slot
-from dialint.labeling.synthetic.statements import LASTING, CustomerStatement, customer_statements, mentions
-from dialint.labeling.synthetic.wordings import Texts, Wordings
+from dialint.labeling.synthetic.statements import CustomerStatement, customer_statements, mentions
+from dialint.labeling.synthetic.wordings import Texts, Wordings, capitalize_first, expand, render
 
 _TRAIN = Wordings("train/state")
 NOUNS = _TRAIN.grammar("nouns")
 QUESTIONS = _TRAIN.grammar("questions")
-ASK = _TRAIN.grammar("ask")
 REPLIES = _TRAIN.texts("answers")
 NEUTRAL_TURNS = _TRAIN.texts("unsaid")
 
-PUT_OFF = Wordings("train/state_planted").texts("put_off")
 
 _DEV = Wordings("dev/state")
 MISSING = _DEV.grammar("missing")
-LISTED = _DEV.grammar("listed")
 
 
 class Detail(NamedTuple):
@@ -79,12 +72,6 @@ CONFIRMATIONS = _HELDOUT.texts("confirmations")
 CLOSE_STEPS = frozenset(frozenset(group) for group in _HELDOUT.groups("close_steps"))
 """Steps so close that whoever has taken one may well have taken the other."""
 
-SLOTS = {
-    "day": "date", "people": "people", "nights": "duration", "price": "budget", "departure": "origin",
-    "name": "name", "email": "email", "zip": "postcode", "order": "order", "size": "size",
-}  # fmt: skip
-"""What a kind of statement is called among the planted things. No times: an arrival is no appointment."""
-
 
 def _statements(draft: Draft, rng: Random) -> list[tuple[int, CustomerStatement]]:
     """The customer's first statement of each kind, with the index of its turn, in random order."""
@@ -108,164 +95,20 @@ def _bare(text: str) -> bool:
     return len(text.split()) <= 5 and not asks_anything(text)
 
 
-def _ask(grammar: Grammar, kind: str, draft: Draft, rng: Random) -> str:
-    rules = {**grammar, "noun": NOUNS[kind], "question": QUESTIONS[kind]}
-    return match_agent_style(capitalize_first(expand(rules, rng)), draft)
-
-
-def _reply(value: str, rng: Random) -> str:
-    return capitalize_first(expand({"say": REPLIES}, rng, value=value))
-
-
-def _without_statement(draft: Draft, index: int, statement: CustomerStatement, rng: Random) -> Draft:
-    """The draft in which the customer does not state it."""
-    text = statement.without or expand({"say": NEUTRAL_TURNS}, rng)
-    return draft.with_turn(index, clean_turn("customer", text))
-
-
-def _settled(draft: Draft, index: int, statement: CustomerStatement, until: int) -> bool:
-    """Whether up to `until` nothing else is said of this kind, so that the question stays needless."""
-    between = draft.turns[index + 1 : until]
-    return not any(mentions(statement.kind, turn.text) for turn in between if turn.role == "customer")
-
-
-def _partner(draft: Draft, at: int, statement: CustomerStatement, rng: Random) -> str | None:
-    """A kind of thing that the customer has not stated before turn `at` and unlike the one stated."""
-    earlier = " ".join(turn.text for turn in draft.turns[:at] if turn.role == "customer")
-    like_it = SLOTS.get(statement.kind)
-    return sample_third_kind(earlier, (like_it,) if like_it else (), rng)
-
-
-def _put(draft: Draft, index: int, statement: CustomerStatement, kind: str, value: str, rng: Random) -> Draft:
-    """The draft in which the customer tells this instead of what was given."""
-    words = match_style(state_slot(kind, value, rng), [statement.without or draft.turns[index].text])
-    text = join_texts(statement.without, words)[0] if statement.without else words
-    return draft.with_turn(index, clean_turn("customer", text))
-
-
-def _histories(
-    draft: Draft, index: int, statement: CustomerStatement, at: int, rng: Random
-) -> tuple[Draft, Draft, str, str] | None:
-    """(history of the error, of the twin, question, value): what the customer really said and what he is
-    made to say instead; asked for is the one or the other, so that neither tells error from twin."""
-    kind = _partner(draft, at, statement, rng)
-    if kind is None:
-        return None
-    value = sample_value(kind, rng)
-    other = _put(draft, index, statement, kind, value, rng)
-    between = " ".join(turn.text.lower() for turn in draft.turns[index + 1 : at])
-    is_confirmed = any(word in between for word in statement.value.lower().split() if len(word) > 2)
-    if is_confirmed or rng.random() < 0.5:  # where the agent has taken it up, leaving it out makes no twin
-        return other, draft, match_agent_style(ask_slot(kind, rng), draft), value
-    slot = SLOTS.get(statement.kind)
-    ask = match_agent_style(ask_slot(slot, rng), draft) if slot and rng.random() < 0.6 else ""
-    return draft, other, ask or _ask(ASK, statement.kind, draft, rng), statement.value
-
-
-def _turned(
-    draft: Draft, index: int, statement: CustomerStatement, at: int, name: str, rng: Random
-) -> ErrorPair | None:
-    """Question and reply put in before turn `at` of two histories."""
-    if (histories := _histories(draft, index, statement, at, rng)) is None:
-        return None
-    stated, unstated, ask, value = histories
-    reply = clean_turn("customer", _reply(value, rng))
-    draw = rng.random()
-    answer = (reply,) if draw < 0.5 else (clean_turn("customer", rng.choice(PUT_OFF)),) if draw < 0.75 else ()
-    if not answer and any(turn.marks for turn in draft.turns[at:]):
-        answer = (clean_turn("customer", PUT_OFF[0]),)  # no other family's error is cut off
-    end = at if answer else len(draft.turns)
-    return ErrorPair(
-        splice(stated, at, end, (error_turn(ask, f"U2.{name}", "U2"), *answer)),
-        splice(unstated, at, end, (clean_turn("agent", ask, "U2"), *answer)),
-    )
-
-
-def _inserted(name: str, grammar: Grammar, use: Use = "train") -> Family:
-    """Right after the statement the agent asks; the customer answers, and the dialogue goes on."""
-
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for index, statement in _statements(draft, rng):
-            if index + 1 >= len(draft.turns) or draft.turns[index + 1].role != "agent":
-                continue
-            if use == "train" and asks_question(draft.turns[index].text):
-                continue  # the question would be passed over as well
-            if use == "train":
-                return _turned(draft, index, statement, index + 1, name, rng)
-            ask, reply = _ask(grammar, statement.kind, draft, rng), _reply(statement.value, rng)
-            return _pair(draft, index, statement, index + 1, name, ask, reply, rng)
-        return None
-
-    return Family("U2", f"U2.{name}", make, use)
-
-
-def _pair(
-    draft: Draft,
-    index: int,
-    statement: CustomerStatement,
-    at: int,
-    name: str,
-    ask: str,
-    reply: str,
-    rng: Random,
-) -> ErrorPair:
-    """Question and reply put in before turn `at`; the twin's customer has said nothing before."""
-    bad = (error_turn(ask, f"U2.{name}", "U2"), clean_turn("customer", reply))
-    good = (clean_turn("agent", ask, "U2"), clean_turn("customer", reply))
-    return ErrorPair(
-        splice(draft, at, at, bad), splice(_without_statement(draft, index, statement, rng), at, at, good)
-    )
-
-
-def _later(name: str, grammar: Grammar, use: Use = "train") -> Family:
-    """Turns later the agent asks; only for what stays true, or while the dialogue is still about it."""
-
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for index, statement in _statements(draft, rng):
-            reach = len(draft.turns) if statement.kind in LASTING else index + 4
-            options = [
-                at
-                for at in range(index + 3, min(reach, len(draft.turns)))
-                if draft.turns[at].role == "agent"
-                and draft.turns[at - 1].role == "customer"
-                and not asks_anything(draft.turns[at - 1].text)
-                and not is_thanks(draft.turns[at - 1].text)
-                and _settled(draft, index, statement, at)
-                and not any(mentions(statement.kind, turn.text) for turn in draft.turns[index + 1 : at])
-            ]
-            if options and use == "train":
-                return _turned(draft, index, statement, rng.choice(options), name, rng)
-            if options:
-                ask, reply = _ask(grammar, statement.kind, draft, rng), _reply(statement.value, rng)
-                return _pair(draft, index, statement, rng.choice(options), name, ask, reply, rng)
-        return None
-
-    return Family("U2", f"U2.{name}", make, use)
-
-
-def _appended(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The agent's next turn ends in the needless question; the customer answers in his own next one."""
+def _missing(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    """Right after the statement the agent asks; the customer answers, and the dialogue goes on. The twin's
+    customer has said nothing before."""
     for index, statement in _statements(draft, rng):
-        turns = draft.turns
-        if index + 2 >= len(turns) or [t.role for t in turns[index + 1 : index + 3]] != ["agent", "customer"]:
+        at = index + 1
+        if at >= len(draft.turns) or draft.turns[at].role != "agent":
             continue
-        answer = turns[index + 1]
-        if (
-            not statement.without
-            or "?" in answer.text
-            or answer.touched
-            or mentions(statement.kind, answer.text)
-        ):
-            continue
-        if (histories := _histories(draft, index, statement, index + 2, rng)) is None:
-            continue
-        stated, unstated, ask, value = histories
-        text, start, end = join_texts(answer.text, ask)
-        reply = clean_turn("customer", join_texts(_reply(value, rng), turns[index + 2].text)[0])
-        bad = (error_turn(text, "U2.appended", "U2", start=start, end=end), reply)
-        good = (clean_turn("agent", text, "U2"), reply)
+        rules = {**MISSING, "noun": NOUNS[statement.kind], "question": QUESTIONS[statement.kind]}
+        ask = match_agent_style(capitalize_first(expand(rules, rng)), draft)
+        reply = clean_turn("customer", capitalize_first(expand({"say": REPLIES}, rng, value=statement.value)))
+        unstated = clean_turn("customer", statement.without or expand({"say": NEUTRAL_TURNS}, rng))
         return ErrorPair(
-            splice(stated, index + 1, index + 3, bad), splice(unstated, index + 1, index + 3, good)
+            splice(draft, at, at, (error_turn(ask, "U2.missing", "U2"), reply)),
+            splice(draft.with_turn(index, unstated), at, at, (clean_turn("agent", ask, "U2"), reply)),
         )
     return None
 
@@ -398,11 +241,7 @@ def _read_back(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 
 FAMILIES: tuple[Family, ...] = (
-    _inserted("next", ASK),
-    _later("later", ASK),
-    Family("U2", "U2.appended", _appended),
-    _inserted("missing", MISSING, use="dev"),
-    _later("listed", LISTED, use="dev"),
+    Family("U2", "U2.missing", _missing, "dev"),
     _volunteered("volunteered-just-now", far=False),
     _volunteered("volunteered-before", far=True),
     Family("U2", "U2.tried-already", _tried, "heldout"),

@@ -26,7 +26,6 @@ from dialint.labeling.synthetic.draft import (
     match_agent_style,
     splice,
 )
-from dialint.labeling.synthetic.phrases import capitalize_first, expand, match_style
 from dialint.labeling.synthetic.slots import (
     IDENTIFYING,
     ask_slot,
@@ -36,7 +35,7 @@ from dialint.labeling.synthetic.slots import (
     sample_value,
     state_slot,
 )
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, capitalize_first, expand, match_style
 
 _TRAIN = Wordings("train/state_planted")
 ACKNOWLEDGE = _TRAIN.texts("acknowledgements")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from random import Random
 
 from dialint.labeling.synthetic.wordings import Wordings
 
@@ -20,10 +19,6 @@ _RULES = Wordings("rules/statements")
 
 CUSTOMER_PATTERNS = _RULES.mapping("customer_patterns")
 """For each kind: `value` is what was stated, `cut` what goes when it is left unsaid."""
-
-
-LASTING = frozenset({"name", "email", "zip", "order", "user", "people"})
-"""Kinds that stay true for the whole talk, whatever it turns to."""
 
 
 _JOURNEY = re.compile(
@@ -75,97 +70,7 @@ def _mended(whole: str, text: str) -> str:
     return text[:1].upper() + text[1:] if high else text
 
 
-STATED = _RULES.mapping("stated")
-"""For each attribute a pattern with the value as a group."""
-
-
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
-_STATED = {
-    kind: re.compile(pattern, 0 if kind == "reference" else re.IGNORECASE) for kind, pattern in STATED.items()
-}
-
-
-@dataclass(frozen=True)
-class AgentStatement:
-    """A value of an attribute (`kind`), as the agent wrote it."""
-
-    kind: str
-    value: str
-
-
-def agent_statements(text: str) -> list[AgentStatement]:
-    """Every attribute that the text gives exactly one value of."""
-    statements = []
-    for kind, pattern in _STATED.items():
-        values = {match["value"] for match in pattern.finditer(text)}
-        if len(values) == 1:
-            statements.append(AgentStatement(kind, values.pop()))
-    return statements
-
-
-def states_kind(kind: str, text: str) -> bool:
-    """Whether the text gives any value of this attribute."""
-    return bool(_STATED[kind].search(text))
-
-
-def other_value(value: str, rng: Random) -> str | None:
-    """Another value of the same form, or None if the form is not known."""
-    if clock := re.fullmatch(r"(\d{1,2}):(\d{2})(.*)", value):
-        return _other_time(clock, rng)
-    if value.capitalize() in _DAYS:
-        return _cased(rng.choice([day for day in _DAYS if day != value.capitalize()]), value)
-    if value.lower() in _WORDS:
-        return _cased(rng.choice([word for word in _WORDS if word != value.lower()]), value)
-    digits = re.findall(r"\d", value)
-    if len(digits) >= 7 or re.fullmatch(r"[A-Z0-9]{6,}|cb[\d, ]+[a-z]{2}", value, re.IGNORECASE):
-        return _other_code(value, rng)
-    if number := re.search(r"\d+(?:[.,]\d+)?", value):
-        return value[: number.start()] + _other_number(number[0], rng) + value[number.end() :]
-    return None
-
-
-def _cased(new: str, like: str) -> str:
-    return new.lower() if like.islower() else new
-
-
-def _other_time(clock: re.Match[str], rng: Random) -> str:
-    shift = rng.choice((-120, -90, -60, -45, -30, -20, 15, 20, 30, 40, 60, 75, 90, 120))
-    half_day = bool(clock[3].strip())
-    span = 12 * 60 if half_day else 24 * 60
-    minutes = (int(clock[1]) * 60 + int(clock[2]) + shift) % span
-    hours = minutes // 60 or (12 if half_day else 0)
-    wide = len(clock[1]) == 2
-    return f"{hours:02d}:{minutes % 60:02d}{clock[3]}" if wide else f"{hours}:{minutes % 60:02d}{clock[3]}"
-
-
-def _other_code(value: str, rng: Random) -> str:
-    indexes = [i for i, char in enumerate(value) if char.isalnum()][2:]
-    chars = list(value)
-    for index in rng.sample(indexes, min(len(indexes), rng.choice((1, 2, 3)))):
-        old = chars[index]
-        kind = "0123456789" if old.isdigit() else "ABCDEFGHJKLMNPRSTUVWXYZ"
-        new = rng.choice([char for char in kind if char != old.upper()])
-        chars[index] = new if old.isupper() or old.isdigit() else new.lower()
-    return "".join(chars)
-
-
-def _other_number(number: str, rng: Random) -> str:
-    if split := re.fullmatch(r"\A(\d++)([.,])(\d{1,2})", number):
-        indexes, amount = len(split[3]), float(f"{split[1]}.{split[3]}")
-        other = amount * rng.choice((0.5, 0.8, 0.9, 1.1, 1.25, 1.5, 2)) + rng.choice((0, 1, 2))
-        made = f"{other:.{indexes}f}".replace(".", split[2])
-        return made if made != number else f"{amount + 3:.{indexes}f}".replace(".", split[2])
-    value = int(re.sub(r"\D", "", number))
-    if len(number) == 1:
-        return str(rng.choice([digit for digit in range(1, 10) if digit != value]))
-    steps = [step for step in (-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 15, 20) if value + step > 0 and step]
-    made_value = value + rng.choice(steps) * (1 if value < 200 else 5)
-    return f"{made_value:,}" if "," in number else str(made_value)
 
 
 _UNITS = {"hour": 60, "hours": 60, "week": 7, "weeks": 7, "month": 30, "months": 30}

@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from dialint.labeling.synthetic.domains import names_somebody, sample_fitting
+from dialint.labeling.synthetic.domains import names_somebody, reply_indexes, sample_fitting
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -21,7 +21,6 @@ from dialint.labeling.synthetic.draft import (
     HardNegative,
     Mark,
     Pool,
-    Use,
     clean_turn,
     error_turn,
     join_texts,
@@ -40,16 +39,15 @@ from dialint.labeling.synthetic.insertion import (
     sample_placement,
     sample_style,
 )
-from dialint.labeling.synthetic.phrases import (
+from dialint.labeling.synthetic.wordings import (
+    Texts,
+    Wordings,
     capitalize_first,
     expand,
     match_style,
     normalize_spaces,
     resolve_choices,
 )
-from dialint.labeling.synthetic.scenes import reply_indexes
-from dialint.labeling.synthetic.statements import customer_statements
-from dialint.labeling.synthetic.wordings import Texts, Wordings
 
 
 class SlotKind(NamedTuple):
@@ -67,11 +65,6 @@ def _slot_kinds(file: Wordings, table: str) -> dict[str, SlotKind]:
 
 _TEMPLATES = Wordings("train/template")
 SLOTS = _slot_kinds(_TEMPLATES, "slots")
-GREETINGS = _TEMPLATES.texts("greetings")
-SENTENCES = _TEMPLATES.texts("sentences")
-SIGNOFFS = _TEMPLATES.texts("signoffs")
-SYNTAXES = _TEMPLATES.texts("syntaxes")
-BLANKS = _TEMPLATES.grammar("blanks")
 
 _MACROS = Wordings("train/macros")
 KINDS = _slot_kinds(_MACROS, "kinds")
@@ -92,35 +85,13 @@ CLEAN_LINES = _DEV.texts("clean_lines")
 
 _HELDOUT = Wordings("heldout/template")
 LINES = _HELDOUT.grammar("lines")
-NAME_LINES = _HELDOUT.texts("name_lines")
 RENDERED = _HELDOUT.grammar("rendered")
 SAMPLE = _HELDOUT.grammar("sample")
 NOTED = _HELDOUT.grammar("noted")
 VALUES = _HELDOUT.grammar("values")
-FIRST_NAMES = _HELDOUT.texts("first_names")
 FILLED = _HELDOUT.texts("filled")
 
 _SLOT = re.compile("@(" + "|".join(SLOTS) + r")\b")
-
-
-_VALUE = re.compile(
-    r"(?<![\w.])(?P<amount>[£$]\s?\d[\d,.]*\d|\d+(?:\.\d\d)? (?:pounds|GBP|dollars|credits|gbp))|"
-    r"(?<![\w.])(?P<date>\d{1,2}(?::\d\d)?\s?(?:am|pm)\b|\d{1,2}:\d\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|"
-    r"(?P<order>\b(?=[A-Z0-9]*\d)[A-Z0-9]{5,10}\b|\b\d{5,11}\b)",
-    re.IGNORECASE,
-)
-
-
-def _hole(kind: str, rng: Random, syntaxes: tuple[str, ...], blanks: bool) -> str:
-    if blanks and rng.random() < 0.3:
-        return rng.choice(BLANKS[kind])
-    label = rng.choice(SLOTS[kind].labels)
-    return (
-        rng.choice(syntaxes)
-        .replace("@label", label if rng.random() < 0.5 else label.replace("_", " "))
-        .replace("@upper", label.upper() if rng.random() < 0.5 else label.upper().replace("_", " "))
-        .replace("@dotted", label.replace(" ", "_") if rng.random() < 0.7 else label.replace(" ", "."))
-    )
 
 
 def _put(text: str, line: str, after: bool) -> tuple[str, int]:
@@ -131,74 +102,31 @@ def _put(text: str, line: str, after: bool) -> tuple[str, int]:
     return text.rstrip() + gap + line, len(text.rstrip() + gap)
 
 
-def _sentence_family(
-    name: str,
-    lines: tuple[str, ...],
-    after: tuple[bool, ...],
-    syntaxes: tuple[str, ...] = SYNTAXES,
-    use: Use = "train",
-) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        indexes = shuffle(untouched_agent_turns(draft), rng)
-        if not indexes:
-            return None
-        index, text = indexes[0], draft.turns[indexes[0]].text
-        chosen = (
-            _chosen(draft, lines, rng)
-            if use == "train"
-            else normalize_spaces(resolve_choices(rng.choice(lines), rng))
-        )
-        if chosen is None:
-            return None
-        line = match_style(chosen, [text])
-        slot = _SLOT.search(line)
-        if slot is None:
-            return None
-        hole = _hole(slot[1], rng, syntaxes, blanks=use == "train")
-        value = rng.choice(SLOTS[slot[1]].values)
-        side = rng.choice(after)
-        bad, at = _put(text, line[: slot.start()] + hole + line[slot.end() :], side)
-        good, _ = _put(text, line[: slot.start()] + value + line[slot.end() :], side)
-        start = at + slot.start()
-        return ErrorPair(
-            draft.with_turn(index, error_turn(bad, f"M2.{name}", "M2", start=start, end=start + len(hole))),
-            draft.with_turn(index, clean_turn("agent", good, "M2")),
-        )
-
-    return Family("M2", f"M2.{name}", make, use)
-
-
-def _chosen(draft: Draft, lines: tuple[str, ...], rng: Random) -> str | None:
-    """A line that fits the dialogue, its slot left open; it names nobody where somebody is named."""
-    has_name = names_somebody(draft)
-
-    def allowed(line: str) -> bool:
-        return not (has_name and re.search("@name|@agent", line))
-
-    return sample_fitting(
-        draft,
-        rng,
-        lambda: normalize_spaces(resolve_choices(rng.choice(lines), rng)),
-        lambda line: (_SLOT.sub("", line),),
-        allowed,
+def _other_syntax(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    """A sentence with a slot in the syntax of another tool."""
+    indexes = shuffle(untouched_agent_turns(draft), rng)
+    if not indexes:
+        return None
+    index, text = indexes[0], draft.turns[indexes[0]].text
+    line = match_style(
+        normalize_spaces(resolve_choices(rng.choice(DEV_GREETINGS + DEV_SENTENCES), rng)), [text]
     )
-
-
-def _value(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """A value that the agent did give becomes the slot it came from."""
-    for index in shuffle(untouched_agent_turns(draft), rng):
-        text = draft.turns[index].text
-        matches = [m for m in _VALUE.finditer(text) if m.lastgroup]
-        if not matches:
-            continue
-        match = rng.choice(matches)
-        hole = _hole(str(match.lastgroup), rng, SYNTAXES, blanks=True)
-        bad = text[: match.start()] + hole + text[match.end() :]
-        made = error_turn(bad, "M2.value", "M2", start=match.start(), end=match.start() + len(hole))
-        return ErrorPair(
-            draft.with_turn(index, made), draft.with_turn(index, clean_turn("agent", text, "M2"))
-        )
-    return None
+    slot = _SLOT.search(line)
+    if slot is None:
+        return None
+    label, spaced = rng.choice(SLOTS[slot[1]].labels), rng.random() < 0.5
+    hole = rng.choice(DEV_SYNTAXES)
+    for mark, words in (("@label", label), ("@upper", label.upper())):
+        hole = hole.replace(mark, words.replace("_", " ") if spaced else words)
+    hole = hole.replace("@dotted", label.replace(" ", "_") if rng.random() < 0.7 else label.replace(" ", "."))
+    value, after = rng.choice(SLOTS[slot[1]].values), rng.random() < 0.5
+    bad, at = _put(text, line[: slot.start()] + hole + line[slot.end() :], after)
+    good, _ = _put(text, line[: slot.start()] + value + line[slot.end() :], after)
+    start = at + slot.start()
+    return ErrorPair(
+        draft.with_turn(index, error_turn(bad, "M2.other-syntax", "M2", start=start, end=start + len(hole))),
+        draft.with_turn(index, clean_turn("agent", good, "M2")),
+    )
 
 
 def _leftover(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
@@ -379,42 +307,12 @@ def _put_line(
 
 def _gone_wrong(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        names = _names(draft)
-        kind = rng.choice([each for each in LINES if each != "name" or len({n for _, n in names}) < 2])
+        kind = rng.choice([each for each in LINES if each != "name" or not names_somebody(draft)])
         line = _line(rng.choice(LINES[kind]), rng)
-        good = names[0][1] if kind == "name" and names else rng.choice(VALUES[kind])
+        good = rng.choice(VALUES[kind])
         return _put_line(draft, rng, line, rng.choice(holes[kind]), good, f"M2.{name}")
 
     return Family("M2", f"M2.{name}", make, "heldout")
-
-
-def _names(draft: Draft) -> list[tuple[int, str]]:
-    """Where the customer tells his first name, and the name."""
-    return [
-        (index, statement.value.split()[0])
-        for index, turn in enumerate(draft.turns)
-        if turn.role == "customer" and not turn.touched
-        for statement in customer_statements(turn.text)
-        if statement.kind == "name"
-    ]
-
-
-def _other_name(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The customer has stated his name and is called by another one."""
-    names = _names(draft)
-    after = [index for index in open_agent_turns(draft) if names and index > names[0][0]]
-    if not after or len({name for _, name in names}) > 1:
-        return None
-    own = names[0][1]
-    whole = " ".join(turn.text for turn in draft.turns).lower()
-    others = [name for name in FIRST_NAMES if name.lower() not in whole]
-    index = rng.choice(after)
-    style = sample_style(draft.turns[index].text, rng, sample_heldout_placement(draft, index, rng))
-    line, bad = _line(rng.choice(NAME_LINES), rng), rng.choice(others)
-    return ErrorPair(
-        _with_value(draft, index, line, bad, style, "M2.other-name"),
-        _with_value(draft, index, line, own, style, ""),
-    )
 
 
 def _lawful(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -432,16 +330,11 @@ FAMILIES: tuple[Family, ...] = (
     _macros("void", lambda rng: lambda kind, rng: rng.choice(VOIDS[kind])),
     _macros("misfilled", lambda rng: _misfilled, _TIGHT),
     Family("M2", "M2.note", _note),
-    _sentence_family("greeting", GREETINGS, (False,)),
-    _sentence_family("sentence", SENTENCES, (False, True)),
-    _sentence_family("signoff", SIGNOFFS, (True,)),
-    Family("M2", "M2.value", _value),
-    _sentence_family("other-syntax", DEV_GREETINGS + DEV_SENTENCES, (False, True), DEV_SYNTAXES, use="dev"),
+    Family("M2", "M2.other-syntax", _other_syntax, "dev"),
     Family("M2", "M2.leftover", _leftover, use="dev"),
     _gone_wrong("broken-merge", RENDERED),
     _gone_wrong("sample-data", SAMPLE),
     _gone_wrong("note-to-author", NOTED),
-    Family("M2", "M2.other-name", _other_name, "heldout"),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
     right_negative("M2", "brackets", BRACKETS),

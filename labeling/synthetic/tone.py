@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from random import Random
 
+from dialint.labeling.synthetic.domains import reply_indexes
 from dialint.labeling.synthetic.draft import (
     Draft,
     ErrorPair,
@@ -32,11 +33,9 @@ from dialint.labeling.synthetic.insertion import (
     open_agent_turns,
     open_replies,
     read_ideas,
-    render,
     sample_style,
 )
-from dialint.labeling.synthetic.scenes import reply_indexes
-from dialint.labeling.synthetic.wordings import Wordings
+from dialint.labeling.synthetic.wordings import Wordings, render
 
 _TRAIN = Wordings("train/tone")
 CURT = _TRAIN.texts("curt")

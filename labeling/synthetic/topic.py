@@ -16,6 +16,14 @@ from dialint.labeling.synthetic.dialogue_acts import (
     is_thanks,
     leaves_ask_open,
 )
+from dialint.labeling.synthetic.domains import (
+    ASPECTS,
+    MIN_TURNS,
+    is_silent_on,
+    reply_indexes,
+    sample_side_question,
+    scene_indexes,
+)
 from dialint.labeling.synthetic.draft import (
     Draft,
     ErrorPair,
@@ -32,17 +40,14 @@ from dialint.labeling.synthetic.draft import (
     splice,
     untouched_agent_turns,
 )
-from dialint.labeling.synthetic.insertion import render
-from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand, match_style
-from dialint.labeling.synthetic.scenes import (
-    ASPECTS,
-    MIN_TURNS,
-    is_silent_on,
-    reply_indexes,
-    sample_side_question,
-    scene_indexes,
+from dialint.labeling.synthetic.wordings import (
+    Grammar,
+    Wordings,
+    capitalize_first,
+    expand,
+    match_style,
+    render,
 )
-from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/topic")
 ERRANDS = _TRAIN.records("errands", "customer", "agent")
@@ -155,26 +160,6 @@ def _instead(name: str, asking: bool) -> Family:
     return Family("U5", f"U5.{name}", make)
 
 
-def _extra(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """A turn of another domain after a nod of the customer, or after his words on another matter; the
-    twin's customer has just raised it."""
-    borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
-    indexes = _jump_indexes(draft, rng)
-    if not borrowed or not indexes:
-        return None
-    request, reply = borrowed
-    at = indexes[0] + 1
-    nod = match_style(rng.choice(NODS), [turn.text for turn in draft.turns if turn.role == "customer"])
-    unmet = _unmet(draft, rng, pool, borrowed)
-    nod, codes = (unmet, _codes(unmet, "")) if unmet else (nod, ("U5",))
-    if codes is None or "?" in draft.turns[at - 1].text:  # a nod is no answer to a question
-        return None
-    return ErrorPair(
-        splice(draft, at, at, (clean_turn("customer", nod), error_turn(reply, "U5.extra", *codes))),
-        splice(draft, at, at, (clean_turn("customer", request), clean_turn("agent", reply, "U5"))),
-    )
-
-
 def _raise_matter(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
     """The draft in which the customer says these words in the turn `at`, too."""
     words = match_style(words, [turn.text for turn in draft.turns if turn.role == "customer"])
@@ -229,26 +214,6 @@ def _at_the_end(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
                 index, clean_turn("agent", join_texts(draft.turns[index].text, words)[0], "U5")
             )
     return None
-
-
-def _tail(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The agent's own turn goes on into another domain; the twin's customer asks for both."""
-    borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
-    indexes = _jump_indexes(draft, rng)
-    if not borrowed or not indexes:
-        return None
-    request, reply = borrowed
-    index = indexes[0]
-    text, start, end = join_texts(draft.turns[index].text, reply)
-    own, unmet = draft.turns[index - 1].text, _unmet(draft, rng, pool, borrowed)
-    codes = _codes(unmet, "") if unmet else ("U5",)
-    if codes is None:
-        return None
-    bad = error_turn(text, "U5.tail", *codes, start=start, end=end)
-    both = clean_turn("customer", join_texts(own, request)[0])
-    twin = splice(draft, index - 1, index + 1, (both, clean_turn("agent", text, "U5")))
-    error = draft.with_turn(index - 1, clean_turn("customer", join_texts(own, unmet)[0])) if unmet else draft
-    return ErrorPair(error.with_turn(index, bad), twin)
 
 
 def _written(name: str, words: Grammar, questions: Grammar) -> Family:
@@ -319,8 +284,6 @@ def _on_request(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 FAMILIES: tuple[Family, ...] = (
     _instead("foreign", asking=False),
     _instead("foreign-question", asking=True),
-    Family("U5", "U5.extra", _extra),
-    Family("U5", "U5.tail", _tail),
     _errand("errand", alone=False),
     _errand("errand-alone", alone=True),
     _written("chat", CHAT, CHAT_QUESTIONS),

@@ -1,17 +1,21 @@
-"""The texts that synthetic errors are made of, read from the YAML files in `data/`.
+"""The texts that synthetic errors are made of, and the small grammars that give an idea hundreds of forms.
 
-`data/train` is trained on; `data/dev` and `data/heldout` are the texts of generators that only choose and
-only test; `data/rules` are patterns and tables of words. The module of a category names the files and tables
-that it reads, and each table is checked for its shape. Lists become tuples in the order of the file: which
-text a seed samples depends on it.
+Texts are read from the YAML files in `data/`: `data/train` is trained on; `data/dev` and `data/heldout` are
+the texts of generators that only choose and only test; `data/rules` are patterns and tables of words. The
+module of a category names the files and tables that it reads, and each table is checked for its shape. Lists
+become tuples in the order of the file: which text a seed samples depends on it.
+
+In a grammar ``@rule`` is another rule or a value given by the caller, ``(a|b|)`` a choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any, TypeVar
 
 from dialint.detector.errors import ConfigError
@@ -133,3 +137,90 @@ class Wordings:
 @cache
 def _read(path: Path) -> Document:
     return read_document(path, "E_WORDINGS")
+
+
+Grammar = Mapping[str, Sequence[str]]
+
+
+_CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
+
+
+_INNER_CHOICE = re.compile(r"\(([^()|]*+\|[^()]*+)\)")
+_RULE = re.compile(r"@([a-z_]+[0-9]*)")
+
+
+def expand(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str:
+    """One sentence of the grammar, from rule `start`; `values` go in last and are left as they are.
+
+    Raises:
+        KeyError: a rule is neither in the grammar nor among the values.
+    """
+    text = rng.choice(grammar[start])
+    while True:
+        wider = _CHOICE.sub(lambda match: rng.choice(match[1].split("|")), text)
+        wider = _RULE.sub(
+            lambda match: rng.choice(grammar[match[1]]) if match[1] in grammar else match[0], wider
+        )
+        if wider == text:
+            break
+        text = wider
+    return normalize_spaces(_RULE.sub(lambda match: values[match[1]], normalize_spaces(text)))
+
+
+def resolve_choices(template: str, rng: Random) -> str:
+    """The template with its choices made, innermost and leftmost first; its rules are left open."""
+    while match := _INNER_CHOICE.search(template):
+        template = template[: match.start()] + rng.choice(match[1].split("|")) + template[match.end() :]
+    return template
+
+
+def count_forms(grammar: Grammar, start: str = "say") -> int:
+    """How many surface forms a rule has, values not counted; an upper bound where forms coincide."""
+
+    def of(text: str) -> int:
+        total = 1
+        rest = text
+        while match := _CHOICE.search(rest):
+            total *= sum(of(option) for option in match[1].split("|"))
+            rest = rest[: match.start()] + rest[match.end() :]
+        for name in _RULE.findall(rest):
+            total *= count_forms(grammar, name) if name in grammar else 1
+        return total
+
+    return sum(of(text) for text in grammar[start])
+
+
+def normalize_spaces(text: str) -> str:
+    """Single spaces, none before a comma or full stop that empty choices left behind."""
+    text = re.sub(r"[ \t]{2,}", " ", text)
+    return re.sub(r"(?<! ) ++([,.!?])", r"\1", text).strip()
+
+
+def capitalize_first(text: str) -> str:
+    """The text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
+def match_style(text: str, neighbours: Sequence[str]) -> str:
+    """`text` in the style of the agent's other turns: lower case, or no last full stop, if they
+    mostly do so. Style must not give away a made turn among a real one."""
+    others = [other for other in neighbours if other.strip()]
+    if not others:
+        return text
+    lower = sum(other[0].islower() for other in others)
+    bare = sum(other.rstrip()[-1].isalnum() for other in others)
+    if lower * 2 > len(others):
+        text = text[:1].lower() + text[1:] if not text.startswith(("I ", "I'")) else text
+    if bare * 2 > len(others) and text.endswith("."):
+        text = text[:-1]
+    return text
+
+
+_ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i))(?!ne\b))")
+
+
+def render(template: str, slots: Grammar, rng: Random) -> str:
+    """One surface form of a template, every sentence with a capital."""
+    text = expand({**slots, "say": (template,)}, rng).replace("?.", "?")
+    text = _ARTICLE.sub(r"\1n", text)
+    return re.sub(r"(?:^|(?<=[.!?] ))[a-z]", lambda match: match.group().upper(), text)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, ErrorPair, Family, Pool
-from dialint.labeling.synthetic.families import all_families
+from dialint.detector.yaml_document import read_document
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, ErrorPair, Family, HardNegative, Pool
+from dialint.labeling.synthetic.families import all_families, all_negatives
+from dialint.labeling.synthetic.wordings import DATA
 
 TALKS = {
     "hotel": (
@@ -42,6 +46,36 @@ TALKS = {
         "c The green one next to the bakery.",
         "a The driver will be told about the green door.",
     ),
+    "sea": (
+        "c Hello, my name is Mira Stone, I need a quiet place to stay near the sea.",
+        "a The Alder Lodge is beautiful and available, it costs 42.50 pounds. Would you like to book it?",
+        "c I would like to see it, and I arrive on Friday. What does breakfast cost?",
+        "a Breakfast is part of the price. The kitchen prepares eggs and different kinds of bread.",
+        "c That sounds right to me, I like bread in the morning.",
+        "a Your reservation is made for Friday. The reference is QX7T2MNB.",
+        "c Which bus goes to the beach?",
+        "a The seventeen goes to the beach, it takes 15 minutes from the market square.",
+        "c I will take my towels with me.",
+        "a There are towels in every cupboard, unfortunately they are rather small.",
+        "c My children like the water even in spring.",
+        "a You could walk along the river, it is close to the village.",
+        "c That's all, thank you!",
+        "a Thank you for contacting us. Goodbye!",
+    ),
+    "shop": (
+        "c Hello, I would like to return a lamp.",
+        "a Hello. What is your order number?",
+        "c It is 5512.",
+        "a May I have your name, please?",
+        "c Robin Vale. Is it free of charge to send?",
+        "a Yes, it is, we send you a label by mail for it.",
+        "c Please cancel the bulb too.",
+        "a I am sorry, that is not available in our system.",
+        "c And the cable, please cancel that instead?",
+        "a I am sorry, that is not available in our system.",
+        "c Fine, then that is it.",
+        "a It was a pleasure to help you today.",
+    ),
 }
 FOREIGN = [
     (
@@ -70,10 +104,10 @@ HOME = [
     ),
     ("Who wrote the hymn in the lobby?", "The hymn was composed by Alma Brandt during winter holidays."),
 ]
-POOL = Pool(exchanges={"bank": FOREIGN, "hotel": HOME * 3, "ride": HOME * 3})
+POOL = Pool(exchanges={"bank": FOREIGN, **dict.fromkeys(TALKS, HOME * 3)})
 
-MINE = [f for f in all_families() if f.code in {"L1", "L2", "M2", "M3", "C1", "U2", "U3", "U5", "R1"}]
-ALWAYS_TWINNED = {"M2", "M3", "C1", "U2", "U3", "U5", "R1"}
+MINE = [family for family in all_families() if family.code not in ("P1", "P4")]  # these need a chart
+NEGATIVES = [negative for negative in all_negatives() if negative.code not in ("P1", "P4")]
 
 
 def talk(name: str) -> Draft:
@@ -108,20 +142,21 @@ def test_an_error_is_labelled_where_it_is(family: Family) -> None:
 def test_a_twin_is_clean_and_says_which_turn_is_the_counterpart(family: Family) -> None:
     found = made_by(family)
     twins = [made.twin for made in found if made.twin]
-    if family.code in ALWAYS_TWINNED:
+    if family.code not in ("L1", "L2"):
         assert len(twins) == len(found)
     for twin in twins:
         assert not any(turn.marks for turn in twin.turns)
-        probes = [turn for turn in twin.turns if turn.probe]
-        assert [turn.probe for turn in probes] == [family.code]
-        assert probes[0].role == "agent"
+        probes = [(turn.role, turn.probe) for turn in twin.turns if turn.probe]
+        assert probes == [("agent", family.code)] or (
+            not probes and family.code in ("L1", "L2", "T1", "T2", "V2")
+        )
 
 
 @pytest.mark.parametrize("family", MINE, ids=lambda family: family.name)
 def test_the_same_seed_makes_the_same_error_and_other_seeds_others(family: Family) -> None:
     assert made_by(family, 3) == made_by(family, 3)
     texts = {turn.text for made in made_by(family, 20) for turn in made.error.turns if turn.marks}
-    assert len(texts) > 1 or family.name in {"C1.dropped", "R1.cut-off"}  # one place in the talks
+    assert len(texts) > 1 or family.name == "C1.dropped"  # one place in the talks
 
 
 @pytest.mark.parametrize("family", MINE, ids=lambda family: family.name)
@@ -162,16 +197,7 @@ def test_the_words_of_error_and_twin_have_one_form(family: Family) -> None:
         if family.name in {"C1.echo", "C1.advert"}:
             assert bad.rstrip(".!? ") in good
         if family.code == "U3":
-            changed = {
-                "U3.repeated",
-                "U3.asked",
-                "U3.swapped",
-                "U3.recap",
-                "U3.undone",
-                "U3.house-figure",
-                "U3.recalled",
-            }
-            assert (bad != good) == (family.name in changed)
+            assert (bad != good) == (family.name in {"U3.undone", "U3.house-figure"})
 
 
 def test_codes_have_trained_and_held_out_families_with_names_of_their_own() -> None:
@@ -180,3 +206,87 @@ def test_codes_have_trained_and_held_out_families_with_names_of_their_own() -> N
         assert sum(family.use == "train" for family in of_code) >= 3, code
         assert sum(family.use == "dev" for family in of_code) >= 1, code
         assert all(family.name.startswith(f"{code}.") for family in of_code)
+
+
+@pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)
+def test_a_hard_negative_is_clean_and_names_one_turn_of_the_agent(negative: HardNegative) -> None:
+    tries = (negative.make(talk(name), Random(seed), POOL) for seed in range(20) for name in TALKS)
+    found = [made for made in tries if made]
+    assert found
+    for made in found:
+        assert not any(turn.marks for turn in made.turns)
+        assert [(turn.role, turn.probe) for turn in made.turns if turn.probe] == [("agent", negative.code)]
+
+
+@pytest.mark.parametrize(
+    "family", [f for f in MINE if f.code == "L1" and f.use == "heldout"], ids=lambda family: family.name
+)
+def test_a_misspelling_changes_nothing_but_the_marked_letters(family: Family) -> None:
+    for seed in range(25):
+        if made := family.make(talk("sea"), Random(seed), POOL):
+            (index,) = [i for i, turn in enumerate(made.error.turns) if turn.marks]
+            turn, (mark,) = made.error.turns[index], made.error.turns[index].marks
+            right = talk("sea").turns[index].text
+            assert right.startswith(turn.text[: mark.start])
+            assert right.endswith(turn.text[mark.end :])
+
+
+def texts(folder: str) -> set[str]:
+    """All texts of the files in `folder`, names of tables and fields left out."""
+
+    def of(value: object) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from (text for each in value.values() for text in of(each))
+        elif isinstance(value, list):
+            yield from (text for each in value for text in of(each))
+
+    files = (DATA / folder).glob("*.yaml")
+    return {text for path in files for text in of(read_document(path, "E_WORDINGS").value)}
+
+
+class Recorder(Random):
+    """A generator that keeps what is chosen from tuples, which hold wordings."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.chosen: set[str] = set()
+
+    def choice(self, seq: Any) -> Any:
+        item = super().choice(seq)
+        if isinstance(seq, tuple):
+            self.chosen.update(
+                part for part in (item if isinstance(item, tuple) else (item,)) if isinstance(part, str)
+            )
+        return item
+
+
+@pytest.mark.parametrize(
+    "made_of",
+    [each for each in (*MINE, *NEGATIVES) if each.use == "heldout"],
+    ids=lambda made_of: made_of.name,
+)
+def test_what_is_held_out_says_no_wording_of_training(made_of: Family | HardNegative) -> None:
+    trained, own = texts("train") | texts("dev"), texts("heldout")
+    for seed in range(25):
+        rng = Recorder(seed)
+        made_of.make(talk("sea"), rng, POOL)
+        assert not {text for text in rng.chosen - own if text in trained}
+
+
+WRITTEN_TWICE = {
+    "My heart goes out to you.",
+    "How would you like to pay?",
+    "When were you born?",
+    "May I bring my dog?",
+    "Do you have an app?",
+    "Are you hiring at the moment?",
+}
+"""Common sentences that two authors wrote; of none is the wrong wording of an error."""
+
+
+def test_held_out_texts_stand_in_no_other_file() -> None:
+    sentences = {text for text in texts("heldout") if len(text.split()) >= 4}
+    assert len(sentences) > 1300
+    assert sentences & (texts("train") | texts("dev")) == WRITTEN_TWICE

@@ -1,11 +1,9 @@
-"""The mixer: what becomes of a clean draft, and what the ablations leave out."""
+"""The mixer: what becomes of a clean draft."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-
-import pytest
 
 from dialint.labeling.synthetic.draft import (
     Draft,
@@ -17,8 +15,7 @@ from dialint.labeling.synthetic.draft import (
     clean_turn,
     error_turn,
 )
-from dialint.labeling.synthetic.mix import Mixer
-from dialint.labeling.synthetic.phrases import ThinnedRandom, expand
+from dialint.labeling.synthetic.families import Mixer
 
 DRAFT = Draft(
     id="d", source="tests", domain="bank", turns=(DraftTurn("customer", "Hi"), DraftTurn("agent", "Hello."))
@@ -74,28 +71,3 @@ def test_errors_of_language_may_stand_densely_and_are_counted_apart() -> None:
     assert max(len(example.labels) for example in made) > 1
     assert mixer.dense_counts == {"L1.slip": sum(len(example.labels) for example in made)}
     assert not mixer.counts
-
-
-def test_without_twins_and_negatives_nothing_of_them_is_made() -> None:
-    (error,) = replace(MIXER, twinned=False).examples(DRAFT, Random(0), "train")
-    assert error.pair is None
-    (clean,) = replace(MIXER, share=0.0, negatives=()).examples(DRAFT, Random(0), "train")
-    assert clean.dialogue.id == "d"
-
-
-@pytest.mark.parametrize(("share", "known"), [(1.0, 40), (0.25, 10), (0.001, 1)])
-def test_a_thinned_generator_knows_the_same_part_of_the_wordings_every_time(share: float, known: int) -> None:
-    grammar = {"say": tuple(f"wording {number}" for number in range(40))}
-    samples = [
-        {expand(grammar, ThinnedRandom(f"{seed}/{number}", share)) for number in range(800)}
-        for seed in ("a", "b")
-    ]
-    assert samples[0] == samples[1]
-    assert len(samples[0]) == known
-
-
-def test_a_thinned_generator_leaves_what_is_drawn_from_dialogues_whole() -> None:
-    rng = ThinnedRandom("a", 0.1)
-    assert {rng.choice([f"turn {number}" for number in range(20)]) for _ in range(800)} == {
-        f"turn {number}" for number in range(20)
-    }

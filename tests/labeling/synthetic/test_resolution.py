@@ -62,22 +62,6 @@ def test_an_agent_who_still_asks_back_has_not_answered() -> None:
     assert unanswered.make(asking, Random(1), Pool()) is None
 
 
-def test_nobody_is_cut_off_who_only_confirms() -> None:
-    cut_off = next(family for family in TRAINED if family.name == "R1.cut-off")
-    for said in ("Yes, it does.", "That's right.", "Sounds good to me."):
-        confirmed = BIKE.with_turn(4, DraftTurn("customer", said))
-        assert all(cut_off.make(confirmed, Random(seed), Pool()) is None for seed in SEEDS)
-
-
-def test_a_closing_ignores_an_ask_only_where_one_was_made() -> None:
-    cut_off = next(family for family in TRAINED if family.name == "R1.cut-off")
-    asked = BIKE.with_turn(4, DraftTurn("customer", "I want the slot at nine."))
-    for draft, codes in ((BIKE, ["R1"]), (asked, ["R1", "C1"])):
-        made = cut_off.make(draft, Random(1), Pool())
-        assert made is not None
-        assert [mark.code for mark in made.error.turns[-1].marks] == codes
-
-
 def test_open_and_met_ends_stand_in_pairs_and_no_closing_is_held_out_and_trained() -> None:
     assert len(resolution.UNSOLVED) == len(resolution.SOLVED)
     assert len(resolution.NOT_DONE) == len(resolution.ALL_DONE)
