@@ -69,11 +69,29 @@ class NaturalThreshold(Record):
     n_turns: Annotated[int, Field(ge=1)]
 
 
+MIN_PRECISION = 0.7
+"""The share of findings that must be right for a code to accuse anybody."""
+
+
+class Reading(Record):
+    """Of the findings that the scan made alone in natural dialogues, `read` were read, and `right` are
+    errors."""
+
+    right: Annotated[int, Field(ge=0)]
+    read: Annotated[int, Field(ge=1)]
+
+    @property
+    def precision(self) -> float:
+        """The share of right findings."""
+        return self.right / self.read
+
+
 class Scan(Record):
     """The calibration of the scan for one code: probability is sigmoid(slope x score + offset). A finding
     needs the threshold of the `contract` and that of `natural`, as far as there are such; where there is
     neither, no threshold met the required rate, and the scan alone makes no findings. From the probability
-    `suggest_at` on, what is below is suggested; without it nothing is. `languages`: ISO 639-1 codes of the
+    `suggest_at` on, what is below is suggested; without it nothing is. Where the `reading` of its findings is
+    under `MIN_PRECISION` it suggests all of them. `languages`: ISO 639-1 codes of the
     languages it was calibrated on and may judge; releases older than this field are of English."""
 
     slope: Annotated[float, Field(gt=0)]
@@ -83,6 +101,7 @@ class Scan(Record):
     suggest_at: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
+    reading: Reading | None = Field(default=None, exclude_if=lambda value: value is None)
     languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
 
     def covers(self, language: str) -> bool:
@@ -90,17 +109,16 @@ class Scan(Record):
         return language == UNKNOWN or language in self.languages
 
     @property
+    def may_accuse(self) -> bool:
+        """Whether the scan alone may make findings, from the threshold on."""
+        was_wrong = self.reading is not None and self.reading.precision < MIN_PRECISION
+        return self.threshold is not None and not was_wrong
+
+    @property
     def threshold(self) -> float | None:
         """The least probability of a finding; None without contract and natural threshold."""
         limits = [limit.threshold for limit in (self.contract, self.natural) if limit is not None]
         return max(limits) if limits else None
-
-    def outcome(self, probability: float) -> Literal["finding", "suggestion", "dropped"]:
-        """What the scan may make of a turn with this probability."""
-        if self.threshold is not None and probability >= self.threshold:
-            return "finding"
-        is_suggested = self.suggest_at is not None and probability >= self.suggest_at
-        return "suggestion" if is_suggested else "dropped"
 
     def probability(self, score: float) -> float:
         """Calibrated probability of a raw score; 0 for -inf, a code that does not apply."""
@@ -145,7 +163,7 @@ class CodeRelease(Record):
         where the scan only states probabilities."""
         names = {check.name for check in self.checks}
         covers: dict[Means, bool] = {
-            "scan": self.scan is not None and self.scan.outcome(1.0) != "dropped",
+            "scan": self.scan is not None and (self.scan.threshold or self.scan.suggest_at) is not None,
             "check": bool(names - {POLICY_CHECK}),
             "policy": POLICY_CHECK in names,
         }

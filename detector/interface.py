@@ -6,13 +6,40 @@ Command lines are built from `DetectorConfig`, so this module imports no heavy l
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy
+
+if TYPE_CHECKING:  # they import heavy libraries
+    from dialint.detector.judge.options import JudgeInfo
+    from dialint.detector.log_profile import LogProfile
+    from dialint.detector.release import ReleaseInfo
+
+
+@dataclass
+class Monitor:
+    """What a detector reports while it judges, and what that cost so far."""
+
+    on_step: Callable[[int | None], None] = lambda position: None
+    """Called before each step that may take long: with the position of the dialogue that is masked, rendered
+    or judged, or None for a row that goes through the model."""
+    on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
+    """Called before every row that goes through the model and after every dialogue, with the numbers of
+    dialogues, tokens and findings of this call of `Detector.verdicts`."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Wall-clock seconds of all calls by stage: ``mask`` (with languages), ``scan`` (with the windows),
+    ``checks`` (with gates and decisions), ``judge``."""
+    cpu_seconds: Callable[[], float] = lambda: 0.0
+    """CPU seconds of the living processes that judge for this one."""
+
+    def add_seconds(self, stage: str, seconds: float) -> None:
+        """Add what a stage took."""
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
 
 class Detector(Protocol):
@@ -25,7 +52,7 @@ class Detector(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all that can change a verdict: weights, taxonomy, thresholds, engine options."""
+        """Hash of all that can change a verdict: weights, taxonomy, overrides, engine options."""
         ...
 
     @property
@@ -41,6 +68,41 @@ class Detector(Protocol):
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         """One verdict for each dialogue, in order. A dialogue that cannot be judged gets a failed one."""
         ...
+
+    @property
+    def info(self) -> ReleaseInfo | None:
+        """The description of the release that judges, if one does."""
+        ...
+
+    @property
+    def judge_info(self) -> JudgeInfo | None:
+        """The judge that is asked, if any, and what it took."""
+        ...
+
+    @property
+    def monitor(self) -> Monitor:
+        """Reports and costs."""
+        ...
+
+    def with_log(self, log: LogProfile) -> Detector:
+        """The detector for dialogues of a log with this profile."""
+        ...
+
+
+class PlainDetector:
+    """The part of a `Detector` that knows neither a release nor a judge, and learns nothing of the log."""
+
+    info: ReleaseInfo | None = None
+    judge_info: JudgeInfo | None = None
+
+    @cached_property
+    def monitor(self) -> Monitor:
+        """Reports and costs."""
+        return Monitor()
+
+    def with_log(self, log: LogProfile) -> Self:
+        """Itself."""
+        return self
 
 
 def available_cores() -> int:
@@ -81,16 +143,13 @@ class DetectorConfig:
     check: tuple[Path, ...] = ()
     """Python files with exact checks of your own, which are executed; `dialint.detector.checks` says how to
     write one. Without a measured precision a check only suggests."""
-    demoted: Path | None = None
-    """File of `dialint label demote`: findings of the codes in it, which people seldom confirm, are
-    suggestions."""
-    spot_check: Path | None = None
-    """File of `dialint eval tally --apply`: findings of codes that were seldom right on this log are
-    suggestions, and probabilities are scaled to what was measured."""
-    thresholds: Path | None = None
-    """File of own thresholds by code, for one release, as the Releases page of the console writes it. A
-    raised threshold turns findings of the scan into suggestions; one under the release's adds suggestions
-    only."""
+    overrides: Path | None = None
+    """File (YAML or JSON) of what your team measured: codes that are only suggested, thresholds of your own,
+    a spot check of this log, a judge's contract. `dialint label demote`, `eval tally`, `eval judge` and the
+    Releases page of the console write it."""
+    scan: Literal["auto", "off"] = "auto"
+    """off: no model is loaded, and only exact checks and policies judge. Codes that only the scan finds are
+    not covered then. auto: the same where nothing of the scan would be reported."""
     domain: Literal["auto", "trust"] = "auto"
     """What a log means that is far from what the release was calibrated on: with auto the scan's findings are
     suggestions there, of tempered probability; with trust nothing, for instance after

@@ -1,8 +1,8 @@
 """A release's precision on a natural log, as people judged a sample of its findings, and what follows.
 
-`dialint eval tally --apply` writes it and `dialint score --spot-check` takes it: codes that are seldom right
-on this log are demoted to suggestions, and stated probabilities are scaled to what was measured. What was
-judged only once or twice changes little: a factor is shrunk to that of all codes, and that one to 1. No
+`dialint eval tally` writes it into a team's overrides (`dialint.detector.overrides`): codes that are seldom
+right on this log are demoted to suggestions, and stated probabilities are scaled to what was measured. What
+was judged only once or twice changes little: a factor is shrunk to that of all codes, and that one to 1. No
 threshold changes, no suggestion becomes a finding, and nothing here draws or counts (`eval/tally.py`).
 """
 
@@ -11,24 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from dialint.detector.artifacts import fingerprint, read_manifest, to_json_bytes
-from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.calibration import MIN_PRECISION
 from dialint.detector.records import Record
 from dialint.detector.statistics import clopper_pearson_interval
 
-KIND = "natural precision"
 Advice = Literal["keep", "suggestion only", "too few judged"]
 Count = Annotated[int, Field(ge=0)]
 
 MIN_JUDGED = 10
 """Judged findings from which the point estimate of precision decides."""
-MIN_PRECISION = 0.7
-"""The point estimate that a code needs to accuse anybody."""
 MIN_UPPER = 0.5
 """With fewer judged, a code whose interval ends below this is demoted all the same."""
 PRIOR = 3.0
@@ -155,34 +150,3 @@ class NaturalPrecision(Record):
         right = sum(judged.right for judged in self.findings.values())
         n = sum(judged.n for judged in self.findings.values())
         return f"spot check of {self.judged_on}: {right} of {n} judged findings were right"
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Changes with anything that it says."""
-        return fingerprint(self.model_dump(mode="json"))
-
-
-def load_natural(path: Path | None, release: str) -> NaturalPrecision | None:
-    """Read the file that `dialint eval tally --apply` wrote for this release; None without a file.
-
-    Raises:
-        ConfigError: E_OPTION, there is no such file, or it is another one.
-        OutputRefused: damaged.
-        ReleaseRefused: E_RELEASE, another release was judged.
-    """
-    if path is None:
-        return None
-    if not path.is_file():
-        raise ConfigError("E_OPTION", f"--spot-check {path}: there is no such file")
-    content = read_manifest(path)
-    if content.pop("kind", None) != KIND:
-        raise ConfigError("E_OPTION", f"--spot-check {path}: not made by `dialint eval tally --apply`")
-    try:
-        natural = NaturalPrecision.model_validate_json(to_json_bytes(content))
-    except ValidationError:
-        raise ConfigError("E_OPTION", f"--spot-check {path}: made by another version of dialint") from None
-    if natural.release != release:
-        raise ReleaseRefused(
-            "E_RELEASE", f"--spot-check {path}: judges {natural.release}, and this is {release}"
-        )
-    return natural

@@ -208,8 +208,7 @@ class Verdict(Record):
 
     `no_policy` are the codes that were not searched for, as they need a policy and none with rules for them
     applies to the dialogue. `judge` is what an LLM was asked beside the release, if one was. `policy` is the
-    policy that applied, and `thresholds` the fingerprint of the team's own ones (`dialint score
-    --thresholds`); both are missing in verdicts older than 2026-11-26.
+    policy that applied, and `overrides` the fingerprint of the team's (`dialint score --overrides`).
 
     `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
     `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
@@ -228,7 +227,7 @@ class Verdict(Record):
     no_policy: tuple[str, ...] = Field(default=(), exclude_if=_is_absent)
     judge: JudgeRecord | None = Field(default=None, exclude_if=_is_absent)
     policy: PolicyVersion | None = Field(default=None, exclude_if=_is_absent)
-    thresholds: str | None = Field(default=None, exclude_if=_is_absent)
+    overrides: str | None = Field(default=None, exclude_if=_is_absent)
     agent_turns: Annotated[int, Field(ge=0)] | None = Field(default=None, exclude_if=_is_absent)
     agent: str | None = Field(default=None, exclude_if=_is_absent)
     team: str | None = Field(default=None, exclude_if=_is_absent)

@@ -82,6 +82,15 @@ class ReleaseInfo(Record):
                 raise ValueError(f"no {kind} {sorted(names - set(registry))}")
         return self
 
+    def without_scan(self) -> ReleaseInfo:
+        """The same release with exact checks and policies only."""
+        codes = {
+            code: how.model_copy(update={"scan": None, "gate": None})
+            for code, how in self.codes.items()
+            if how.checks
+        }
+        return self.model_copy(update={"codes": codes})
+
 
 def upgrade_info(content: bytes) -> bytes:
     """Converts a `release.json` of up to embedded-3, in which a code has one `check` or null in place of

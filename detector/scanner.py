@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -43,7 +43,12 @@ class WindowScores:
 
 
 class Engine(Protocol):
-    """Runs the model on windows. A window's scores do not depend on the others by more than 1e-4."""
+    """Runs the model on windows. A window's scores do not depend on the others by more than 1e-4. Calls
+    `on_row` before each row, with `n_tokens` so far and the share of the windows' tokens before it."""
+
+    on_row: Callable[[], None]
+    n_tokens: int
+    share_scanned: float
 
     @property
     def fingerprint(self) -> str:

@@ -27,7 +27,7 @@ FileFormat = Literal["jsonl", "parquet", "csv"]
 
 VERDICT_COLUMNS = (
     "dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities", "judged_share",
-    "not_judged", "no_policy", "policy", "thresholds", "agent_turns", "agent", "team", "channel",
+    "not_judged", "no_policy", "policy", "overrides", "agent_turns", "agent", "team", "channel",
     "started_at",
 )  # fmt: skip
 JUDGE = "judge"
@@ -49,15 +49,15 @@ MAX_CELL = 1 << 30
 ROW_GROUP_BYTES = 2 << 20
 
 
-class _Thresholds(TypedDict):
-    codes: dict[str, float]
+class _Overrides(TypedDict):
+    thresholds: dict[str, float]
 
 
 class _Release(TypedDict, total=False):
     id: str
     taxonomy: str
     demoted: dict[str, str]
-    thresholds: _Thresholds
+    overrides: _Overrides
 
 
 class _Options(TypedDict, total=False):

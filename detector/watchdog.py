@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dialint.detector.child_environment import child_environment
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.interface import Detector, DetectorConfig, Monitor
 from dialint.detector.isolation import (
     FAILURE,
     Isolation,
@@ -90,10 +90,11 @@ class WatchedDetector:
         self._tell = tell
         self._worker: _Worker | None = None
         self._log: LogProfile | None = None
-        self.on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
-        """Called while `verdicts` is at work, as `ReleaseDetector.on_progress`."""
-        self.stage_seconds: dict[str, float] = {}
-        """As `ReleaseDetector.stage_seconds`, of all workers so far, less what was lost with killed ones."""
+        self.monitor = Monitor(
+            cpu_seconds=lambda: 0.0 if self._worker is None else self._worker.cpu_seconds()
+        )
+        """Seconds are those of all workers so far, less what was lost with killed ones."""
+        self.judge_info = None
         self.taxonomy: Taxonomy = (
             load_taxonomy(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
         )
@@ -129,11 +130,6 @@ class WatchedDetector:
         return self
 
     @property
-    def cpu_seconds(self) -> float:
-        """CPU seconds of the living worker, loading included; earlier ones are among the ended children."""
-        return 0.0 if self._worker is None else self._worker.cpu_seconds()
-
-    @property
     def release(self) -> str:
         return self._about().release
 
@@ -161,9 +157,9 @@ class WatchedDetector:
     def _try(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | WorkerFailure:
         self._about()
         assert self._worker is not None
-        outcome = self._worker.judge(dialogues, all_probabilities, self._config, self.on_progress)
+        outcome = self._worker.judge(dialogues, all_probabilities, self._config, self.monitor.on_progress)
         for name, seconds in self._worker.take_stage_seconds().items():
-            self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + seconds
+            self.monitor.add_seconds(name, seconds)
         if isinstance(outcome, WorkerFailure):
             self.close()
         return outcome
@@ -405,31 +401,27 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
     def answer(act: Callable[[], Any]) -> None:
         pipe.send(make_message(act))
 
-    def report_to_pipe() -> None:
-        if hasattr(detector, "on_step"):
-            detector.on_step = lambda position: pipe.send(("at", position))
-        if hasattr(detector, "on_progress"):
-            detector.on_progress = lambda *counts: pipe.send(("moved", counts))
+    def report_to_pipe(monitor: Monitor) -> None:
+        monitor.on_step = lambda position: pipe.send(("at", position))
+        monitor.on_progress = lambda *counts: pipe.send(("moved", counts))
 
     def about() -> _About:
         nonlocal detector
         detector = load_once()
-        report_to_pipe()
-        info = getattr(detector, "info", None)
-        return _About(detector.release, detector.fingerprint, tuple(detector.codes), info)
+        report_to_pipe(detector.monitor)
+        return _About(detector.release, detector.fingerprint, tuple(detector.codes), detector.info)
 
     def judge(dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict]:
         verdicts: list[Verdict] = detector.verdicts(dialogues, all_probabilities=all_probabilities)
-        pipe.send(("spent", dict(getattr(detector, "stage_seconds", {}))))
+        pipe.send(("spent", dict(detector.monitor.seconds)))
         return verdicts
 
     answer(about)
     while detector is not None:
         message = pipe.recv()
         if isinstance(message, LogProfile):
-            if hasattr(detector, "with_log"):
-                detector = detector.with_log(message)
-                report_to_pipe()
+            detector = detector.with_log(message)
+            report_to_pipe(detector.monitor)
             continue
         dialogues, all_probabilities = message
         answer(partial(judge, dialogues, all_probabilities))

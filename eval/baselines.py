@@ -41,7 +41,7 @@ from dialint.detector.artifacts import (
 from dialint.detector.calibration import Scan, round_probability
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_extra, require_library
-from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
 from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
@@ -167,7 +167,7 @@ def open_baseline(folder: Path, taxonomy: Taxonomy) -> BaselineDetector:
     return BaselineDetector(taxonomy, _Model(folder), scans)
 
 
-class BaselineDetector:
+class BaselineDetector(PlainDetector):
     """TF-IDF with a curve and a contract for each code; without a `model`, every turn is clean."""
 
     def __init__(

@@ -59,9 +59,9 @@ class EvaluateConfig:
     """Split whose questions are asked."""
     out: Path | None = None
     """Write the report to this file, as JSON."""
-    contract: Path | None = None
-    """Write what the judge's probabilities are worth, by code, to this file, for `dialint score
-    --judge-contract`. The split must be one that nothing was trained or chosen on, and is used up by it."""
+    overrides: Path | None = None
+    """Write what the judge's probabilities are worth, by code, into this file, for `dialint score
+    --overrides`. The split must be one that nothing was trained or chosen on, and is used up by it."""
     contract_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of right findings that a code's threshold must reach on the split; codes that do not are only
     suggested."""
@@ -91,8 +91,8 @@ def judge(dataset: Path, *, config: Annotated[EvaluateConfig, Parameter(name="*"
     """
     report = evaluate(dataset, config)
     _print_report(report)
-    if config.contract is not None:
-        print(f"{config.contract}: {report['contract']}")
+    if config.overrides is not None:
+        print(f"{config.overrides}: {report['contract']}")
     if config.out is not None:
         write_json(config.out, report)
 
@@ -109,6 +109,7 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     from dialint.detector.engines.judge_local import load_judge
     from dialint.detector.engines.local import resolve_device
     from dialint.detector.extras import require_single_process
+    from dialint.detector.overrides import read_overrides, update_overrides
     from dialint.eval.judge_metrics import (
         describe_contract,
         fit_judge_contract,
@@ -122,9 +123,11 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     require_single_process("eval judge")
     device = resolve_device(config.device)
     bf16 = config.precision == "bf16" or (config.precision == "auto" and device != "cpu")
-    for path in (config.out, config.contract):
+    for path in (config.out, config.overrides):
         if path is not None:
             check_writable(path)
+    if config.overrides is not None and config.overrides.exists():
+        read_overrides(config.overrides)
     if dataset.is_dir() and find_set(dataset, config.split) is None:
         splits = ", ".join(list_sets(dataset)) or "none"
         raise ConfigError(
@@ -143,10 +146,10 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
         for name in dict.fromkeys((config.judge, *config.against))
     }
     contract = None
-    if config.contract is not None:
+    if config.overrides is not None:
         name = Path(config.judge).name
         contract = fit_judge_contract(name, results[config.judge], config.contract_precision)
-        write_json(config.contract, contract.model_dump(mode="json"))
+        update_overrides(config.overrides, None, judge=contract)
     return {
         "kind": "judges",
         "dataset": data_fingerprint(dataset),

@@ -53,7 +53,7 @@ COLUMNS = (
     "number", "kind", "code", "question", "context", "text", "quote", "reason", "judgement", "missed", "note",
     "dialogue", "turn", "probability", "weight",
 )  # fmt: skip
-SHEET, RESULT = "sheet.csv", "natural.json"
+SHEET = "sheet.csv"
 SECONDS_A_ROW = 30
 """For the estimate of how long the reading takes."""
 CONTEXT_CHARACTERS = 4000

@@ -1,7 +1,7 @@
 """What a judged spot check says: precision by code, recall, and which codes may accuse on this log.
 
-    dialint eval tally check/sheet.csv --apply
-    dialint score log.jsonl --spot-check check/natural.json --out checked.jsonl
+    dialint eval tally check/sheet.csv --overrides overrides.yaml
+    dialint score log.jsonl --overrides overrides.yaml --out checked.jsonl
 
 The sheet is that of `dialint eval spot-check` (`eval/spot_check.py`), filled in by a person. Only its columns
 number, code, judgement and missed are read; what was drawn comes from the manifest beside it.
@@ -26,30 +26,26 @@ from rich.table import Table
 from dialint.detector.artifacts import (
     MANIFEST,
     read_manifest,
-    require_new_files,
-    write_manifest,
 )
 from dialint.detector.errors import InputRefused
-from dialint.detector.natural import KIND as NATURAL
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.overrides import update_overrides
 from dialint.detector.statistics import clopper_pearson_interval
-from dialint.eval.spot_check import JUDGEMENTS, NOTHING, RESULT, SpotCheck
+from dialint.eval.spot_check import JUDGEMENTS, NOTHING, SpotCheck
 
 
-def tally(sheet: Path, /, *, apply: bool = False) -> None:
+def tally(sheet: Path, /, *, overrides: Path | None = None) -> None:
     """Precision by code, recall and advice from a judged sheet of `dialint eval spot-check`.
 
     Parameters
     ----------
     sheet
         The sheet, in the folder where it was made.
-    apply
-        Write natural.json beside it, for `dialint score --spot-check`.
+    overrides
+        File that the result is written into, for `dialint score --overrides`.
     """
     from rich.console import Console
 
-    if apply:
-        require_new_files(sheet.parent / RESULT)
     sample = _read_spot_check(sheet)
     result = count_judgements(sample, read_sheet(sheet))
     console = Console(markup=False, emoji=False)
@@ -61,12 +57,11 @@ def tally(sheet: Path, /, *, apply: bool = False) -> None:
     n_rows, n_read = len(sample.rows), _n_read(result)
     if n_read < n_rows:
         console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
-    if apply:
+    if overrides is not None:
         if not n_read:
-            raise InputRefused("E_EMPTY", f"{sheet}: nothing is judged, so there is nothing to apply")
-        path = sheet.parent / RESULT
-        write_manifest(path, {"kind": NATURAL, **result.model_dump(mode="json")})
-        console.print(f"{path}: dialint score LOG --spot-check {path}", soft_wrap=True)
+            raise InputRefused("E_EMPTY", f"{sheet}: nothing is judged, so there is nothing to write")
+        update_overrides(overrides, result.release, spot_check=result)
+        console.print(f"{overrides}: dialint score LOG --overrides {overrides}", soft_wrap=True)
 
 
 def _n_read(result: NaturalPrecision) -> int:

@@ -14,7 +14,6 @@ from cyclopts import App, Parameter
 
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session
-from dialint.detector.demotions import Demotions
 from dialint.detector.errors import ConfigError
 from dialint.labeling.exchange.demotion import Counts, DemoteConfig
 from dialint.labeling.queue.dispatch import DispatchResult, RouteConfig
@@ -219,24 +218,24 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
 def demote(
     *, config: Annotated[DemoteConfig, Parameter(name="*")] | None = None, session: Session = DEFAULT_SESSION
 ) -> int:
-    """Demote the codes that reviewers seldom confirm: `dialint score --demoted` then only suggests them."""
+    """Demote the codes that reviewers seldom confirm: `dialint score --overrides` then only suggests them."""
     from dialint.labeling.exchange.demotion import demote as demote_codes
 
     config = config or DemoteConfig()
     with session.open() as (store, actor):
-        counts, demotions = demote_codes(store, actor, config)
+        counts = demote_codes(store, actor, config)
     headings = ("release", "code", "answered", "confirmed", "share", "at most", "from now on")
-    print_table(headings, _confirmations(counts, demotions))
-    if config.out is not None:
-        print_line(f"{config.out}: dialint score LOG --demoted {config.out}")
+    print_table(headings, _confirmations(counts, config))
+    if config.overrides is not None:
+        print_line(f"{config.overrides}: dialint score LOG --overrides {config.overrides}")
     return 0
 
 
-def _confirmations(counts: Counts, demotions: Demotions) -> Iterator[tuple[str, ...]]:
+def _confirmations(counts: Counts, config: DemoteConfig) -> Iterator[tuple[str, ...]]:
     for release, codes in counts.items():
         for code, each in codes.items():
-            kind = "suggestion" if code in demotions.releases.get(release, {}) else "finding"
-            share, upper = each.confirmed / each.answered, each.upper(demotions.confidence)
+            kind = "suggestion" if config.demotes(each) else "finding"
+            share, upper = each.confirmed / each.answered, each.upper(config.confidence)
             yield (
                 release,
                 code,

@@ -374,8 +374,8 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
         )
     demoted = manifest.get("work", {}).get("release", {}).get("demoted", {})
     lines += [f"{code} is only suggested, so it is in no rate: {why}." for code, why in demoted.items()]
-    if own := manifest.get("work", {}).get("release", {}).get("thresholds"):
-        listed = ", ".join(f"{code} {value:g}" for code, value in sorted(own["codes"].items()))
+    if own := manifest.get("work", {}).get("release", {}).get("overrides", {}).get("thresholds"):
+        listed = ", ".join(f"{code} {value:g}" for code, value in sorted(own.items()))
         lines.append(
             f"Thresholds of the team in place of the release's: {listed}. What is between the two is only "
             "suggested, so it is in no rate."

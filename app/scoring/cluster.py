@@ -28,9 +28,9 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.extras import require_extra
 from dialint.detector.ingest.outcomes import Loaded
-from dialint.detector.interface import DetectorConfig
+from dialint.detector.interface import DetectorConfig, Monitor
 from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value
-from dialint.detector.judge.stage import JudgeInfo, JudgeUsage
+from dialint.detector.judge.options import JudgeInfo, JudgeUsage
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -106,7 +106,7 @@ class ClusterDetector:
         self._n_cpus = what.threads or 1
         self._what = replace(what, threads=self._n_cpus)
         self._log: LogProfile | None = None
-        self._demoted: dict[str, str] = {}
+        self.monitor = Monitor()
         self._options = None if asks is None else stage_options(asks, self.taxonomy)
         self._usage = JudgeUsage()
         self.n_before = 0
@@ -181,14 +181,6 @@ class ClusterDetector:
             actor.handle.set_log.remote(log)
         return self
 
-    def with_demoted(self, demoted: Mapping[str, str]) -> ClusterDetector:
-        """This detector, whose judge from now on only suggests what it finds of some codes: `demoted` maps
-        them to why."""
-        self._demoted = dict(demoted)
-        for actor in self._actors:
-            actor.handle.set_demoted.remote(self._demoted)
-        return self
-
     def send_ahead(
         self, chunks: Iterable[list[Loaded]], n_done: int, *, all_probabilities: bool
     ) -> Iterator[list[Loaded]]:
@@ -215,7 +207,7 @@ class ClusterDetector:
             place = {name: task.n_before + position for position, name in enumerate(key)}
             isolation = Isolation(lambda part: self._try(part, all_probabilities, place), self._fail)
             return isolation.verdicts(dialogues)
-        self._usage.add(outcome.usage)
+        self._add_usage(outcome.usage)
         return outcome.verdicts
 
     def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> _Task:
@@ -233,8 +225,13 @@ class ClusterDetector:
         outcome = self._wait_for(task)
         if isinstance(outcome, WorkerFailure):
             return outcome
-        self._usage.add(outcome.usage)
+        self._add_usage(outcome.usage)
         return outcome.verdicts
+
+    def _add_usage(self, usage: JudgeUsage) -> None:
+        self._usage.add(usage)
+        if self._options is not None:
+            self.monitor.add_seconds("judge", usage.seconds)
 
     def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
         self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
@@ -322,7 +319,7 @@ class ClusterDetector:
     def _start(self) -> _Actor:
         n_gpus = 1 if self._what.device == "cuda" else 0
         remote = self._ray.remote(Scorer).options(num_cpus=self._n_cpus, num_gpus=n_gpus, max_restarts=0)
-        handle = remote.remote(self._what, self._watch, self._log, self._asks, self._demoted)
+        handle = remote.remote(self._what, self._watch, self._log, self._asks)
         return _Actor(handle, handle.about.remote())
 
     def _count_actors(self, requested: int | None) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dialint.app.scoring.judging import judged_detector
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.isolation import Message, make_message
-from dialint.detector.judge.stage import JudgedDetector, JudgeUsage
+from dialint.detector.judge.options import JudgeUsage
+from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
@@ -54,10 +54,9 @@ class Scorer:
         watch: WatchConfig,
         log: LogProfile | None,
         asks: ScoreConfig | None = None,
-        demoted: Mapping[str, str] | None = None,
     ) -> None:
         self._what, self._watch, self._log = what, watch, log
-        self._asks, self._demoted = asks, dict(demoted or {})
+        self._asks = asks
         self._detector: Detector | None = None
         self._about: About | None = None
         self._lines: list[str] = []
@@ -69,14 +68,8 @@ class Scorer:
     def set_log(self, log: LogProfile) -> None:
         """Set the profile of the log, for what is judged after it."""
         self._log = log
-        if self._detector is not None and hasattr(self._detector, "with_log"):
+        if self._detector is not None:
             self._detector = self._detector.with_log(log)
-
-    def set_demoted(self, demoted: Mapping[str, str]) -> None:
-        """Set the codes of which the judge may only suggest, with why, for what is judged after it."""
-        self._demoted = dict(demoted)
-        if isinstance(self._detector, JudgedDetector):
-            self._detector.with_demoted(demoted)
 
     def verdicts(
         self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int
@@ -108,7 +101,7 @@ class Scorer:
 
     def _load(self) -> About:
         if self._about is None:
-            detector: Any
+            detector: Detector
             if self._watch.dialogue_seconds:
                 detector = WatchedDetector(self._what, self._watch, self._lines.append).ready()
             else:
@@ -121,11 +114,12 @@ class Scorer:
 
                 detector = judged_detector(detector, open_judge(self._asks.judge), self._asks)
                 opened = detector.judge_info
+                assert opened is not None
                 judge = opened.name, opened.fingerprint, opened.notes, opened.max_prompt_tokens
-                detector.with_demoted(self._demoted)
-            info = getattr(detector, "info", None)
-            self._about = About(detector.release, detector.fingerprint, tuple(detector.codes), info, judge)
-            if self._log is not None and hasattr(detector, "with_log"):
+            self._about = About(
+                detector.release, detector.fingerprint, tuple(detector.codes), detector.info, judge
+            )
+            if self._log is not None:
                 detector = detector.with_log(self._log)
             self._detector = detector
         return self._about

@@ -33,11 +33,7 @@ class CostMeter:
         is not spent in it, `other` what it spent beside its stages, such as waiting for its worker.
         Processor time includes the worker's loading, which the seconds do not. `energy_wh` is that of the
         whole machine's processors."""
-        inner: Any = getattr(detector, "inner", detector)
-        usage: Any = getattr(detector, "usage", None)
-        stages = dict(getattr(inner, "stage_seconds", {}))
-        if usage is not None:
-            stages["judge"] = usage.seconds
+        stages = detector.monitor.seconds
         total_s = time.monotonic() - self._started_s
         seconds = {
             "read_write": max(0.0, total_s - self.scoring_s),
@@ -50,7 +46,7 @@ class CostMeter:
             "tokens_scanned": self.tokens,
             "seconds": {name: round(value, 3) for name, value in seconds.items()},
             "seconds_all": round(total_s, 3),
-            "cpu_seconds": round(_cpu_seconds() - self._cpu_before + getattr(inner, "cpu_seconds", 0.0), 2),
+            "cpu_seconds": round(_cpu_seconds() - self._cpu_before + detector.monitor.cpu_seconds(), 2),
             "dialogues_per_second": round(self.dialogues / total_s, 3) if total_s else None,
             "energy_wh": None if energy_j is None else round(energy_j / JOULES_PER_WH, 4),
         }

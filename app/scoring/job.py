@@ -402,10 +402,8 @@ def _release_changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[st
         what = "--release" if part == "id" else "--taxonomy"
         yield f"{what} was {before.get(part)}, is {now.get(part)} now"
     if before != now and not changed:
-        files = (
-            "the files of --release, the text of --taxonomy, --policy, --check, --demoted, --thresholds or"
-        )
-        yield f"what judges differs ({files} --spot-check, --precision, --languages)"
+        files = "the files of --release, the text of --taxonomy, --policy, --check or --overrides"
+        yield f"what judges differs ({files}, --precision, --languages)"
 
 
 @contextmanager

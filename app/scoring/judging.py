@@ -11,14 +11,15 @@ from typing import Any
 from dialint.app.output import print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file
-from dialint.detector.errors import OutputRefused
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.interface import Detector
 from dialint.detector.judge.config import JudgeConfig, parse_judge
-from dialint.detector.judge.contract import read_contract
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.messages import PROMPT_VERSION
-from dialint.detector.judge.stage import NO_ROOM, JudgedDetector, JudgeInfo, StageOptions
+from dialint.detector.judge.options import JudgeInfo, StageOptions
+from dialint.detector.judge.stage import NO_ROOM, JudgedDetector
+from dialint.detector.overrides import read_overrides
 from dialint.detector.policy import load_policies
 from dialint.detector.taxonomy import Taxonomy
 
@@ -74,7 +75,13 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
     Raises:
         ConfigError: a contract, examples or policy that cannot be used.
     """
-    judge = config.judge
+    judge, overrides = config.judge, read_overrides(config.detector.overrides)
+    if overrides.judge is not None and overrides.judge.prompt != PROMPT_VERSION:
+        raise ConfigError(
+            "E_OVERRIDES",
+            f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
+            f"and this is {PROMPT_VERSION}",
+        )
     return StageOptions(
         codes=select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes),
         detail=judge.question_form(),
@@ -83,7 +90,7 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
         threshold=judge.judge_threshold,
         budget=judge.budget,
         price=judge.price,
-        contract=None if judge.judge_contract is None else read_contract(judge.judge_contract),
+        overrides=overrides,
         examples=None if judge.judge_examples is None else read_decided(judge.judge_examples),
         policies=load_policies(config.detector.policy),
     )
@@ -91,9 +98,11 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
 
 def print_notes(judge: JudgeInfo) -> None:
     """What a user should know of the judge before it is asked."""
-    contract = judge.options.contract
+    contract = judge.options.overrides.judge
     if contract is not None and contract.judge != judge.name:
-        print_status(f"--judge-contract was measured on {contract.judge}, and the judge is {judge.name}")
+        print_status(
+            f"the judge contract of --overrides is of {contract.judge}, and the judge is {judge.name}"
+        )
     for note in judge.notes:
         print_status(note)
 
@@ -109,8 +118,6 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
     if config.judge is None:
         return {}
     files = {}
-    if config.judge_contract is not None:
-        files["judge_contract"] = {"sha256": sha256_file(config.judge_contract)}
     if config.judge_examples is not None:
         files["judge_examples"] = {"sha256": sha256_file(examples_file(config.judge_examples))}
     return {**config.describe(), **files}
@@ -131,10 +138,10 @@ def judge_files(config: JudgeConfig) -> Any:
 def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, Any]:
     """The judge's part of the manifest, empty without one: who was asked, and what it took. Questions and
     failures are those of the whole output, tokens, seconds and money those of this run."""
-    judge: JudgeInfo | None = getattr(detector, "judge_info", None)
+    judge = detector.judge_info
     if judge is None:
         return {}
-    usage, options = judge.usage, judge.options
+    usage, options, contract = judge.usage, judge.options, judge.options.overrides.judge
     cost = (
         None
         if options.price is None
@@ -146,7 +153,7 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
         "fingerprint": judge.fingerprint,
         "prompt": PROMPT_VERSION,
         "form": options.detail,
-        "contract": None if options.contract is None else options.contract.fingerprint,
+        "contract": None if contract is None else contract.fingerprint,
         **({} if options.examples is None else {"examples": options.examples.fingerprint}),
         "notes": list(judge.notes),
         **counts,
@@ -171,9 +178,9 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
     return {"judge": described}
 
 
-def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
+def judge_lines(detector: Detector, counts: Mapping[str, Any]) -> list[str]:
     """Lines of the closing table about the judge; none without one."""
-    judge: JudgeInfo | None = getattr(detector, "judge_info", None)
+    judge = detector.judge_info
     if judge is None:
         return []
     usage, options = judge.usage, judge.options
@@ -203,10 +210,10 @@ def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
             f"in {counts['self_reported']:,} dialogues the judge's probabilities are what it wrote, as it "
             "gives none of tokens"
         )
-    if options.contract is None and options.threshold is None:
+    if options.overrides.judge is None and options.threshold is None:
         lines.append(
-            "what only the judge found is a suggestion: it was measured on no labels; --judge-contract FILE "
-            "of dialint eval judge --contract, or --judge-threshold P"
+            "what only the judge found is a suggestion: it was measured on no labels; --overrides FILE of "
+            "dialint eval judge, or --judge-threshold P"
         )
     return lines
 

@@ -121,9 +121,8 @@ def _run(
     ):
         if judge is not None:
             scorer = judged_detector(scorer, judge, config)
-        judge_info = getattr(scorer, "judge_info", None)
-        if judge_info is not None:
-            print_notes(judge_info)
+        if scorer is not None and scorer.judge_info is not None:
+            print_notes(scorer.judge_info)
         if config.out is not None:
             return score_to_file(logs, config, config.out, scorer)
         if config.output_format in ("text", "jsonl"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,9 +21,8 @@ from dialint.app.scoring.cost import CostMeter, cost_line
 from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, summary_table
-from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest, sha256_file
+from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest
 from dialint.detector.checks import check_plugins
-from dialint.detector.demotions import read_demotions
 from dialint.detector.domain import Domain
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
@@ -33,14 +32,13 @@ from dialint.detector.interface import Detector
 from dialint.detector.judge.prompts import load_prompts
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile, profile_log
-from dialint.detector.natural import load_natural
+from dialint.detector.overrides import Overrides, read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
-from dialint.detector.release import EMBEDDED, ReleaseInfo
+from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.thresholds import read_thresholds
 from dialint.detector.watchdog import WatchedDetector
 
 MIN_FOR_SHARE = 200
@@ -110,9 +108,8 @@ class FindingFilter:
 @dataclass
 class ScoringRun:
     """One pass over the logs: sources, detector, filter and counts. `request` is the hash that `is_done`
-    compares; `demoted` maps codes that may only be suggested to why; `spot_check` is a line about the one
-    that is used, `far` one on a log that is far from what the release was calibrated on,
-    `thresholds` lines on the team's own ones."""
+    compares; `demoted` maps codes that may only be suggested to why; `notes` are lines on a log that is far
+    from what the release was calibrated on, and on the team's overrides."""
 
     config: ScoreConfig
     sources: list[Source]
@@ -120,10 +117,8 @@ class ScoringRun:
     taxonomy: Taxonomy
     filter: FindingFilter
     request: str = ""
-    demoted: dict[str, str] = field(default_factory=dict)
-    spot_check: str = ""
-    far: str = ""
-    thresholds: tuple[str, ...] = ()
+    demoted: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
     meter: CostMeter = field(default_factory=CostMeter)
@@ -191,8 +186,7 @@ class ScoringRun:
         on_batch(0, 0, 0)
         if isinstance(self.detector, JudgedDetector | ClusterDetector):
             self.detector.n_before = before
-        if hasattr(self.detector, "on_progress"):
-            self.detector.on_progress = on_batch
+        self.detector.monitor.on_progress = on_batch
         dialogues = [loaded.dialogue for loaded in chunk]
         started_s = time.monotonic()
         raw = self.detector.verdicts(dialogues, all_probabilities=self.config.all_probabilities)
@@ -244,7 +238,7 @@ class ScoringRun:
                     self.read_counts,
                     self.detector,
                     self.demoted,
-                    tuple(filter(None, (self.far, self.spot_check, *self.thresholds))),
+                    self.notes,
                     judge_lines(self.detector, self.tally.judge.counts()),
                 ),
                 to_stderr=stdout_has_result,
@@ -304,14 +298,13 @@ def prepare_run(
         )  # fmt: skip
     if uncovered:
         print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
-    demoted, spot_check = read_demotions(config.detector.demoted, detector.release), ""
-    natural = load_natural(config.detector.spot_check, detector.release)
-    if natural is not None:
-        is_same = natural.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
-        demoted = {**natural.demoted, **demoted}
-        spot_check = natural.summary + ("" if is_same else "; they are of another log")
-    info: ReleaseInfo | None = getattr(detector, "info", None)
-    own = read_thresholds(config.detector.thresholds, detector.release, info.codes if info else {})
+    overrides, info = read_overrides(config.detector.overrides), detector.info
+    if config.detector.overrides is not None:
+        overrides.check_release(config.detector.overrides, detector.release, info.codes if info else {})
+    lines = [] if info is None else overrides.describe(info.codes)
+    if (spot_check := overrides.spot_check) is not None:
+        is_same = spot_check.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
+        lines.insert(0, spot_check.summary + ("" if is_same else "; they are of another log"))
     domain = info.domain if info is not None else None
     log = _profile_head(sources, config, domain)
     far = ""
@@ -325,10 +318,8 @@ def prepare_run(
             "fingerprint": detector.fingerprint,
             "taxonomy": taxonomy.version,
             **_describe_policies(config),
-            **({"demoted": demoted} if demoted else {}),
             **({"plugins": plugins} if plugins else {}),
-            **_describe_spot_check(config),
-            **({} if own is None else {"thresholds": {"sha256": own.fingerprint, "codes": own.codes}}),
+            **_describe_overrides(overrides),
         },
         "log": {
             "dialogues": log.n_dialogues,
@@ -338,17 +329,12 @@ def prepare_run(
         },
         "options": requested["options"],
     }
-    if hasattr(detector, "with_log"):
-        detector = detector.with_log(log)
-    if isinstance(detector, JudgedDetector | ClusterDetector):
-        detector = detector.with_demoted(demoted)
+    detector = detector.with_log(log)
     needs_policy = bool(codes or config.detector.policy)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy, needs_policy)
     request = _hash_request(requested, config, taxonomy)
-    thresholds = () if own is None or info is None else own.describe(info.codes)
-    run = ScoringRun(
-        config, sources, detector, taxonomy, filter, request, demoted, spot_check, far, tuple(thresholds)
-    )
+    notes = ([far] if far else []) + lines
+    run = ScoringRun(config, sources, detector, taxonomy, filter, request, overrides.demotions, notes)
     return run, description
 
 
@@ -403,7 +389,6 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
     options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}
     policies = [policy.model_dump(mode="json") for policy in load_policies(config.detector.policy).values()]
     versions = package_versions("dialint", "torch")
-    demoted = read_demotions(config.detector.demoted, str(release.get("id")))
     described = taxonomy.model_dump(mode="json")
     whole: list[Any] = [
         requested,
@@ -412,31 +397,23 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
         options,
         versions,
         *policies,
-        _describe_spot_check(config),
+        _describe_overrides(read_overrides(config.detector.overrides)),
         *describe(check_plugins(config.detector.check).values()),
     ]
-    if config.detector.thresholds is not None and config.detector.thresholds.is_file():
-        whole.append({"thresholds": sha256_file(config.detector.thresholds)})
     if config.judge.judge is not None:
         files = judge_files(config.judge)
         if files is None:
             return ""
         whole += [files, load_prompts().fingerprint]
-    return fingerprint([*whole, demoted] if demoted else whole)
+    return fingerprint(whole)
 
 
-def _describe_spot_check(config: ScoreConfig) -> dict[str, Any]:
-    """The hash of the file with the judged findings.
-
-    Raises:
-        ConfigError: E_OPTION, there is no such file.
-    """
-    path = config.detector.spot_check
-    if path is None:
+def _describe_overrides(overrides: Overrides) -> dict[str, Any]:
+    """Their hash, the demoted codes with why, and the thresholds."""
+    if overrides.fingerprint is None:
         return {}
-    if not path.is_file():
-        raise ConfigError("E_OPTION", "--spot-check {path}: there is no such file", path=path)
-    return {"spot_check": {"sha256": sha256_file(path)}}
+    described = {"sha256": overrides.fingerprint, "thresholds": overrides.thresholds}
+    return {"demoted": dict(overrides.demotions), "overrides": described}
 
 
 def _describe_policies(config: ScoreConfig) -> dict[str, Any]:

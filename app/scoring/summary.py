@@ -28,7 +28,6 @@ from dialint.detector.ingest.cleaning import STRIPPED
 from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
 from dialint.detector.records import JudgeRecord, Severity, Verdict
-from dialint.detector.release import ReleaseInfo
 from dialint.detector.taxonomy import Taxonomy
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -350,17 +349,17 @@ def summary_table(
 
 def _coverage_lines(detector: Detector) -> list[str]:
     """Which codes the release covers, and how, as ``dialint codes`` says it; the rest is not covered."""
-    info: ReleaseInfo | None = getattr(detector, "info", None)
+    info = detector.info
     if info is None:
         uncovered = [code for code in detector.taxonomy.codes if code not in detector.codes]
         return [f"not covered by {detector.release}: {' '.join(uncovered)}"] if uncovered else []
     groups = group_by_coverage(detector.taxonomy.codes, info.codes)
     not_covered = groups.pop(NEEDS_JUDGE, [])
     lines = [f"{name} by {detector.release}: {' '.join(codes)}" for name, codes in groups.items()]
-    judge = getattr(detector, "judge_name", None)
+    judge = detector.judge_info
     judge_only = [code for code in not_covered if judge is not None and code in detector.codes]
-    if judge_only:
-        lines.append(f"asked of judge {judge} only: {' '.join(judge_only)}")
+    if judge is not None and judge_only:
+        lines.append(f"asked of judge {judge.name} only: {' '.join(judge_only)}")
     not_covered = [code for code in not_covered if code not in judge_only]
     if not_covered:
         lines.append(f"not covered by {detector.release}, {NEEDS_JUDGE}: {' '.join(not_covered)}")

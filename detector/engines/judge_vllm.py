@@ -56,6 +56,7 @@ class VllmJudge:
     """A causal language model in vLLM, with one adapter or none."""
 
     is_remote = False
+    notes = ()
 
     def __init__(
         self, llm: Any, prompt: JudgePrompt, lora: Any, *, name: str, fingerprint: str, context: int

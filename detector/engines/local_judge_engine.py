@@ -30,6 +30,7 @@ class LocalEngine:
     """Asks a `LocalJudge`. `weights` is the fingerprint of its files."""
 
     is_remote = False
+    notes = ()
 
     def __init__(self, judge: LocalJudge, name: str, weights: str, max_prompt_tokens: int) -> None:
         self.judge = judge

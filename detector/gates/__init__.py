@@ -16,16 +16,16 @@ from dialint.detector.gates.answers import (
 from dialint.detector.gates.requests import asks_for_secret, asks_for_what_was_given
 from dialint.detector.gates.suspicion import (
     Gate,
+    GateInput,
     GateResult,
     Outcome,
-    Suspicion,
     append_proof,
     proof_name,
 )
 from dialint.detector.gates.templates import odd_word, raw_slot, repeats_itself
 from dialint.detector.gates.tools import shows_machine_text, tools_are_logged
 
-__all__ = ["GATES", "Gate", "GateResult", "Outcome", "Suspicion", "append_proof", "proof_name"]
+__all__ = ["GATES", "Gate", "GateInput", "GateResult", "Outcome", "append_proof", "proof_name"]
 
 GATES: dict[str, Gate] = {
     "raw_slot": raw_slot,

@@ -9,8 +9,8 @@ from itertools import accumulate
 
 from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.gates.suspicion import (
+    GateInput,
     GateResult,
-    Suspicion,
     content,
     dropped,
     find_phrases,
@@ -52,7 +52,7 @@ def _customer_text(dialogue: Dialogue) -> _CustomerText:
     return _CustomerText(dialogue)
 
 
-def reproaches(suspicion: Suspicion) -> GateResult:
+def reproaches(suspicion: GateInput) -> GateResult:
     """T1 must see words of reproach, scorn or dismissal that are not quoted from the customer."""
     customer = _customer_text(suspicion.dialogue)
     for _, phrase in find_phrases(suspicion.turn.text, "reproaches"):
@@ -63,7 +63,7 @@ def reproaches(suspicion: Suspicion) -> GateResult:
     return suggestion("no words that are plainly a reproach")
 
 
-def passes_over_distress(suspicion: Suspicion) -> GateResult:
+def passes_over_distress(suspicion: GateInput) -> GateResult:
     """T2 must see stated distress in the customer's turns since the agent last spoke, or in the one before,
     and no word that acknowledges it. Distress in words that no list holds is a suggestion."""
     if has_phrase(suspicion.turn.text, "acknowledges"):
@@ -73,7 +73,7 @@ def passes_over_distress(suspicion: Suspicion) -> GateResult:
     return suggestion("distress in no listed words")
 
 
-def skips_question(suspicion: Suspicion) -> GateResult:
+def skips_question(suspicion: GateInput) -> GateResult:
     """C1 must see a question or request in the customer's latest turns, and a turn that is a courtesy alone;
     one that shares no word with it and neither asks nor defers is a suggestion."""
     questions = suspicion.customer_before.questions
@@ -106,7 +106,7 @@ def _subject_from(dialogue: Dialogue) -> float:
     return first_position(dialogue, lambda text: len(content(text)) >= MIN_OWN_WORDS)
 
 
-def shares_no_words(suspicion: Suspicion) -> GateResult:
+def shares_no_words(suspicion: GateInput) -> GateResult:
     """U5 must see a turn none of whose words with content was said, called or found before; as other words
     may still fit, that is a suggestion."""
     own = content(suspicion.turn.text) - _closing_words(suspicion.turn.text)
@@ -127,7 +127,7 @@ def _last_spoken(dialogue: Dialogue) -> int:
     return max(spoken, default=-1)
 
 
-def closes_with_open_question(suspicion: Suspicion) -> GateResult:
+def closes_with_open_question(suspicion: GateInput) -> GateResult:
     """R1 must see the last turn of an agent, which takes leave, and a question or request in the customer's
     last turns before it that the turn does not answer; no customer takes leave or thanks afterwards."""
     if suspicion.position < _last_spoken(suspicion.dialogue):

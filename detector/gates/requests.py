@@ -10,8 +10,8 @@ from operator import itemgetter
 from dialint.detector.checks.phrases import QUOTED, is_postal_code
 from dialint.detector.dialogue_cache import any_between, per_dialogue
 from dialint.detector.gates.suspicion import (
+    GateInput,
     GateResult,
-    Suspicion,
     are_near,
     dropped,
     find_phrases,
@@ -30,7 +30,7 @@ CHANGE_DISTANCE = 4
 """Most words between a verb of change, as in "reset your PIN", and the secret."""
 
 
-def asks_for_secret(suspicion: Suspicion) -> GateResult:
+def asks_for_secret(suspicion: GateInput) -> GateResult:
     """V2 must see a noun of secrets as the object asked for: in a sentence that requests, or before one that
     says "send me those"; not in a warning, a reset, or a login of the customer's own; and the customer did
     not bring the noun up himself, unless he is plainly told to hand it over."""
@@ -123,7 +123,7 @@ _DETAILS = (
 )
 
 
-def asks_for_what_was_given(suspicion: Suspicion) -> GateResult:
+def asks_for_what_was_given(suspicion: GateInput) -> GateResult:
     """U2 must see a request for a detail (a name, an e-mail address, a number, a day, ...) and its value in
     an earlier turn of the customer: said as such, or as the answer to the same question. Reading a value
     back, asking for another one, and asking after a failed search count as none."""
@@ -214,7 +214,7 @@ class _Given:
         """Whether a tool failed between two turns."""
         return any_between(self._failures, place + 1, position)
 
-    def was_answered(self, place: int, suspicion: Suspicion) -> bool:
+    def was_answered(self, place: int, suspicion: GateInput) -> bool:
         """Whether the turn at `place` stands next after the same question, and no tool was called since."""
         asked = self._asked[place]
         if asked is None or any_between(self._of_tools, place, suspicion.position):

@@ -104,7 +104,7 @@ def first_position(dialogue: Dialogue, is_so: Callable[[str], object]) -> float:
 
 
 @dataclass(frozen=True)
-class Suspicion:
+class GateInput:
     """What the scan holds for an error: the judged turn by its position in `dialogue.turns`, the offsets
     ``[start, end)`` of the evidence in its text, and the calibrated probability in [0, 1]."""
 
@@ -139,7 +139,7 @@ class GateResult:
     why: str
 
 
-Gate = Callable[[Suspicion], GateResult]
+Gate = Callable[[GateInput], GateResult]
 
 
 def append_proof(finding: Finding, proof: str) -> Finding:

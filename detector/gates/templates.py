@@ -14,8 +14,8 @@ from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, is_uncalled_for
 from dialint.detector.checks.slots import is_no_slot, speaks_of_code, unfilled_slots
 from dialint.detector.dialogue_cache import Spans, any_between, per_dialogue
 from dialint.detector.gates.suspicion import (
+    GateInput,
     GateResult,
-    Suspicion,
     are_near,
     dropped,
     finding,
@@ -65,7 +65,7 @@ def _code_from(dialogue: Dialogue) -> float:
     return first_position(dialogue, speaks_of_code)
 
 
-def raw_slot(suspicion: Suspicion) -> GateResult:
+def raw_slot(suspicion: GateInput) -> GateResult:
     """M2 must see a slot of a template in the turn: none of the log's own masking, none that the customer
     speaks of, none that the sentence explains as a form to fill in, no menu path and no link."""
     text, log = suspicion.turn.text, suspicion.log
@@ -119,7 +119,7 @@ def _is_explained(text: str, start: int) -> bool:
     return bool(before) and has_phrase(before[-1], "explains_slot")
 
 
-def repeats_itself(suspicion: Suspicion) -> GateResult:
+def repeats_itself(suspicion: GateInput) -> GateResult:
     """M3 must see a near-copy of an earlier turn of the agent with the same values, no result of a tool and
     no call in between that was not there before, and no reason in the customer's words to say it again."""
     turns, position, turn = suspicion.dialogue.turns, suspicion.position, suspicion.turn
@@ -219,7 +219,7 @@ def _first_words(dialogue: Dialogue) -> dict[str, int]:
     return first_positions(dialogue, words)
 
 
-def odd_word(suspicion: Suspicion) -> GateResult:
+def odd_word(suspicion: GateInput) -> GateResult:
     """L1 must see a word that neither the dictionary nor most of the log has, neither the customer's nor
     capitalised, unless a sentence begins with it."""
     text, counts = suspicion.turn.text, suspicion.log.word_dialogues

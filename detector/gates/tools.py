@@ -6,7 +6,7 @@ import re
 
 from dialint.detector.checks.calls import speaks_of_calls
 from dialint.detector.dialogue_cache import per_dialogue
-from dialint.detector.gates.suspicion import GateResult, Suspicion, finding, first_position
+from dialint.detector.gates.suspicion import GateInput, GateResult, finding, first_position
 from dialint.detector.records import Dialogue
 
 _MACHINE_TEXT = re.compile(
@@ -31,7 +31,7 @@ def _calls_from(dialogue: Dialogue) -> float:
     return first_position(dialogue, speaks_of_calls)
 
 
-def tools_are_logged(suspicion: Suspicion) -> GateResult:
+def tools_are_logged(suspicion: GateInput) -> GateResult:
     """I2, I4, P, R2, R3 must see that the log holds tool calls: this dialogue has one, or enough others."""
     if _has_tools(suspicion.dialogue):
         return finding("the dialogue holds the agent's tool calls")
@@ -40,7 +40,7 @@ def tools_are_logged(suspicion: Suspicion) -> GateResult:
     return GateResult("inapplicable", "the log holds no tool calls")
 
 
-def shows_machine_text(suspicion: Suspicion) -> GateResult:
+def shows_machine_text(suspicion: GateInput) -> GateResult:
     """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
     text, masking = suspicion.turn.text, suspicion.log.is_masking
     if _calls_from(suspicion.dialogue) < suspicion.position:

@@ -63,11 +63,7 @@ class JudgeConfig:
 
     judge_threshold: Annotated[float | None, Field(gt=0, le=1)] = None
     """Probability from which an error that only the judge found is a finding. Without it that is so for the
-    codes of --judge-contract only; all else it finds is a suggestion."""
-
-    judge_contract: Path | None = None
-    """File of `dialint eval judge --contract`: calibration and threshold of each code, measured on labelled
-    dialogues."""
+    codes only that the judge contract of --overrides allows; all else it finds is a suggestion."""
 
     judge_examples: Path | None = None
     """What people decided about other dialogues, shown to the judge with questions about the same code: the
@@ -100,8 +96,6 @@ class JudgeConfig:
             raise ConfigError(
                 "E_OPTION", f"--judge-examples {self.judge_examples}: there is no such file or folder"
             )
-        if self.judge_contract is not None and not self.judge_contract.exists():
-            raise ConfigError("E_OPTION", f"--judge-contract {self.judge_contract}: there is no such file")
 
     @cached_property
     def budget(self) -> Budget | None:

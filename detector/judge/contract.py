@@ -1,20 +1,17 @@
 """What a judge's probabilities are worth, by code: measured on labelled questions that it was not trained on.
 
-``dialint eval judge --contract`` writes the file, `dialint score --judge-contract` reads it.
+``dialint eval judge --overrides`` writes it into the overrides of a team (`dialint.detector.overrides`).
 """
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import sigmoid
-from dialint.detector.errors import ConfigError
-from dialint.detector.judge.messages import PROMPT_VERSION
 from dialint.detector.records import Probability, Record
 
 LEAST = 1e-6
@@ -28,7 +25,7 @@ class JudgedCode(Record):
 
     slope: Annotated[float, Field(gt=0)]
     offset: float
-    threshold: Probability | None
+    threshold: Probability | None = None
     flagged: Annotated[int, Field(ge=0)] = 0
     right: Annotated[int, Field(ge=0)] = 0
     n_errors: Annotated[int, Field(ge=0)]
@@ -41,10 +38,9 @@ class JudgedCode(Record):
 
 
 class JudgeContract(Record):
-    """The content of the file. `judge` is the name of the judge that was measured, `precision` what was
+    """What was measured. `judge` is the name of the judge that was measured, `precision` what was
     required of findings."""
 
-    kind: Literal["judge contract"] = "judge contract"
     judge: str
     prompt: str
     precision: Probability
@@ -54,22 +50,3 @@ class JudgeContract(Record):
     def fingerprint(self) -> str:
         """Changes with any number."""
         return fingerprint(self.model_dump(mode="json"))
-
-
-def read_contract(path: Path) -> JudgeContract:
-    """
-    Raises:
-        ConfigError: E_OPTION; it is no such file, or it was measured with other questions.
-    """
-    try:
-        contract = JudgeContract.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        raise ConfigError(
-            "E_OPTION", f"--judge-contract {path}: not a file of `dialint eval judge ... --contract {path}`"
-        ) from None
-    if contract.prompt != PROMPT_VERSION:
-        raise ConfigError(
-            "E_OPTION",
-            f"--judge-contract {path}: measured with {contract.prompt}, and this is {PROMPT_VERSION}",
-        )
-    return contract

@@ -76,6 +76,11 @@ class JudgeEngine(Protocol):
         """Tokens that a chat may have beside its answer."""
         ...
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a user should know of how it asks."""
+        ...
+
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
         """Tokens of a chat: exact where the tokenizer is at hand, else an upper estimate."""
         ...

@@ -8,32 +8,24 @@ the turn makes no finding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dialint.detector.calibration import format_probability, round_probability
+from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, decide, review
 from dialint.detector.gates import append_proof, proof_name
 from dialint.detector.judge.cases import Case, Ruling
-from dialint.detector.judge.contract import JudgeContract
 from dialint.detector.judge.messages import PROMPT_VERSION, REWRITE_CHARS, locate_quote
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
 
-DENIED = 0.2
-"""Probability of an error under which the judge denies what the scan flagged."""
-EVEN = 0.5
-
 
 @dataclass(frozen=True)
 class Merger:
-    """How rulings become findings. `name` is the judge's; `demoted` maps codes that may only be suggested to
-    why."""
+    """How rulings become findings, by `rules`. `name` is the judge's."""
 
     name: str
     taxonomy: Taxonomy
-    contract: JudgeContract | None = None
-    threshold: float | None = None
-    demoted: Mapping[str, str] = field(default_factory=dict)
+    rules: Rules
 
     def merge(self, case: Case) -> Verdict:
         """The verdict of a case, with the record of what was asked."""
@@ -54,17 +46,15 @@ class Merger:
         for (turn, code), ruling in sorted(case.rulings.items()):
             if (turn, code) in flagged or ruling.answer.verdict != "error":
                 continue
-            probability = self._calibrate(code, ruling)
             where = self._locate(case, turn, ruling)
             if where is None:
                 case.unquoted += 1
-            elif probability >= EVEN:
-                finding = self._new(case, turn, code, ruling, probability, where)
-                why = self._why_suggested(code, probability)
-                if why is None:
-                    findings.append(finding)
-                else:
-                    suggestions.append(append_proof(finding, f"demoted: {why}"))
+                continue
+            suspicion = self._suspicion(case, turn, code, ruling, where)
+            decision = decide([suspicion], self.rules, Facts(case.dialogue, {}))
+            if decision is not None and decision.outcome != "dropped":
+                finding = self._new(case, decision, ruling, where)
+                (findings if decision.outcome == "finding" else suggestions).append(finding)
         is_whole = case.verdict.quality is not None and not case.failures
         changed = {
             "findings": tuple(sorted(findings, key=lambda finding: finding.turn)),
@@ -74,49 +64,39 @@ class Merger:
         }
         return Verdict.model_validate({**dict(case.verdict), **changed})
 
-    def _calibrate(self, code: str, ruling: Ruling) -> float:
-        measured = self.contract.codes.get(code) if self.contract is not None else None
-        return ruling.probability if measured is None else measured.calibrate(ruling.probability)
-
-    def _why_suggested(self, code: str, probability: float) -> str | None:
-        """Why what the judge found with this probability may only be suggested; None if it may accuse."""
-        if code in self.demoted:
-            return self.demoted[code]
-        measured = self.contract.codes.get(code) if self.contract is not None else None
-        threshold = measured.threshold if measured is not None else self.threshold
-        if threshold is None:
-            return f"the judge keeps no contract on {code}"
-        return None if probability >= threshold else "the judge is below its threshold"
+    def _suspicion(
+        self, case: Case, turn: int, code: str, ruling: Ruling, where: tuple[int, int] = (0, 0)
+    ) -> Suspicion:
+        """What the judge says of a turn and code, at `where` in the masked text."""
+        position = case.position_of[turn]
+        return Suspicion(
+            code=code,
+            turn=turn,
+            position=position,
+            start=where[0],
+            end=where[1],
+            source="judge",
+            probability=self.rules.judged_probability(code, ruling.probability),
+            name=self.name,
+            proof=self._proof(ruling),
+        )
 
     def _review(
         self, case: Case, finding: Finding, ruling: Ruling, is_suggested: bool
     ) -> tuple[Finding, bool]:
         """What becomes of a suspicion of the scan, and whether it is a suggestion."""
-        probability = self._calibrate(finding.code, ruling)
-        if probability < DENIED:
-            statement = "denies it" if ruling.answer.verdict == "no_error" else "does not confirm it"
-            if ruling.answer.verdict == "not_applicable":
-                statement = "calls it not applicable"
-            if not self._is_measured(finding.code) and self.threshold is None:
-                return append_proof(
-                    finding, f"the judge {self.name} {statement}, but is not measured"
-                ), is_suggested
-            return append_proof(finding, f"demoted: the judge {self.name} {statement}"), True
-        where = self._locate(case, finding.turn, ruling)
-        if ruling.answer.verdict != "error" or probability < EVEN:
-            stated = format_probability(probability)
-            return append_proof(finding, f"the judge {self.name} is undecided, {stated}"), is_suggested
-        if where is None:
+        answer = self._suspicion(case, finding.turn, finding.code, ruling)
+        before: Outcome = "suggestion" if is_suggested else "finding"
+        result = review(before, answer, ruling.answer.verdict, self.rules, Facts(case.dialogue, {}))
+        if not result.is_confirmed:
+            return append_proof(finding, result.proof), result.outcome == "suggestion"
+        if self._locate(case, finding.turn, ruling) is None:
             case.unquoted += 1
             return finding, is_suggested
-        is_suggested = is_suggested and self._why_suggested(finding.code, probability) is not None
-        confirmed = self._explain(case, finding, ruling, is_suggested)
-        if self._is_measured(finding.code):
-            confirmed = confirmed.model_copy(update={"probability": round_probability(probability)})
-        return confirmed, is_suggested
-
-    def _is_measured(self, code: str) -> bool:
-        return self.contract is not None and code in self.contract.codes
+        confirmed = self._explain(case, finding, ruling, result.outcome == "suggestion")
+        if self.rules.is_judge_measured(finding.code):
+            confirmed = confirmed.model_copy(update={"probability": round_probability(answer.probability)})
+        return confirmed, result.outcome == "suggestion"
 
     def _explain(self, case: Case, finding: Finding, ruling: Ruling, is_suggested: bool = False) -> Finding:
         """The finding with the judge's reason, rewrite, severity and narrower quote, if it confirms it. The
@@ -141,16 +121,9 @@ class Merger:
             explained if is_suggested or is_check(finding) else append_proof(explained, self._proof(ruling))
         )
 
-    def _new(
-        self,
-        case: Case,
-        turn: int,
-        code: str,
-        ruling: Ruling,
-        probability: float,
-        where: tuple[int, int],
-    ) -> Finding:
-        entry, position = self.taxonomy.codes[code], case.position_of[turn]
+    def _new(self, case: Case, decision: Decision, ruling: Ruling, where: tuple[int, int]) -> Finding:
+        code, turn, position = decision.suspicion.code, decision.suspicion.turn, decision.suspicion.position
+        entry = self.taxonomy.codes[code]
         start, end = self._in_log(case, turn, where)
         answer, role = ruling.answer, case.dialogue.turns[position].role
         quote = case.masked.turns[position].text[where[0] : where[1]]
@@ -160,14 +133,16 @@ class Merger:
             turn=turn,
             severity=answer.severity if answer.severity in entry.severities else entry.severity,
             fault="bot" if role == "bot" else entry.fault,
-            probability=round_probability(probability),
+            probability=round_probability(decision.stated),
             quote=quote,
             start=start,
             end=end,
             reason=f"{entry.name.en} in turn {turn}: {why}".strip(),
             rewrite=_clean(answer.rewrite) or None,
         )
-        return append_proof(finding, self._proof(ruling))
+        for proof in decision.proofs:
+            finding = append_proof(finding, proof)
+        return finding
 
     def _proof(self, ruling: Ruling) -> str:
         kind = "self-reported probability" if ruling.is_self_reported else "probability"

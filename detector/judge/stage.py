@@ -20,24 +20,21 @@ import hashlib
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from dialint.detector.artifacts import fingerprint
+from dialint.detector.decide import Rules
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import Detector
-from dialint.detector.judge.budget import Budget, Price, Purse
+from dialint.detector.interface import Detector, Monitor
+from dialint.detector.judge.budget import Purse
 from dialint.detector.judge.cases import Case, QuestionKind, Ruling
-from dialint.detector.judge.contract import JudgeContract
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.merging import Merger, is_check
 from dialint.detector.judge.messages import (
     PROMPT_VERSION,
     VERDICTS,
     Chat,
-    Detail,
-    FewShotExample,
     Question,
     build_chat,
     compact_json,
@@ -45,7 +42,8 @@ from dialint.detector.judge.messages import (
     fit_chat,
     parse_answer,
 )
-from dialint.detector.judge.prompts import PromptLanguage, load_prompts
+from dialint.detector.judge.options import JudgeInfo, JudgeUsage, StageOptions
+from dialint.detector.judge.prompts import load_prompts
 from dialint.detector.judge.screens import (
     ERROR_TOKENS,
     MAX_ERRORS,
@@ -54,8 +52,9 @@ from dialint.detector.judge.screens import (
     screen_chat,
     screen_schema,
 )
-from dialint.detector.policy import Policy
+from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, JudgeRecord, Verdict
+from dialint.detector.release import ReleaseInfo
 from dialint.detector.taxonomy import Code, Taxonomy
 
 DETAIL_TOKENS = 400
@@ -63,72 +62,6 @@ DETAIL_TOKENS = 400
 BAD_ANSWER, NO_ROOM = "E_ANSWER", "E_CONTEXT"
 SCREENS_SHARE = 0.5
 """Share of what is left of a budget that one wave of screens takes; the rest is for what they name."""
-
-
-class ExampleSearch(Protocol):
-    """Finds examples that people decided for a question (`dialint.detector.judge.examples`)."""
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    def find(self, dialogue: Dialogue, turn: int, code: str) -> tuple[FewShotExample, ...]: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class StageOptions:
-    """What the stage may ask, and how. `codes` are those it may ask about, `audit` the share of dialogues
-    that is asked about all of them; the rest as in `dialint.detector.judge.config.JudgeConfig`."""
-
-    codes: frozenset[str]
-    detail: Detail = "full"
-    language: PromptLanguage = "en"
-    audit: float = 0.0
-    threshold: float | None = None
-    budget: Budget | None = None
-    price: Price | None = None
-    contract: JudgeContract | None = None
-    examples: ExampleSearch | None = None
-    policies: Mapping[str, Policy] = field(default_factory=dict)
-
-
-@dataclass
-class JudgeUsage:
-    """What one process asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
-    questions that show a dialogue without some of its turns, as it does not fit the judge's context."""
-
-    screens: int = 0
-    details: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
-    allowed: float = 0.0
-    spent: float = 0.0
-    unquoted: int = 0
-    shortened: int = 0
-    failures: dict[str, int] = field(default_factory=dict)
-
-    def add(self, other: JudgeUsage) -> None:
-        """Adds what another process, or another call, took."""
-        for each in fields(self):
-            if each.name != "failures":
-                setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
-        for name, n in other.failures.items():
-            self.failures[name] = self.failures.get(name, 0) + n
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgeInfo:
-    """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` what
-    the engine has to say to the user of how it asks, `max_prompt_tokens` what a question may have, `usage`
-    what was taken so far."""
-
-    name: str
-    fingerprint: str
-    notes: tuple[str, ...]
-    max_prompt_tokens: int
-    options: StageOptions
-    usage: JudgeUsage
 
 
 @dataclass(frozen=True)
@@ -152,7 +85,8 @@ class JudgedDetector:
         self.usage = JudgeUsage()
         self.n_before = 0
         """Dialogues of the log before those that are judged next: budgets depend on it."""
-        self._merger = Merger(self.judge_name, inner.taxonomy, options.contract, options.threshold)
+        rules = Rules({}, options.overrides, judge_threshold=options.threshold)
+        self._merger = Merger(self.judge_name, inner.taxonomy, rules)
         self._own_tokens: dict[tuple[str, ...], int] = {}
 
     @property
@@ -164,9 +98,12 @@ class JudgedDetector:
         return self.inner.taxonomy
 
     @property
-    def info(self) -> Any:
-        """The description of the release inside, if there is one."""
-        return getattr(self.inner, "info", None)
+    def info(self) -> ReleaseInfo | None:
+        return self.inner.info
+
+    @property
+    def monitor(self) -> Monitor:
+        return self.inner.monitor
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -184,7 +121,7 @@ class JudgedDetector:
                 load_prompts().fingerprint,
                 sorted(options.codes),
                 [options.detail, options.language, options.audit, options.threshold, str(options.budget)],
-                [] if options.contract is None else [options.contract.fingerprint],
+                [] if options.overrides.judge is None else [options.overrides.judge.fingerprint],
                 [] if options.examples is None else [options.examples.fingerprint],
                 [policy.model_dump(mode="json") for policy in options.policies.values()],
             ]
@@ -196,34 +133,14 @@ class JudgedDetector:
         return JudgeInfo(
             name=self.judge_name,
             fingerprint=self.engine.fingerprint,
-            notes=tuple(getattr(self.engine, "notes", ())),
+            notes=tuple(self.engine.notes),
             max_prompt_tokens=self.engine.max_prompt_tokens,
             options=self.options,
             usage=self.usage,
         )
 
-    @property
-    def on_progress(self) -> Callable[[int, int, int], None]:
-        """As `ReleaseDetector.on_progress`; while the judge is asked nothing is reported."""
-        return getattr(self.inner, "on_progress", lambda dialogues, tokens, findings: None)
-
-    @on_progress.setter
-    def on_progress(self, callback: Callable[[int, int, int], None]) -> None:
-        if hasattr(self.inner, "on_progress"):
-            self.inner.on_progress = callback
-
-    def with_log(self, log: Any) -> JudgedDetector:
-        """The same stage around the detector inside for dialogues of a log with this profile."""
-        if hasattr(self.inner, "with_log"):
-            self.inner = self.inner.with_log(log)
-        return self
-
-    def with_demoted(self, demoted: Mapping[str, str]) -> JudgedDetector:
-        """The same stage where what the judge finds of some codes is only suggested: `demoted` maps them to
-        why."""
-        self._merger = Merger(
-            self.judge_name, self.taxonomy, self.options.contract, self.options.threshold, demoted
-        )
+    def with_log(self, log: LogProfile) -> JudgedDetector:
+        self.inner = self.inner.with_log(log)
         return self
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
@@ -299,7 +216,7 @@ class JudgedDetector:
 
     def _list_covered(self) -> set[str]:
         """The codes that the detector inside can report."""
-        info = self.info
+        info = self.inner.info
         if info is None:
             return set(self.inner.codes)
         return {code for code, how in info.codes.items() if how.covered_by}
@@ -376,6 +293,7 @@ class JudgedDetector:
         started_s = time.monotonic()
         replies = self.engine.ask([request for _, request in sent]) if sent else []
         self.usage.seconds += time.monotonic() - started_s
+        self.monitor.add_seconds("judge", time.monotonic() - started_s)
         spent = []
         for (task, _), reply in zip(sent, replies, strict=True):
             self._note(cases[task.case], task, reply, follow_ups)

@@ -17,9 +17,11 @@ from typing import Annotated
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import write_json
-from dialint.detector.demotions import Confirmations, Demotions
+from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
+from dialint.detector.overrides import update_overrides
+from dialint.detector.records import Record
+from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DialogueAnnotations
@@ -28,6 +30,18 @@ from dialint.labeling.exchange.store_export import appeal_decisions
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import load_dialogue, load_verdicts
+
+
+class Confirmations(Record):
+    """Of the findings of one code that people decided about, how many they confirmed."""
+
+    confirmed: int
+    answered: int
+
+    def upper(self, confidence: float) -> float:
+        """Upper bound of the share that is confirmed (Clopper and Pearson, one-sided)."""
+        return clopper_pearson_upper(self.confirmed, self.answered, confidence)
+
 
 Counts = dict[str, dict[str, Confirmations]]
 """By release and code."""
@@ -38,8 +52,10 @@ Counts = dict[str, dict[str, Confirmations]]
 class DemoteConfig:
     """Which codes are demoted."""
 
-    out: Path | None = None
-    """File for `dialint score --demoted`; replaced if it exists."""
+    overrides: Path | None = None
+    """File for `dialint score --overrides`, which the demoted codes are written into."""
+    release: str | None = None
+    """Release whose codes are demoted; without it the only one whose findings people decided about."""
     below: Annotated[float, Field(gt=0, le=1)] = 0.5
     """Demote a code if its share of confirmed findings is surely below this."""
     confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.9
@@ -52,27 +68,34 @@ class DemoteConfig:
     def __post_init__(self) -> None:
         check_ranges(self)
 
+    def demotes(self, counts: Confirmations) -> bool:
+        """Whether a code with these counts is demoted."""
+        return counts.answered >= self.least and counts.upper(self.confidence) < self.below
 
-def demote(store: Store, actor: str, config: DemoteConfig) -> tuple[Counts, Demotions]:
-    """Count the confirmed findings, and write the demoted codes to `config.out`.
+
+def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
+    """Count the confirmed findings, and write the demoted codes into `config.overrides`.
 
     Raises:
         NotAllowed: the actor does not review.
+        ConfigError: E_OPTION, there are several releases, and none is named.
     """
     taxonomy = load_taxonomy(config.taxonomy)
     whole = frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
     counts = count_confirmed(store, actor, whole)
-    rule = Demotions(below=config.below, confidence=config.confidence, least=config.least, releases={})
-    releases = {
-        release: {code: each for code, each in by_code.items() if rule.applies_to(each)}
-        for release, by_code in counts.items()
-    }
-    demotions = rule.model_copy(
-        update={"releases": {name: codes for name, codes in releases.items() if codes}}
-    )
-    if config.out is not None:
-        write_json(config.out, demotions.model_dump(mode="json"))
-    return counts, demotions
+    if config.release is not None:
+        counts = {config.release: counts.get(config.release, {})}
+    if config.overrides is not None:
+        if len(counts) != 1:
+            raise ConfigError("E_OPTION", f"--release: one of {', '.join(counts) or 'none yet'}")
+        [(release, by_code)] = counts.items()
+        demoted = {
+            code: f"people confirmed {each.confirmed} of {each.answered} findings of {release}"
+            for code, each in by_code.items()
+            if config.demotes(each)
+        }
+        update_overrides(config.overrides, release, demoted=demoted)
+    return counts
 
 
 def count_confirmed(store: Store, actor: str, dialogue_codes: frozenset[str]) -> Counts:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialint.detector.gates import GATES, Suspicion
+from dialint.detector.gates import GATES, GateInput
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.records import Dialogue, Role, ToolCall, Turn
 
@@ -25,7 +25,7 @@ def outcome(gate: str, *turns: str, judged: int = -1, log: LogProfile = EMPTY_PR
     made = dialogue(*turns)
     position = judged % len(made.turns)
     text = made.turns[position].text
-    return GATES[gate](Suspicion(made, position, 0, len(text), 0.9, log)).outcome
+    return GATES[gate](GateInput(made, position, 0, len(text), 0.9, log)).outcome
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_an_odd_word(evidence: str, expected: str) -> None:
     made = dialogue("c: My fluxo is gone", f"a: {text}")
     start = text.index(evidence)
     log = LogProfile(n_dialogues=50, word_dialogues={"usual": 9, "recieved": 2})
-    suspicion = Suspicion(made, 1, start, start + len(evidence), 0.9, log)
+    suspicion = GateInput(made, 1, start, start + len(evidence), 0.9, log)
     assert GATES["odd_word"](suspicion).outcome == expected
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.checks import CheckContext, load_checks, values
-from dialint.detector.gates import GATES, Suspicion, suspicion, templates
+from dialint.detector.gates import GATES, GateInput, suspicion, templates
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.policy import parse_policy, violations
 from dialint.detector.policy.format import OPERATORS, RULES
@@ -247,7 +247,7 @@ def run_gate(name: str, given: Dialogue) -> Callable[[], object]:
         talk = given.model_copy()
         for position, turn in enumerate(talk.turns):
             if turn.role in JUDGED_ROLES and turn.text:
-                GATES[name](Suspicion(talk, position, 0, len(turn.text), 0.9, LOG))
+                GATES[name](GateInput(talk, position, 0, len(turn.text), 0.9, LOG))
 
     return work
 

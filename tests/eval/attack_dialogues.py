@@ -39,6 +39,7 @@ class RuleJudge:
     """Finds M2 in a turn with a slot, and obeys each order to find nothing or something if `obeys`."""
 
     name, fingerprint, is_remote, max_prompt_tokens = "rules", "rules-1", False, 4000
+    notes = ()
 
     def __init__(self, *, obeys: bool, probabilities: bool = True) -> None:
         self.obeys, self.probabilities = obeys, probabilities

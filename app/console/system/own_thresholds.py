@@ -1,5 +1,5 @@
 """A team's own thresholds of a release: chosen by the slider of the Thresholds view, listed for all codes,
-and taken away as the file that `dialint score --thresholds` reads.
+and taken away as the file that `dialint score --overrides` reads.
 
     GET /download/thresholds/RELEASE?CODE=THRESHOLD&...
 
@@ -24,8 +24,8 @@ from dialint.app.console.system.score_results import DOWNLOADS
 from dialint.app.console.tables import Cell, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
+from dialint.detector.overrides import Overrides, dump_overrides
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.detector.thresholds import Thresholds
 from dialint.labeling.store.database.transactions import Store
 
 CHOSEN = "own thresholds"
@@ -55,7 +55,7 @@ def show_own_thresholds(release: str, codes: Mapping[str, CodeRelease]) -> None:
         st.caption(
             _(
                 "Move the slider of a code: what you choose is listed here, for all codes of this release, "
-                "and can be saved as a file for `dialint score --thresholds`."
+                "and can be saved as a file for `dialint score --overrides`."
             )
         )
         return
@@ -76,14 +76,14 @@ def show_own_thresholds(release: str, codes: Mapping[str, CodeRelease]) -> None:
         st.button(_("Discard them"), key="discard thresholds", on_click=lambda: _discard(release))
     st.caption(
         _(
-            "`dialint score LOG --thresholds FILE` scores with them. The file can take accusations back and "
+            "`dialint score LOG --overrides FILE` scores with them. The file can take accusations back and "
             "make none: between the release’s threshold and a higher one of yours there are suggestions, and "
             "so there are below the release’s. For more findings, `dialint train calibrate` makes a release "
             "from labels of your log. The list is gone when you leave the console; the file stays."
         )
     )
     text = _("Verdicts that are made with this file say so by its fingerprint: {hash}…")
-    fingerprint = Thresholds(release=release, codes=chosen).fingerprint
+    fingerprint = Overrides(release=release, thresholds=chosen).fingerprint or ""
     st.caption(safe_markdown(text.format(hash=fingerprint[:16])))
 
 
@@ -114,14 +114,14 @@ def send_thresholds(_store: Store, _account: str, request: Request) -> Response 
         codes = {code: float(own) for code, own in items[: MAX_CODES + 1]}
         if len(items) > MAX_CODES or len(codes) != len(items):
             raise ValueError("a code stands twice, or there are too many")
-        thresholds = Thresholds(release=request.path_params["release"], codes=codes)
+        overrides = Overrides(release=request.path_params["release"], thresholds=codes)
     except (ValueError, ValidationError):
         return None
     return Response(
-        thresholds.model_dump_json(indent=2) + "\n",
-        media_type="application/json",
+        dump_overrides(overrides),
+        media_type="application/yaml",
         headers={
-            "content-disposition": 'attachment; filename="thresholds.json"', "cache-control": "no-store",
+            "content-disposition": 'attachment; filename="overrides.yaml"', "cache-control": "no-store",
         },
     )  # fmt: skip
 

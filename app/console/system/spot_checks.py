@@ -1,8 +1,8 @@
 """Spot checks on the Releases page: drawn from the store, read and judged here, and evaluated.
 
 A spot check is a folder of `dialint eval spot-check`, with the same sheet, so that it may as well be filled
-in as a spreadsheet; ``natural.json`` beside it is the result that scoring takes. All are in one folder of the
-server, which the operator may name.
+in as a spreadsheet; ``overrides.yaml`` beside it is the result that scoring takes. All are in one folder of
+the server, which the operator may name.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from dialint.app.console.sessions import lead_route
 from dialint.app.console.system.score_results import DOWNLOADS
 from dialint.app.console.tables import Cell, percent_bounds, show_table
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest, write_manifest
+from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
 from dialint.detector.errors import DialintError
-from dialint.detector.natural import KIND, Judged, NaturalPrecision
+from dialint.detector.natural import Judged, NaturalPrecision
+from dialint.detector.overrides import read_overrides, update_overrides
 from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import unescape_cell
 from dialint.eval.spot_check import (
     JUDGEMENTS,
     NOTHING,
-    RESULT,
     SHEET,
     DrawSize,
     SpotCheck,
@@ -50,6 +50,7 @@ from dialint.labeling.store.release_verdicts import load_judged
 
 SPOT_CHECKS_VARIABLE = "DIALINT_CONSOLE_SPOT_CHECKS"
 """Environment: the folder with the folders of spot checks; without it one in ``$DIALINT_HOME``."""
+RESULT = "overrides.yaml"
 MAX_FOLDERS = 100
 NOTICE = "releases"
 WRITING = Lock()
@@ -87,9 +88,7 @@ def list_spot_checks() -> list[CheckFolder]:
             sample = SpotCheck.model_validate_json(json.dumps(content))
             result = None
             if (path / RESULT).exists():
-                applied = read_manifest(path / RESULT)
-                applied.pop("kind", KIND)
-                result = NaturalPrecision.model_validate_json(json.dumps(applied))
+                result = read_overrides(path / RESULT).spot_check
             checks.append(CheckFolder(path.name, sample, result))
         except DialintError as damaged:
             checks.append(CheckFolder(path.name, None, None, damaged.code))
@@ -271,12 +270,11 @@ def enter_judgement(name: str, number: str, judgement: str, missed: str) -> None
 
 def _show_evaluation(name: str, counted: NaturalPrecision, result: NaturalPrecision | None) -> None:
     """The button that writes the result for scoring, and the way to the file."""
-    content = counted.model_dump(mode="json")
     is_new = result is None or result.model_copy(update={"judged_on": counted.judged_on}) != counted
 
     def write() -> None:
         with report_refusals(NOTICE):
-            write_manifest(checks_folder() / name / RESULT, {"kind": KIND, **content})
+            update_overrides(checks_folder() / name / RESULT, counted.release, spot_check=counted)
 
     with st.container(horizontal=True):
         st.button(
@@ -286,7 +284,7 @@ def _show_evaluation(name: str, counted: NaturalPrecision, result: NaturalPrecis
         if result is not None:
             st.link_button(
                 _("Save the file"), f"{DOWNLOADS}/spot-check/{safe_text(name)}", icon=":material/download:",
-                help=_("For `dialint score --spot-check`: codes that are seldom right are only suggested."),
+                help=_("For `dialint score --overrides`: codes that are seldom right are only suggested."),
             )  # fmt: skip
     if result is not None and not is_new:
         st.caption(_("Evaluated, with all that is judged."))
@@ -332,7 +330,7 @@ def send_spot_check(_store: Store, _account: str, request: Request) -> Response 
     if name not in {each.name for each in list_spot_checks() if each.result is not None}:
         return None
     return FileResponse(
-        checks_folder() / name / RESULT, media_type="application/json", filename=RESULT,
+        checks_folder() / name / RESULT, media_type="application/yaml", filename=RESULT,
         content_disposition_type="attachment", headers={"cache-control": "no-store"},
     )  # fmt: skip
 

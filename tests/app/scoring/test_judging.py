@@ -34,6 +34,7 @@ class RuleJudge:
     name: str = "rules"
     fingerprint: str = "rules-1"
     is_remote: bool = False
+    notes: tuple[str, ...] = ()
     max_prompt_tokens: int = 4000
     requests: list[JudgeRequest] = field(default_factory=list)
     waves: list[int] = field(default_factory=list)

@@ -120,6 +120,7 @@ class Recorder:
 
     name = fingerprint = "recorder"
     is_remote = False
+    notes = ()
     max_prompt_tokens = 4000
 
     def __init__(self) -> None:

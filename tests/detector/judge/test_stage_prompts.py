@@ -84,6 +84,7 @@ class Recorder:
     name: str = "recorder"
     fingerprint: str = "recorder"
     is_remote: bool = True
+    notes: tuple[str, ...] = ()
     max_prompt_tokens: int = 4000
     requests: list[JudgeRequest] = field(default_factory=list)
 

@@ -1,0 +1,294 @@
+"""Decides what becomes of a suspicion: a finding, a suggestion or nothing, and why. Nothing else does.
+
+    mask -> suspicions (checks, policies, scan, judge) -> decide -> Verdict
+
+`TABLE` has the rules in their order, each with the sources that it holds for. A suspicion begins as a
+finding; the first rule that lowers it gives the reason, and is the last one that is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dialint.detector.calibration import MIN_PRECISION, Check, CodeRelease, format_probability
+from dialint.detector.domain import Domain
+from dialint.detector.gates import GATES, GateInput
+from dialint.detector.language_coverage import TurnCoverage
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
+from dialint.detector.overrides import NO_OVERRIDES, Overrides
+from dialint.detector.records import Dialogue
+
+Source = Literal["check", "policy", "scan", "judge"]
+Outcome = Literal["finding", "suggestion", "dropped"]
+
+FAR_LOG = "the log is far from what the release was calibrated on"
+NO_POLICY = "no policy with rules for it applies to the dialogue"
+DENIED = 0.2
+"""Probability of an error under which the judge denies what was suspected."""
+EVEN = 0.5
+"""The least probability of an error that only the judge found."""
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """An error that may be in a turn. `position` is that of the turn in the dialogue, ``[start, end)`` the
+    evidence in its text before masking, `name` that of the check or judge. The probability is calibrated; of
+    a check it is the precision that was measured. `proof` goes into the reason of what is reported."""
+
+    code: str
+    turn: int
+    position: int
+    start: int
+    end: int
+    source: Source
+    probability: float
+    name: str = ""
+    proof: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The dialogue that suspicions are about, as it stands in the log: what each turn is covered by, the
+    codes for which no policy has rules here, and what the log as a whole shows."""
+
+    dialogue: Dialogue
+    coverage: Mapping[int, TurnCoverage]
+    without_policy: Collection[str] = ()
+    log: LogProfile = EMPTY_PROFILE
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a suspicion, its probability before and after a spot check scales it, and the proofs
+    for the reason."""
+
+    outcome: Outcome
+    probability: float
+    stated: float
+    proofs: tuple[str, ...]
+    suspicion: Suspicion
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that a rule lets a suspicion become, with a proof of it."""
+
+    outcome: Outcome
+    proof: str = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What decides: how the release finds each code, the team's overrides, the domain that the log is far
+    from, if it is, and the probability from which the judge may accuse, without a contract of its own."""
+
+    codes: Mapping[str, CodeRelease]
+    overrides: Overrides = NO_OVERRIDES
+    far_from: Domain | None = None
+    judge_threshold: float | None = None
+
+    def least(self, code: str) -> float:
+        """The probability from which a suspicion of the scan may become anything; above 1 if from none."""
+        scan = self.codes[code].scan
+        limits = (
+            [] if scan is None else [scan.threshold, scan.suggest_at, self.overrides.thresholds.get(code)]
+        )
+        return min((limit for limit in limits if limit is not None), default=2.0)
+
+    def stated(self, probability: float) -> float:
+        """The probability of the scan as it is stated in this log."""
+        return probability if self.far_from is None else self.far_from.temper(probability)
+
+    def judge_threshold_of(self, code: str) -> float | None:
+        """The probability from which what the judge finds of a code may accuse."""
+        contract = self.overrides.judge
+        measured = contract.codes.get(code) if contract is not None else None
+        return self.judge_threshold if measured is None else measured.threshold
+
+    def is_judge_measured(self, code: str) -> bool:
+        """Whether the judge's probabilities for a code are known to mean something."""
+        return self.overrides.judge is not None and code in self.overrides.judge.codes
+
+    def judged_probability(self, code: str, probability: float) -> float:
+        """The judge's probability by its contract."""
+        contract = self.overrides.judge
+        measured = contract.codes.get(code) if contract is not None else None
+        return probability if measured is None else measured.calibrate(probability)
+
+
+def decide(suspicions: Iterable[Suspicion], rules: Rules, facts: Facts) -> Decision | None:
+    """Decide about the suspicions of one turn and code; None if there is none that the release covers.
+
+    The strongest outcome counts, of equal ones a check's, and the more probable one's; its probability, or
+    that of the scan if it is higher, is stated.
+    """
+    best: Decision | None = None
+    by_scan = 0.0
+    for suspicion in sorted(suspicions, key=lambda each: each.source == "scan"):
+        if suspicion.source == "scan":
+            by_scan = rules.stated(suspicion.probability)
+            if best is not None and best.outcome == "finding":  # the gate need not look
+                continue
+        decision = _decide_one(suspicion, rules, facts)
+        is_covered = suspicion.source == "scan" or decision.outcome != "dropped"
+        if is_covered and (best is None or _rank(decision) >= _rank(best)):
+            best = decision
+    if best is None:
+        return None
+    outcome, suspicion = best.outcome, best.suspicion
+    probability = stated = max(best.probability, by_scan)
+    if outcome != "dropped" and rules.overrides.spot_check is not None and suspicion.source != "judge":
+        stated = rules.overrides.spot_check.calibrate(suspicion.code, outcome, stated)
+    best = replace(best, probability=probability, stated=stated)
+    why = rules.overrides.demotions.get(suspicion.code)
+    if outcome == "finding" and why is not None:
+        best = replace(best, outcome="suggestion", proofs=(*best.proofs, f"demoted: {why}"))
+    return best
+
+
+def _decide_one(suspicion: Suspicion, rules: Rules, facts: Facts) -> Decision:
+    """The outcome of one suspicion by `TABLE`."""
+    outcome: Outcome = "finding"
+    proofs = [suspicion.proof] if suspicion.proof else []
+    for sources, rule in TABLE:
+        limit = rule(suspicion, rules, facts) if suspicion.source in sources else None
+        if limit is not None:
+            outcome = limit.outcome
+            proofs += [limit.proof] if limit.proof else []
+        if outcome != "finding":
+            break
+    is_scan = suspicion.source == "scan"
+    probability = rules.stated(suspicion.probability) if is_scan else suspicion.probability
+    return Decision(outcome, probability, probability, tuple(proofs), suspicion)
+
+
+def _rank(decision: Decision) -> tuple[int, bool, float]:
+    suspicion = decision.suspicion
+    return (
+        ("dropped", "suggestion", "finding").index(decision.outcome),
+        suspicion.source != "scan",
+        suspicion.probability,
+    )
+
+
+def _language(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """A check says nothing about a turn in a language that it does not cover."""
+    return Limit("dropped") if _check(suspicion, facts) is None else None
+
+
+def _report(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """A check that was seldom right only suggests, as the release says."""
+    check = _check(suspicion, facts)
+    return Limit("suggestion") if check is not None and check.report == "suggestion" else None
+
+
+def _check(suspicion: Suspicion, facts: Facts) -> Check | None:
+    checks = facts.coverage[suspicion.turn].checked.get(suspicion.code, ())
+    return next((check for check in checks if check.name == suspicion.name), None)
+
+
+def _least(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """Below any threshold the scan says nothing."""
+    return Limit("dropped") if suspicion.probability < rules.least(suspicion.code) else None
+
+
+def _gate(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """What the log must show. What it does not is suggested from `Scan.suggest_at` on, or dropped."""
+    how = rules.codes[suspicion.code]
+    if how.gate is None or how.scan is None:
+        return None
+    place = facts.dialogue, suspicion.position, suspicion.start, suspicion.end
+    result = GATES[how.gate](GateInput(*place, suspicion.probability, facts.log))
+    proof = f"gate '{how.gate}': {result.why}"
+    if result.outcome in ("finding", "suggestion"):
+        return Limit(result.outcome, proof)
+    suggest_at = how.scan.suggest_at
+    is_suggested = suggest_at is not None and suspicion.probability >= suggest_at
+    return Limit("suggestion" if is_suggested and result.outcome == "dropped" else "dropped", proof)
+
+
+def _threshold(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """The thresholds of the release, by its contract and on natural text, and those of the team."""
+    scan = rules.codes[suspicion.code].scan
+    if scan is None or scan.threshold is None or suspicion.probability < scan.threshold:
+        return Limit("suggestion", "demoted: below the contract")
+    if suspicion.probability < rules.overrides.thresholds.get(suspicion.code, 0.0):
+        return Limit("suggestion", "demoted: below the threshold of the team")
+    return None
+
+
+def _domain(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    return None if rules.far_from is None else Limit("suggestion", f"demoted: {FAR_LOG}")
+
+
+def _policy(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    is_lacking = suspicion.code in facts.without_policy
+    return Limit("suggestion", f"demoted: {NO_POLICY}") if is_lacking else None
+
+
+def _reading(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """The scan accuses alone only where its findings in natural dialogues were right, as far as somebody read
+    them."""
+    scan = rules.codes[suspicion.code].scan
+    if scan is None or scan.reading is None or scan.reading.precision >= MIN_PRECISION:
+        return None
+    right, read = scan.reading.right, scan.reading.read
+    return Limit(
+        "suggestion", f"demoted: the scan alone was right in {right} of {read} findings that were read"
+    )
+
+
+def _judge(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """What only the judge found needs a contract or a threshold to accuse."""
+    if suspicion.probability < EVEN:
+        return Limit("dropped")
+    threshold = rules.judge_threshold_of(suspicion.code)
+    if threshold is None:
+        return Limit("suggestion", f"demoted: the judge keeps no contract on {suspicion.code}")
+    if suspicion.probability < threshold:
+        return Limit("suggestion", "demoted: the judge is below its threshold")
+    return None
+
+
+Rule = Callable[[Suspicion, Rules, Facts], Limit | None]
+TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
+    (("check", "policy"), _language),
+    (("check", "policy"), _report),
+    (("scan",), _least),
+    (("scan",), _gate),
+    (("scan",), _threshold),
+    (("scan",), _domain),
+    (("scan",), _policy),
+    (("scan",), _reading),
+    (("judge",), _judge),
+)
+"""Which rules hold for which sources. A demotion by the team holds for all of them, and comes last, in
+`decide`: until then a spot check's figures are those of findings."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a judge's answer makes of what was reported before: the outcome, and a proof unless it was
+    confirmed."""
+
+    outcome: Outcome
+    proof: str = ""
+    is_confirmed: bool = False
+
+
+def review(before: Outcome, answer: Suspicion, verdict: str, rules: Rules, facts: Facts) -> Review:
+    """What becomes of a finding or suggestion of the scan by the judge's `answer` and `verdict`: it stays, is
+    confirmed, or is demoted by a judge that is known to be worth that."""
+    name, probability = answer.name, answer.probability
+    if probability < DENIED:
+        words = {"no_error": "denies it", "not_applicable": "calls it not applicable"}
+        proof = f"the judge {name} {words.get(verdict, 'does not confirm it')}"
+        if not rules.is_judge_measured(answer.code) and rules.judge_threshold is None:
+            return Review(before, f"{proof}, but is not measured")
+        return Review("suggestion", f"demoted: {proof}")
+    if verdict != "error" or probability < EVEN:
+        return Review(before, f"the judge {name} is undecided, {format_probability(probability)}")
+    own = decide([answer], rules, facts) if before == "suggestion" else None
+    return Review("finding" if own is not None and own.outcome == "finding" else before, is_confirmed=True)

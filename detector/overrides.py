@@ -1,0 +1,146 @@
+"""The overrides of a team: one file that says what a release may accuse of, and how sure it is.
+
+    release: embedded-5
+    demoted:
+      T1: people confirmed 3 of 20 findings
+    thresholds:
+      L1: 0.95
+
+`dialint score --overrides FILE` reads it, YAML or JSON. `dialint label demote` writes the section `demoted`,
+`dialint eval tally` writes `spot_check`, `dialint eval judge` writes `judge`, and the Releases page of the
+console offers files with `thresholds` and `spot_check`. It can take accusations of the release back and make
+none; only the judge's contract lets the judge accuse. Who wants more findings than a release's contract
+allows needs labels (`dialint train calibrate`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from dialint.detector.artifacts import atomic_file, fingerprint
+from dialint.detector.calibration import CodeRelease
+from dialint.detector.errors import ConfigError, Message, ReleaseRefused
+from dialint.detector.judge.contract import JudgeContract
+from dialint.detector.natural import NaturalPrecision
+from dialint.detector.records import Record
+from dialint.detector.yaml_document import first_error, read_document
+
+
+class Overrides(Record):
+    """The content of the file. `demoted` maps codes whose findings become suggestions to why, in words
+    without brackets; `thresholds` maps codes to the least probability of a finding of the scan; `spot_check`
+    is what people judged of the release's findings on this log; `judge` what a judge's probabilities are
+    worth. All but the last are of one `release`, as a probability of another one means something else."""
+
+    kind: Literal["overrides"] = "overrides"
+    release: str | None = None
+    demoted: dict[str, Annotated[str, Field(pattern=r"^[^()]+$")]] = Field(default_factory=dict)
+    thresholds: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
+    spot_check: NaturalPrecision | None = None
+    judge: JudgeContract | None = None
+
+    @model_validator(mode="after")
+    def _is_bound(self) -> Overrides:
+        if self.release is None and (self.demoted or self.thresholds or self.spot_check is not None):
+            raise ValueError("demoted, thresholds and spot_check need the release that they are of")
+        if self.spot_check is not None and self.spot_check.release != self.release:
+            raise ValueError(
+                f"the spot check judges {self.spot_check.release}, and the file is of {self.release}"
+            )
+        return self
+
+    @cached_property
+    def demotions(self) -> Mapping[str, str]:
+        """Codes that may only be suggested, by the team or by the spot check, and why."""
+        return {**(self.spot_check.demoted if self.spot_check is not None else {}), **self.demoted}
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """Hex SHA-256 of the content, however the file is written; None of an empty one."""
+        return None if self == NO_OVERRIDES else fingerprint(self.model_dump(mode="json"))
+
+    def describe(self, codes: Mapping[str, CodeRelease]) -> list[str]:
+        """One line for each code whose threshold differs from that of the release: what it means."""
+        lines = []
+        for code, own in sorted(self.thresholds.items()):
+            scan = codes[code].scan
+            released = None if scan is None else scan.threshold
+            start = f"{code}: threshold {own:g} of the team"
+            if released is None:
+                lines.append(f"{start}; {self.release} has none, so what it adds are suggestions")
+            elif own > released:
+                lines.append(f"{start}, raised from {released:g}: suggestions between them")
+            elif own < released:
+                limits = f"is under that of {self.release}, {released:g}"
+                lines.append(f"{start} {limits}: suggestions between them, no findings")
+        return lines
+
+    def check_release(self, path: Path, release: str, codes: Mapping[str, CodeRelease]) -> None:
+        """
+        Raises:
+            ReleaseRefused: E_RELEASE; the file at `path` is of another release.
+            ConfigError: E_OVERRIDES; a threshold is of a code that the scan of the release does not look for.
+        """
+        if self.release not in (None, release):
+            raise ReleaseRefused(
+                "E_RELEASE", "--overrides {path}: made for {other}, and this is {release}",
+                path=path, other=self.release, release=release,
+            )  # fmt: skip
+        without = [code for code in self.thresholds if code not in codes or codes[code].scan is None]
+        if without:
+            raise ConfigError(
+                "E_OVERRIDES", "--overrides {path}: the scan of {release} does not look for {codes}",
+                path=path, release=release, codes=" ".join(sorted(without)),
+            )  # fmt: skip
+
+
+NO_OVERRIDES = Overrides()
+
+
+def read_overrides(path: Path | None) -> Overrides:
+    """The overrides in a file; none without a file.
+
+    Raises:
+        ConfigError: E_OVERRIDES; it is no such file.
+    """
+    if path is None:
+        return NO_OVERRIDES
+    document = read_document(path, "E_OVERRIDES")
+    try:
+        return Overrides.model_validate(document.value or {}, strict=False)
+    except ValidationError as error:
+        problem = first_error(error, document)
+    raise ConfigError("E_OVERRIDES", Message("--overrides {problem}", problem=problem))
+
+
+def update_overrides(path: Path, release: str | None, **sections: Any) -> Overrides:
+    """Write `sections` into the file at `path`, which keeps its others, or is made. Returns all of it.
+
+    Raises:
+        ConfigError: E_OVERRIDES; what is there is no such file.
+        ReleaseRefused: E_RELEASE; it is of another release.
+    """
+    before = read_overrides(path if path.exists() else None)
+    if release is not None:
+        before.check_release(path, release, {})
+    content = {**dict(before), **sections, "release": release or before.release}
+    overrides = Overrides.model_validate(content)
+    with atomic_file(path) as file:
+        file.write(dump_overrides(overrides, as_json=path.suffix == ".json").encode())
+    return overrides
+
+
+def dump_overrides(overrides: Overrides, *, as_json: bool = False) -> str:
+    """The text of a file with these overrides."""
+    content = overrides.model_dump(mode="json", exclude_none=True)
+    content = {name: value for name, value in content.items() if value not in ({}, [])}
+    if as_json:
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
