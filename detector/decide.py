@@ -132,7 +132,7 @@ def decide(suspicions: Iterable[Suspicion], rules: Rules, facts: Facts) -> Decis
             if best is not None and best.outcome == "finding":  # the gate need not look
                 continue
         decision = _decide_one(suspicion, rules, facts)
-        is_covered = suspicion.source == "scan" or decision.outcome != "dropped"
+        is_covered = decision.outcome != "dropped" or suspicion.source in ("scan", "judge")
         if is_covered and (best is None or _rank(decision) >= _rank(best)):
             best = decision
     if best is None:

@@ -82,17 +82,19 @@ class Overrides(Record):
                 lines.append(f"{start} {limits}: suggestions between them, no findings")
         return lines
 
-    def check_release(self, path: Path, release: str, codes: Mapping[str, CodeRelease]) -> None:
+    def check_release(self, path: Path, release: str, codes: Mapping[str, CodeRelease] | None = None) -> None:
         """
         Raises:
             ReleaseRefused: E_RELEASE; the file at `path` is of another release.
-            ConfigError: E_OVERRIDES; a threshold is of a code that the scan of the release does not look for.
+            ConfigError: E_OVERRIDES; a threshold is of a code that the scan does not look for by `codes`.
         """
         if self.release not in (None, release):
             raise ReleaseRefused(
                 "E_RELEASE", "--overrides {path}: made for {other}, and this is {release}",
                 path=path, other=self.release, release=release,
             )  # fmt: skip
+        if codes is None:
+            return
         without = [code for code in self.thresholds if code not in codes or codes[code].scan is None]
         if without:
             raise ConfigError(
@@ -129,9 +131,9 @@ def update_overrides(path: Path, release: str | None, **sections: Any) -> Overri
     """
     before = read_overrides(path if path.exists() else None)
     if release is not None:
-        before.check_release(path, release, {})
-    content = {**dict(before), **sections, "release": release or before.release}
-    overrides = Overrides.model_validate(content)
+        before.check_release(path, release)
+    overrides = before.model_copy(update={**sections, "release": release or before.release})
+    overrides = Overrides.model_validate_json(overrides.model_dump_json())
     with atomic_file(path) as file:
         file.write(dump_overrides(overrides, as_json=path.suffix == ".json").encode())
     return overrides

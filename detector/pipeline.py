@@ -264,13 +264,14 @@ class ReleaseDetector:
         assert self._scanner is not None
         return self._scanner
 
-    def with_info(self, info: ReleaseInfo) -> ReleaseDetector:
-        """The same weights under another `release.json`, for a release in the making."""
-        return ReleaseDetector(**{**self._arguments, "info": info})
+    def copy(self, **changes: Any) -> ReleaseDetector:
+        """The same detector with other arguments of `__init__`, such as another `info` of a release in the
+        making."""
+        return ReleaseDetector(**{**self._arguments, **changes})
 
     def with_log(self, log: LogProfile) -> ReleaseDetector:
         """The same detector for dialogues of a log with this profile."""
-        return ReleaseDetector(**{**self._arguments, "log": log})
+        return self.copy(log=log)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         monitor, engine = self.monitor, None if self._scanner is None else self._scanner.engine

@@ -49,8 +49,9 @@ MAX_CELL = 1 << 30
 ROW_GROUP_BYTES = 2 << 20
 
 
-class _Overrides(TypedDict):
+class _Overrides(TypedDict, total=False):
     thresholds: dict[str, float]
+    spot_check: bool
 
 
 class _Release(TypedDict, total=False):

@@ -131,8 +131,8 @@ def spot_check(
     reading, taxonomy = reading or ReadConfig(), load_taxonomy(config.taxonomy)
     scored = list(read_verdicts(verdicts))
     work = read_manifest(find_manifest(verdicts), expected=VerdictManifest).get("work", {})
-    if work.get("release", {}).get("spot_check"):
-        raise ConfigError("E_OPTION", f"{verdicts}: scored with --spot-check; draw from verdicts without it")
+    if work.get("release", {}).get("overrides", {}).get("spot_check"):
+        raise ConfigError("E_OPTION", f"{verdicts}: scored with a spot check; draw from verdicts without it")
     sources = open_logs(list(config.log))
     hashes = sorted(inspect(source, reading) for source in sources)
     if "inputs" in work and hashes != sorted(each["sha256"] for each in work["inputs"]):

@@ -138,7 +138,7 @@ if [ ! -e "$decision" ]; then
     mv "$round/decision.tmp" "$decision"
 fi
 
-# 5. The judge in use scores. What it finds stays a suggestion until it was measured: --judge-contract.
+# 5. The judge in use scores. What it finds stays a suggestion until it was measured: eval judge --overrides.
 if [ -n "$log" ]; then
     judge=$("$python" -c 'import json, sys
 from dialint.detector.registry import Registry

@@ -170,7 +170,7 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
         "kind": "verdicts", "format": "jsonl", "files": [file_entry(out, 1), file_entry(rejects_path(out), 0)],
         "work": {
             "inputs": [{"label": "x", "sha256": "0" * 64}], "log": {"far": "far"},
-            "release": {"id": "tiny-1", "demoted": {"T1": "x"}, "thresholds": {"codes": {"T1": 0.5}}},
+            "release": {"id": "tiny-1", "demoted": {"T1": "x"}, "overrides": {"thresholds": {"T1": 0.5}}},
             "options": {"codes": ["T1"], "severities": ["S1"], "limit": 3},
         },
         "inputs": [{"name": "x", "bytes": 1, "sha256": "0" * 64}], "request": "r", "ended_at": "2026-11-20T08:00:00+00:00",

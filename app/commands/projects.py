@@ -233,8 +233,9 @@ def demote(
 
 def _confirmations(counts: Counts, config: DemoteConfig) -> Iterator[tuple[str, ...]]:
     for release, codes in counts.items():
+        demoted = config.demoted(release, codes)
         for code, each in codes.items():
-            kind = "suggestion" if config.demotes(each) else "finding"
+            kind = "suggestion" if code in demoted else "finding"
             share, upper = each.confirmed / each.answered, each.upper(config.confidence)
             yield (
                 release,

@@ -412,7 +412,11 @@ def _describe_overrides(overrides: Overrides) -> dict[str, Any]:
     """Their hash, the demoted codes with why, and the thresholds."""
     if overrides.fingerprint is None:
         return {}
-    described = {"sha256": overrides.fingerprint, "thresholds": overrides.thresholds}
+    described = {
+        "sha256": overrides.fingerprint,
+        "thresholds": overrides.thresholds,
+        "spot_check": overrides.spot_check is not None,
+    }
     return {"demoted": dict(overrides.demotions), "overrides": described}
 
 

@@ -238,7 +238,7 @@ def _confirm(
         for code, scan in scans.items()
     }
     info = detector.info.model_copy(update={"codes": codes})
-    judge = detector.with_info(info).with_log(profile_log(example.dialogue for example in examples))
+    judge = detector.copy(info=info).with_log(profile_log(example.dialogue for example in examples))
     return {
         (index, finding.turn, finding.code)
         for index, (_, verdict) in enumerate(score_examples(judge, examples) if codes else ())

@@ -136,9 +136,11 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         words.append(f"in {' and '.join(map(language_name, how.scan.languages))}")
     elif how.scan is not None and how.scan.natural is not None:
         words.append(f"scan, flagged from probability {how.scan.natural.threshold:.2f}")
+    elif how.scan is not None and how.scan.suggest_at is not None:
+        words.append(f"scan, suggestions only, from probability {how.scan.suggest_at:.2f}")
     elif how.scan is not None:
         words.append("scan as probability only, no threshold kept the wanted rate")
-    is_flagged = how.scan is not None and (how.scan.contract or how.scan.natural) is not None
+    is_flagged = how.scan is not None and how.scan.may_accuse
     if is_flagged and any(check.name == POLICY_CHECK for check in how.checks):
         words.append("where a policy with rules for the code applies, elsewhere a suggestion")
     if how.scan is not None and how.scan.natural is not None:
@@ -146,6 +148,12 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         words.append(
             f"- on real dialogues {natural.right} of {natural.flagged} flagged turns have the error from "
             f"probability {natural.threshold:.2f} on, of all turns {natural.n_errors} of {natural.n_turns}"
+        )
+    if how.scan is not None and how.scan.reading is not None and not how.scan.may_accuse:
+        reading = how.scan.reading
+        words.append(
+            f"- of its findings in natural dialogues {reading.right} of {reading.read} were right, so what "
+            "the scan flags alone is suggested"
         )
     return " ".join(words)
 

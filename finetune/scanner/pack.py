@@ -21,7 +21,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import MANIFEST, read_manifest
-from dialint.detector.calibration import Check, CodeRelease, Scan
+from dialint.detector.calibration import Check, CodeRelease, Reading, Scan
 from dialint.detector.domain import Domain, fit_domain
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
@@ -177,8 +177,8 @@ def _evaluate_sets(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, Any]:
     """The figures of every test set, and of the calibrated codes that were left out."""
-    covered = detector.with_info(info)
-    all_codes = detector.with_info(info.model_copy(update={"codes": {**calibrated, **info.codes}}))
+    covered = detector.copy(info=info)
+    all_codes = detector.copy(info=info.model_copy(update={"codes": {**calibrated, **info.codes}}))
     report: dict[str, Any] = {}
     for name in config.sets or [name for name in REPORT_SETS if find_set(config.examples, name)]:
         print(f"evaluating {name}", flush=True)
@@ -305,6 +305,9 @@ def add_evidence(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
             gate = proof.get("gate") if scan is not None else None
             if scan is not None and proof.get("suggest") == "no":
                 scan = scan.model_copy(update={"suggest_at": None})
+            if scan is not None and (reading := proof.get("reading")):
+                counts = Reading(right=int(reading["right"]), read=int(reading["read"]))
+                scan = scan.model_copy(update={"reading": counts})
             results[code] = CodeRelease(scan=scan, checks=checks, gate=gate)
     return results
 
@@ -320,7 +323,7 @@ def _select_codes(
     """
     name = "dev_unseen" if find_set(config.examples, "dev_unseen") else "dev"
     examples = list(read_examples(require_set(config.examples, name)))
-    all_codes = detector.with_info(info.model_copy(update={"codes": calibrated}))
+    all_codes = detector.copy(info=info.model_copy(update={"codes": calibrated}))
     figures = evaluate(all_codes, score_examples(all_codes, examples), 0)["codes"]
     selected: set[str] = set()
     for code, release in calibrated.items():

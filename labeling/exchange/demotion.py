@@ -9,6 +9,7 @@ them agree rather than not: a code may be demoted later than it deserves.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -68,9 +69,13 @@ class DemoteConfig:
     def __post_init__(self) -> None:
         check_ranges(self)
 
-    def demotes(self, counts: Confirmations) -> bool:
-        """Whether a code with these counts is demoted."""
-        return counts.answered >= self.least and counts.upper(self.confidence) < self.below
+    def demoted(self, release: str, by_code: Mapping[str, Confirmations]) -> dict[str, str]:
+        """The codes of a release that are demoted, each with why."""
+        return {
+            code: f"people confirmed {each.confirmed} of {each.answered} findings of {release}"
+            for code, each in by_code.items()
+            if each.answered >= self.least and each.upper(self.confidence) < self.below
+        }
 
 
 def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
@@ -89,12 +94,7 @@ def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
         if len(counts) != 1:
             raise ConfigError("E_OPTION", f"--release: one of {', '.join(counts) or 'none yet'}")
         [(release, by_code)] = counts.items()
-        demoted = {
-            code: f"people confirmed {each.confirmed} of {each.answered} findings of {release}"
-            for code, each in by_code.items()
-            if config.demotes(each)
-        }
-        update_overrides(config.overrides, release, demoted=demoted)
+        update_overrides(config.overrides, release, demoted=config.demoted(release, by_code))
     return counts
 
 

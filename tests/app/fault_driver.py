@@ -37,6 +37,7 @@ from dialint.detector import artifacts
 from dialint.detector.errors import DialintError
 from dialint.detector.gates import append_proof
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.interface import PlainDetector
 from dialint.detector.records import Dialogue, Finding, Severity, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig
@@ -44,7 +45,7 @@ from dialint.detector.watchdog import WatchConfig
 CODES: tuple[tuple[str, Severity], ...] = (("C1", "S2"), ("L1", "S4"), ("V2", "S1"))
 
 
-class FakeDetector:
+class FakeDetector(PlainDetector):
     """Answers by rule: the same dialogue always gets the same verdict, and some fail."""
 
     def __init__(self, about: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ def make_scorer(folder: Path) -> type:
     fingerprint."""
 
     class FaultyScorer:
-        def __init__(self, what: Any, watch: Any, log: Any, asks: Any, demoted: Any) -> None:
+        def __init__(self, what: Any, watch: Any, log: Any, asks: Any) -> None:
             self.fingerprint = "f"
 
         def about(self) -> Any:
@@ -56,7 +56,7 @@ def make_scorer(folder: Path) -> type:
             import os
 
             from dialint.app.scoring.cluster_actor import Judged
-            from dialint.detector.judge.stage import JudgeUsage
+            from dialint.detector.judge.options import JudgeUsage
             from dialint.detector.records import Verdict
 
             ids = [dialogue.id for dialogue in dialogues]

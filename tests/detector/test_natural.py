@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 
-from dialint.detector.artifacts import write_manifest
-from dialint.detector.errors import ConfigError, OutputRefused, ReleaseRefused
-from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns, load_natural
+from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 
 
 def judged(right: int, wrong: int, stated: float = 0.0) -> Judged:
@@ -83,22 +80,3 @@ def test_a_raised_probability_ends_at_the_interval() -> None:
     assert made.calibrate("T1", "finding", 0.9) == 1.0
     low = natural(T1=judged(2, 8, 0.5), C1=judged(9, 0, 1.0))
     assert low.calibrate("T1", "finding", 0.5) == pytest.approx(low.findings["T1"].interval[1])
-
-
-def test_the_file_is_sealed_and_of_one_release(tmp_path: Path) -> None:
-    path, made = tmp_path / "natural.json", natural(C1=judged(0, 6))
-    write_manifest(path, {"kind": KIND, **made.model_dump(mode="json")})
-    assert load_natural(path, "r") == made
-    with pytest.raises(ReleaseRefused, match="judges r, and this is s"):
-        load_natural(path, "s")
-    path.write_text(path.read_text().replace('"wrong": 6', '"wrong": 0'))
-    with pytest.raises(OutputRefused, match="changed since it was written"):
-        load_natural(path, "r")
-    write_manifest(path, {"kind": "verdicts"})
-    with pytest.raises(ConfigError, match="not made by"):
-        load_natural(path, "r")
-    write_manifest(path, {"kind": KIND, "release": "r"})
-    with pytest.raises(ConfigError, match="another version"):
-        load_natural(path, "r")
-    with pytest.raises(ConfigError, match="no such file"):
-        load_natural(tmp_path / "none", "r")

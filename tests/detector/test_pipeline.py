@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from dialint.detector import checks, gates
 from dialint.detector import scanner as detector_scanner
-from dialint.detector.artifacts import write_manifest
 from dialint.detector.calibration import (
     Check,
     CodeRelease,
@@ -25,10 +24,13 @@ from dialint.detector.calibration import (
     format_probability,
     round_probability,
 )
+from dialint.detector.decide import NO_POLICY
+from dialint.detector.findings import _reason
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns
-from dialint.detector.pipeline import NO_POLICY, ReleaseDetector, _reason, load_detector
+from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.overrides import Overrides, update_overrides
+from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.plugins import Plugin
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.render import Rendered
@@ -145,9 +147,8 @@ def test_what_may_only_be_suggested_is_no_finding(
     codes["L1"] = codes["L1"].model_copy(update={"gate": "even_turns"})
     check = codes["M2"].checks[0].model_copy(update={"report": "suggestion"})
     codes["M2"] = codes["M2"].model_copy(update={"checks": (check,)})
-    careful = detector.with_info(detector.info.model_copy(update={"codes": codes})).with_demoted(
-        {"T1": "confirmed 2 of 14 times"}
-    )
+    demoted = Overrides(release="tiny-1", demoted={"T1": "confirmed 2 of 14 times"})
+    careful = detector.copy(info=detector.info.model_copy(update={"codes": codes}), overrides=demoted)
     assert careful.fingerprint != detector.fingerprint
     names = Counter[tuple[str, str]]()
     for item, before, after in zip(items, detector.verdicts(items), careful.verdicts(items), strict=True):
@@ -175,7 +176,7 @@ def test_a_skipped_step_needs_a_policy_that_asks_for_it(
     codes = dict(detector.info.codes)
     check = Check(name="policy", precision=0.9)
     codes["T1"] = codes["T1"].model_copy(update={"checks": (check,)})
-    proven = detector.with_info(detector.info.model_copy(update={"codes": codes}))
+    proven = detector.copy(info=detector.info.model_copy(update={"codes": codes}))
     n = 0
     for before, after in zip(detector.verdicts(many()), proven.verdicts(many()), strict=True):
         assert [each for each in before.findings if each.code != "T1"] == list(after.findings)
@@ -202,10 +203,10 @@ def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
         suggestions={},
         turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
     )
-    path = tmp_path / "natural.json"
-    write_manifest(path, {"kind": KIND, **natural.model_dump(mode="json")})
+    path = tmp_path / "overrides.yaml"
+    update_overrides(path, "tiny-1", spot_check=natural)
     plain = load_detector(DetectorConfig(release=folder))
-    careful = load_detector(DetectorConfig(release=folder, spot_check=path))
+    careful = load_detector(DetectorConfig(release=folder, overrides=path))
     assert careful.fingerprint != plain.fingerprint
     n = 0
     for before, after in zip(
@@ -236,14 +237,14 @@ def test_a_check_that_only_suggests_takes_no_finding_from_the_scan(
         )
     )
     plugin = Plugin("every_turn", "dialint.checks", "here", "here", content=every_turn)
-    monkeypatch.setitem(detector._plugins, "every_turn", plugin)  # type: ignore[attr-defined]
+    monkeypatch.setitem(detector._arguments["plugins"], "every_turn", plugin)
     monkeypatch.setitem(gates.GATES, "none", lambda suspicion: gates.GateResult("dropped", "no proof"))
     check = Check(name="every_turn", precision=0.3, report="suggestion")
 
     def with_check(gate: str | None) -> ReleaseDetector:
         codes = dict(detector.info.codes)
         codes["T1"] = codes["T1"].model_copy(update={"checks": (check,), "gate": gate})
-        return detector.with_info(detector.info.model_copy(update={"codes": codes}))
+        return detector.copy(info=detector.info.model_copy(update={"codes": codes}))
 
     def turns(findings: Sequence[Finding]) -> set[int]:
         return {finding.turn for finding in findings if finding.code == "T1"}
@@ -270,8 +271,10 @@ def test_what_is_below_the_contract_is_suggested_where_the_release_says_so(
     strict = scan.model_copy(update={"contract": contract})
     lenient = strict.model_copy(update={"suggest_at": 0.4})
     plain, suggesting = (
-        detector.with_info(
-            detector.info.model_copy(update={"codes": {**detector.info.codes, "T1": CodeRelease(scan=each)}})
+        detector.copy(
+            info=detector.info.model_copy(
+                update={"codes": {**detector.info.codes, "T1": CodeRelease(scan=each)}}
+            )
         ).verdicts(many(), all_probabilities=True)
         for each in (strict, lenient)
     )
@@ -424,7 +427,7 @@ def test_the_threshold_is_compared_before_rounding(detector: ReleaseDetector) ->
         threshold=threshold, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=9, n_clean=9
     )
     scan = Scan(slope=1e-12, offset=offset, contract=contract)
-    strict = detector.with_info(detector.info.model_copy(update={"codes": {"L1": CodeRelease(scan=scan)}}))
+    strict = detector.copy(info=detector.info.model_copy(update={"codes": {"L1": CodeRelease(scan=scan)}}))
     (verdict,) = strict.verdicts([dialogue(*HELLO)], all_probabilities=True)
     assert verdict.probabilities == {1: {"L1": threshold}}
     assert not verdict.findings

@@ -106,7 +106,7 @@ def test_line_has_the_promised_keys_in_the_promised_order() -> None:
         dialogue_id="d1", release="e", taxonomy="1.0.0", status="scored", quality=72.0, findings=(finding,)
     )
     record = json.loads(verdict_line(verdict))
-    assert not {"policy", "thresholds"} & verdict.model_dump(mode="json").keys(), "older hashes stay"
+    assert not {"policy", "overrides"} & verdict.model_dump(mode="json").keys(), "older hashes stay"
     assert record == verdict.model_dump(mode="json"), "the command line and Python give the same"
     assert list(record) == [
         "dialogue_id", "release", "taxonomy", "status", "quality", "findings", "suggestions",
@@ -132,7 +132,7 @@ def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_form
         dialogue_id="d", release="e", taxonomy="1", status="scored", quality=1.0, findings=(finding,)
     )
     path = finished(tmp_path, [verdict], file_format)
-    newer = ("policy", "thresholds", *verdict_files.ORIGIN)
+    newer = ("policy", "overrides", *verdict_files.ORIGIN)
     columns = [name for name in verdict_files.VERDICT_COLUMNS if name not in newer]
     older = (*columns, *verdict_files.FINDING_COLUMNS)
     if file_format == "csv":

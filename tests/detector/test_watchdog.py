@@ -14,7 +14,7 @@ import pytest
 from patience import is_running, wait_for
 
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
-from dialint.detector.interface import DetectorConfig
+from dialint.detector.interface import DetectorConfig, PlainDetector
 from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
@@ -46,7 +46,7 @@ POISONS: dict[str, Callable[[], object]] = {
 }
 
 
-class Fake:
+class Fake(PlainDetector):
     """Judges at once, but for dialogues whose text is the name of a poison. `marks` says whether it tells
     which dialogue it is at; `together` is the most dialogues that it takes at a time."""
 
@@ -54,7 +54,6 @@ class Fake:
 
     def __init__(self, marks: bool = True, together: int = 1_000) -> None:
         self.taxonomy = load_taxonomy()
-        self.on_step: Callable[[int | None], None] = lambda _: None
         self._marks = marks
         self._together = together
 
@@ -63,7 +62,7 @@ class Fake:
             busy()
         found = []
         for place, dialogue in enumerate(dialogues):
-            self.on_step(place if self._marks else None)
+            self.monitor.on_step(place if self._marks else None)
             if (text := dialogue.turns[0].text) in POISONS:
                 POISONS[text]()
             if text == "defect":
@@ -126,7 +125,7 @@ def test_a_long_dialogue_has_longer() -> None:
             self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
         ) -> list[Verdict]:
             end = time.thread_time() + 0.9  # a short one has 0.3, this one 1.2
-            self.on_step(0)
+            self.monitor.on_step(0)
             while time.thread_time() < end:
                 pass
             return super().verdicts(dialogues)

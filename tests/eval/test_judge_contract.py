@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.detector.errors import ConfigError
-from dialint.detector.judge.contract import read_contract
+from dialint.detector.overrides import read_overrides, update_overrides
 from dialint.eval.judge_metrics import JudgeResult, describe_contract, fit_judge_contract
 
 
@@ -43,18 +42,7 @@ def test_probabilities_become_what_they_were_right(tmp_path: Path) -> None:
     assert contract.codes["C1"].threshold is None
     assert "X1" not in contract.codes
     assert "suggestions only for C1" in describe_contract(contract)
-    path = tmp_path / "contract.json"
-    path.write_text(contract.model_dump_json())
-    assert read_contract(path) == contract
-    assert read_contract(path).codes["T1"].calibrate(0.0) < 0.05
-
-
-def test_a_file_of_another_kind_or_prompt_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "contract.json"
-    path.write_text("{}")
-    with pytest.raises(ConfigError, match="not a file of `dialint eval judge"):
-        read_contract(path)
-    contract = fit_judge_contract("judge", overconfident("T1", 100, 0.9), 0.8)
-    path.write_text(contract.model_copy(update={"prompt": "judge-1"}).model_dump_json())
-    with pytest.raises(ConfigError, match="measured with judge-1"):
-        read_contract(path)
+    path = tmp_path / "overrides.yaml"
+    update_overrides(path, None, judge=contract)
+    assert read_overrides(path).judge == contract
+    assert contract.codes["T1"].calibrate(0.0) < 0.05

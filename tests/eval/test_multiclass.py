@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from own_taxonomy import CODES, write_taxonomy
 
+from dialint.detector.interface import PlainDetector
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -40,7 +41,7 @@ def example(name: str, *rows: Row, people: int = 10) -> Example:
     return Example(dialogue=Dialogue(id=name, turns=turns), labels=labels, split="test")
 
 
-class Scripted:
+class Scripted(PlainDetector):
     """A detector whose probabilities of a dialogue's turns stand in a table."""
 
     release, fingerprint, codes = "scripted.1", "0", CODES

@@ -12,7 +12,7 @@ import pytest
 import tiny
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import DetectorConfig
+from dialint.detector.interface import DetectorConfig, PlainDetector
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -26,7 +26,7 @@ from dialint.eval.tables import figures
 NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
 
 
-class Fixed:
+class Fixed(PlainDetector):
     """Accuses every agent turn of T1 with the probability that the dialogue's id ends in."""
 
     release, fingerprint, codes = "fixed<1>", "0" * 64, ("T1",)

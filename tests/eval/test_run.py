@@ -11,7 +11,7 @@ import tiny
 
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.interface import DetectorConfig
+from dialint.detector.interface import DetectorConfig, PlainDetector
 from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.metrics import pair_auc
@@ -33,7 +33,7 @@ def example(name: str, labels: dict[int, str], pair: str | None = None) -> Examp
     )
 
 
-class Scripted:
+class Scripted(PlainDetector):
     """A detector that reads its answers off a table: probability of T1 for (dialogue, turn)."""
 
     release = "scripted"

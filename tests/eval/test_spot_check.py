@@ -14,7 +14,8 @@ from outputs import finished
 
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
-from dialint.detector.natural import Judged, load_natural
+from dialint.detector.natural import Judged
+from dialint.detector.overrides import read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path
 from dialint.eval.spot_check import COLUMNS, SpotCheck, SpotCheckConfig, _allocate, spot_check
@@ -166,20 +167,19 @@ def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.Captur
     numbers = [row["number"] for row in read_sheet(sheet) if row["kind"] == "finding"]
     answers = {"finding": "right", numbers[0]: "Arguable", "suggestion": "wrong", "5": "none", "6": "u2"}
     fill_in(sheet, answers, ";", "cp1252")
-    tally(sheet, apply=True)
+    tally(sheet, overrides=out / "overrides.yaml")
     shown = capsys.readouterr().out
     assert "T1: too few judged (right 2 of 3 judged)" in shown
     assert "recall, estimated: 0.40" in shown
     assert "1 of 7 rows are not judged yet" in shown
-    natural = load_natural(out / "natural.json", "r")
+    natural = read_overrides(out / "overrides.yaml").spot_check
+    assert natural is not None
     assert natural.findings["T1"] == Judged(reported=6, right=2, arguable=1, wrong=0, stated=2.4)
     assert natural.suggestions["C1"] == Judged(reported=1, right=0, arguable=0, wrong=1, stated=0.4)
     assert natural.turns.missed == {"U2": 1}
     estimate = recall_estimate(natural)
     assert estimate is not None
     assert estimate[1] < 0.4 < estimate[2]
-    with pytest.raises(OutputRefused, match="E_EXISTS"):
-        tally(sheet, apply=True)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_sheet_must_hold_what_was_drawn(scored: tuple[Path, Path]) -> None:
     with pytest.raises(InputRefused, match="was not drawn"):
         count_judgements(drawn, [{**rows[0], "code": "X9"}, *rows[1:]])
     with pytest.raises(InputRefused, match="nothing is judged"):
-        tally(sheet, apply=True)
+        tally(sheet, overrides=out / "overrides.yaml")
     sheet.write_text("code,judgement\nT1\rx,right\n" + "x" * 200_000)
     with pytest.raises(InputRefused, match="no CSV with the columns"):
         tally(sheet)

@@ -7,6 +7,7 @@ rule says now is counted on demand, as the count reads every answer in the store
 from __future__ import annotations
 
 from collections import Counter
+from urllib.parse import quote
 
 import streamlit as st
 from starlette.requests import Request
@@ -17,7 +18,8 @@ from dialint.app.console.messages import report_refusals
 from dialint.app.console.sessions import lead_route
 from dialint.app.console.system.score_results import DOWNLOADS
 from dialint.app.console.tables import DialogueLink, share_text, show_table
-from dialint.app.console.text import lookup_code, safe_markdown
+from dialint.app.console.text import lookup_code, safe_markdown, safe_text
+from dialint.detector.overrides import Overrides, dump_overrides
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.exchange.demotion import DemoteConfig, demote
 from dialint.labeling.store import appeals
@@ -128,8 +130,7 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
 
     def count() -> None:
         with report_refusals("appeals"):
-            counts, demotions = demote(store, account.id, RULE)
-            st.session_state["demotions"] = (account.id, counts, demotions)
+            st.session_state["demotions"] = (account.id, demote(store, account.id, RULE))
 
     st.button(
         _("Count now"), key="count demotions", on_click=count,
@@ -141,14 +142,17 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     stored = st.session_state.get("demotions")
     if stored is None or stored[0] != account.id:
         return
-    counts, demotions = stored[1:]
-    if demotions.releases and has_permission(account, "plan"):
-        st.link_button(
-            _("Save the file"), DEMOTIONS, icon=":material/download:",
-            help=_("Codes that `dialint score --demoted FILE` only suggests, counted anew."),
-        )  # fmt: skip
+    counts = stored[1]
+    demoted = {release: RULE.demoted(release, by_code) for release, by_code in counts.items()}
+    with st.container(horizontal=True, gap="small"):
+        for release in [name for name, codes in demoted.items() if codes and has_permission(account, "plan")]:
+            st.link_button(
+                safe_text(_("Save the file of {release}").format(release=release)),
+                f"{DEMOTIONS}/{quote(release, safe='')}", icon=":material/download:",
+                help=_("Codes that `dialint score --overrides FILE` only suggests, counted anew."),
+            )  # fmt: skip
     rows = [
-        (release, code, each, code in demotions.releases.get(release, {}))
+        (release, code, each, code in demoted[release])
         for release, by_code in counts.items()
         for code, each in by_code.items()
     ]
@@ -167,14 +171,15 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     )  # fmt: skip
 
 
-def send_demotions(store: Store, account: str, _request: Request) -> Response:
-    """The file of demoted codes, as an attachment."""
-    _counts, demotions = demote(store, account, RULE)
-    return Response(
-        demotions.model_dump_json(indent=2) + "\n",
-        media_type="application/json",
-        headers={"content-disposition": 'attachment; filename="demoted.json"', "cache-control": "no-store"},
-    )
+def send_demotions(store: Store, account: str, request: Request) -> Response | None:
+    """The overrides with the demoted codes of a release, as an attachment; none without any."""
+    release = request.path_params["release"]
+    demoted = RULE.demoted(release, demote(store, account, RULE).get(release, {}))
+    if not demoted:
+        return None
+    headers = {"content-disposition": 'attachment; filename="overrides.yaml"', "cache-control": "no-store"}
+    content = dump_overrides(Overrides(release=release, demoted=demoted))
+    return Response(content, media_type="application/yaml", headers=headers)
 
 
-ROUTES = [lead_route(DEMOTIONS, send_demotions)]
+ROUTES = [lead_route(f"{DEMOTIONS}/{{release:path}}", send_demotions)]

@@ -21,6 +21,7 @@ from patience import WAIT_S
 from dialint.app.cli import app
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.overrides import read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import annotations, leases, passwords, projects
@@ -396,14 +397,12 @@ def test_a_code_that_is_seldom_confirmed_is_demoted(
     dialint("import", "verdicts", path)
     dialint("label", "project", "create", "r", "--codes", "C1", "--purpose", "review", "--prelabelled")
     dialint("label", "plan", "--project", "r", "--n", 12)
-    out = tmp_path / "demoted.json"
-    dialint("label", "demote", "--out", out)
-    assert json.loads(out.read_text())["releases"] == {}
+    out = tmp_path / "overrides.yaml"
     answer(tmp_path, "r", {"eve": {"d1", "d5"}})
-    told = dialint("label", "demote", "--out", out)
+    told = dialint("label", "demote", "--overrides", out)
     assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", told, re.MULTILINE)
-    assert told.splitlines()[-1].endswith(f"dialint score LOG --demoted {out}")
-    assert json.loads(out.read_text())["releases"] == {"e": {"C1": {"confirmed": 2, "answered": 12}}}
+    assert told.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
+    assert read_overrides(out).demoted == {"C1": "people confirmed 2 of 12 findings of e"}
     assert "finding" in dialint("label", "demote", "--least", 13).splitlines()[-1]
     with pytest.raises(ConfigError):
         dialint("label", "demote", "--below", 0)

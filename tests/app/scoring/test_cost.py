@@ -12,6 +12,7 @@ from dialint.app.scoring.cost import CostMeter, cost_line, read_energy
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest
+from dialint.detector.interface import Monitor
 from dialint.detector.verdict_files import manifest_path
 from dialint.detector.watchdog import WatchConfig
 
@@ -42,7 +43,7 @@ def zone(folder: Path, name: str, energy: int, wrap: int = 1_000_000) -> None:
 
 
 def test_energy_is_read_or_not_known(tmp_path: Path) -> None:
-    detector: Any = SimpleNamespace(stage_seconds={"scan": 1.0})
+    detector: Any = SimpleNamespace(monitor=Monitor(seconds={"scan": 1.0}))
     none = CostMeter(tmp_path).summarize(detector)
     assert none["energy_wh"] is None
     assert "Wh" not in cost_line(none)
@@ -58,14 +59,14 @@ def test_energy_is_read_or_not_known(tmp_path: Path) -> None:
 
 def test_a_counter_that_wraps_around(tmp_path: Path) -> None:
     zone(tmp_path, "intel-rapl:0", 4_000_000_000, 4_000_000_001)
-    meter, detector = CostMeter(tmp_path), SimpleNamespace()
+    meter, detector = CostMeter(tmp_path), SimpleNamespace(monitor=Monitor())
     zone(tmp_path, "intel-rapl:0", 3_599_999_999, 4_000_000_001)
     assert meter.summarize(detector)["energy_wh"] == pytest.approx(1.0)  # type: ignore[arg-type]
 
 
 def test_a_judge_has_its_own_seconds() -> None:
-    inner = SimpleNamespace(stage_seconds={"scan": 2.0}, cpu_seconds=3.0)
-    detector: Any = SimpleNamespace(inner=inner, usage=SimpleNamespace(seconds=5.0))
+    monitor = Monitor(seconds={"scan": 2.0, "judge": 5.0}, cpu_seconds=lambda: 3.0)
+    detector: Any = SimpleNamespace(monitor=monitor)
     meter = CostMeter(Path("/nowhere"))
     meter.scoring_s = 8.0
     cost = meter.summarize(detector)

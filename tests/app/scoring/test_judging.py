@@ -169,7 +169,6 @@ def test_other_formats_carry_what_was_asked(judged: Any, tmp_path: Path, out: st
         ({"judge": "http://h/v1", "judge_budget": "5 quests"}, 'expected "500 questions"'),
         ({"judge": "http://h/v1", "judge_budget": "2 usd"}, "needs --judge-price"),
         ({"judge": "http://h/v1", "judge_price": "cheap"}, "expected IN,OUT"),
-        ({"judge": "http://h/v1", "judge_contract": Path("gone.json")}, "gone.json: there is no such file"),
         ({"judge": "gpt"}, "expected local:FOLDER"),
     ],
 )

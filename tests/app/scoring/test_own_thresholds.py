@@ -1,4 +1,4 @@
-"""`dialint score --thresholds`: the closing table, the manifest and the verdicts say so; another file is another
+"""`dialint score --overrides`: the closing table, the manifest and the verdicts say so; another file is another
 job."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dialint.app.scoring.run import is_done
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import OutputRefused, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.thresholds import Thresholds
+from dialint.detector.overrides import Overrides, dump_overrides
 from dialint.detector.verdict_files import FileFormat, read_verdicts
 
 LOWERED = "L1: threshold 0.2 of the team is under that of tiny-1, 0.5: suggestions between them, no findings"
@@ -26,11 +26,11 @@ LOWERED = "L1: threshold 0.2 of the team is under that of tiny-1, 0.5: suggestio
 def test_the_job_says_under_which_thresholds_it_was_made(
     tmp_path: Path, write_log: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log, path, out = str(write_log(2)), tmp_path / "thresholds.json", tmp_path / "v.jsonl"
-    own = Thresholds(release="tiny-1", codes={"L1": 0.2, "T1": 1.0})
-    path.write_text(own.model_dump_json())
+    log, path, out = str(write_log(2)), tmp_path / "overrides.yaml", tmp_path / "v.jsonl"
+    own = Overrides(release="tiny-1", thresholds={"L1": 0.2, "T1": 1.0})
+    path.write_text(dump_overrides(own))
     what = DetectorConfig(
-        release=tiny.write_release(tmp_path / "r"), precision="fp32", threads=1, thresholds=path
+        release=tiny.write_release(tmp_path / "r"), precision="fp32", threads=1, overrides=path
     )
     config = ScoreConfig(out=out, detector=what)
     assert run([log], config) == 0
@@ -38,22 +38,22 @@ def test_the_job_says_under_which_thresholds_it_was_made(
     assert LOWERED in shown
     assert "T1: threshold 1 of the team, raised from 0.5: suggestions between them" in shown
     manifest = read_manifest(tmp_path / "v.manifest.json")
-    described = manifest["work"]["release"]["thresholds"]
-    assert described == {"sha256": own.fingerprint, "codes": {"L1": 0.2, "T1": 1.0}}
+    described = manifest["work"]["release"]["overrides"]
+    assert described == {"sha256": own.fingerprint, "thresholds": {"L1": 0.2, "T1": 1.0}, "spot_check": False}
     verdicts = list(read_verdicts(out))
-    assert {verdict.thresholds for verdict in verdicts} == {own.fingerprint}
+    assert {verdict.overrides for verdict in verdicts} == {own.fingerprint}
     assert "T1" not in {finding.code for verdict in verdicts for finding in verdict.findings}
     assert is_done([log], config, manifest)
     formats: tuple[FileFormat, ...] = ("csv", "parquet")
     for name in formats:
         assert run([log], replace(config, out=tmp_path / f"v.{name}", quiet=True)) == 0
         assert list(read_verdicts(tmp_path / f"v.{name}")) == verdicts
-    path.write_text(json.dumps({"codes": {"T1": 1, "L1": 0.2}, "release": "tiny-1"}))
+    path.write_text(json.dumps({"thresholds": {"T1": 1, "L1": 0.2}, "release": "tiny-1"}))
     assert run([log], config) == 0, "the same thresholds in another form are the same job"
-    path.write_text(own.model_copy(update={"codes": {"L1": 0.3}}).model_dump_json())
+    path.write_text(dump_overrides(Overrides(release="tiny-1", thresholds={"L1": 0.3})))
     assert not is_done([log], config, manifest)
-    with pytest.raises(OutputRefused, match="--thresholds"):
+    with pytest.raises(OutputRefused, match="--overrides"):
         run([log], config)
-    path.write_text(own.model_copy(update={"release": "tiny-2"}).model_dump_json())
+    path.write_text(dump_overrides(Overrides(release="tiny-2", thresholds={"L1": 0.3})))
     with pytest.raises(ReleaseRefused, match="made for tiny-2, and this is tiny-1"):
         run([log], replace(config, out=tmp_path / "x.jsonl"))

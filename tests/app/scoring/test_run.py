@@ -18,7 +18,7 @@ from dialint.app.commands.verify import verify, verify_path
 from dialint.app.scoring.loop import run, split_into_chunks
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import is_done, prepare_run
-from dialint.detector.artifacts import read_manifest, sha256_file, verify_files, write_manifest
+from dialint.detector.artifacts import read_manifest, verify_files, write_manifest
 from dialint.detector.errors import (
     ConfigError,
     DialintError,
@@ -32,9 +32,9 @@ from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.log_profile import LogProfile
-from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns
+from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.overrides import update_overrides
 from dialint.detector.records import Verdict
-from dialint.detector.release import EMBEDDED
 from dialint.detector.verdict_files import find_manifest, manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
 
@@ -171,71 +171,51 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
 def test_a_demoted_code_is_named_and_another_list_is_another_job(
     tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log, path, out = str(write_log(4)), tmp_path / "demoted.json", tmp_path / "v.jsonl"
-    config = ScoreConfig(out=out, detector=DetectorConfig(demoted=path))
+    log, path, out = str(write_log(4)), tmp_path / "overrides.yaml", tmp_path / "v.jsonl"
+    config = ScoreConfig(out=out, detector=DetectorConfig(overrides=path))
 
-    def write(release: str, confirmed: int) -> None:
-        releases = {release: {"C1": {"confirmed": confirmed, "answered": 14}}}
-        path.write_text(json.dumps({"below": 0.5, "confidence": 0.9, "least": 10, "releases": releases}))
+    def write(release: str, reason: str) -> None:
+        path.unlink(missing_ok=True)
+        update_overrides(path, release, demoted={"C1": reason})
 
-    write("another", 2)
+    write("fake-1", "wrong here")
     assert run([log], config, detector) == 0
-    assert "demoted" not in capsys.readouterr().out
-    assert is_done([log], config, read_manifest(manifest_path(out)))
-    embedded = json.loads((EMBEDDED / "release.json").read_bytes())["id"]
-    write(embedded, 2)
-    assert not is_done([log], config, read_manifest(manifest_path(out)))
-    write("fake-1", 2)
-    assert run([log], replace(config, out=tmp_path / "w.jsonl"), detector) == 0
-    assert "C1 demoted to suggestions: people confirmed 2 of 14" in " ".join(capsys.readouterr().out.split())
-    demoted = read_manifest(tmp_path / "w.manifest.json")["work"]["release"]["demoted"]
-    assert demoted == {"C1": "people confirmed 2 of 14 findings of fake-1"}
-    write("fake-1", 1)
-    with pytest.raises(OutputRefused, match="--demoted"):
+    assert "C1 demoted to suggestions: wrong here" in " ".join(capsys.readouterr().out.split())
+    manifest = read_manifest(manifest_path(out))
+    assert manifest["work"]["release"]["demoted"] == {"C1": "wrong here"}
+    assert is_done([log], config, manifest)
+    write("fake-1", "seldom right")
+    assert not is_done([log], config, manifest)
+    with pytest.raises(OutputRefused, match="--overrides"):
+        run([log], config, detector)
+    write("another", "wrong here")
+    with pytest.raises(ReleaseRefused, match="made for another, and this is fake-1"):
         run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
     path.unlink()
-    with pytest.raises(ConfigError, match="E_DEMOTED"):
+    with pytest.raises(ConfigError, match="E_OVERRIDES"):
         run([log], replace(config, out=tmp_path / "x.jsonl"), detector)
 
 
-def test_a_spot_check_is_named_and_another_one_is_another_job(
+def test_a_spot_check_is_named(
     tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    log, path, out = str(write_log(4)), tmp_path / "natural.json", tmp_path / "v.jsonl"
-    config = ScoreConfig(out=out, detector=DetectorConfig(spot_check=path))
-
-    def write(release: str, wrong: int) -> None:
-        judged = Judged(reported=40, right=1, arguable=0, wrong=wrong, stated=9.0)
-        natural = NaturalPrecision(
-            release=release,
-            taxonomy="1.0.0",
-            log="0",
-            judged_on=date(2026, 11, 23),
-            findings={"C1": judged},
-            suggestions={},
-            turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
-        )
-        write_manifest(path, {"kind": KIND, **natural.model_dump(mode="json")})
-
-    write("fake-1", 13)
-    assert run([log], config, detector) == 0
+    judged = Judged(reported=40, right=1, arguable=0, wrong=13, stated=9.0)
+    natural = NaturalPrecision(
+        release="fake-1",
+        taxonomy="1.0.0",
+        log="0",
+        judged_on=date(2026, 11, 23),
+        findings={"C1": judged},
+        suggestions={},
+        turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
+    )
+    update_overrides(tmp_path / "overrides.json", "fake-1", spot_check=natural)
+    detector_config = DetectorConfig(overrides=tmp_path / "overrides.json")
+    config = ScoreConfig(out=tmp_path / "v.jsonl", detector=detector_config)
+    assert run([str(write_log(4))], config, detector) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "C1 demoted to suggestions: spot check of 2026-11-23: right 1 of 14, 95 % 0.00 to 0.34" in shown
     assert "1 of 14 judged findings were right; they are of another log" in shown
-    described = read_manifest(manifest_path(out))["work"]["release"]["spot_check"]
-    assert described == {"sha256": sha256_file(path)}
-    write("fake-1", 12)
-    with pytest.raises(OutputRefused, match="--spot-check"):
-        run([log], config, detector)
-    write("another", 12)
-    with pytest.raises(ReleaseRefused, match="judges another, and this is fake-1"):
-        run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
-    path.write_text(path.read_text().replace("12", "13"))
-    with pytest.raises(OutputRefused, match="changed since it was written"):
-        run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
-    path.unlink()
-    with pytest.raises(ConfigError, match="no such file"):
-        run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
 
 
 def test_a_code_that_is_unknown_or_not_covered_is_refused(write_log: WriteLog, detector: Any) -> None:

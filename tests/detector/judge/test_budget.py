@@ -14,6 +14,7 @@ from fake_llm import FakeLLM, serving
 from judge_requests import FAST, opened
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import Price, parse_budget
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.records import Dialogue, Turn, Verdict
@@ -22,7 +23,7 @@ from dialint.detector.taxonomy import load_taxonomy
 PRICE = Price(0.15, 0.60)
 
 
-class Clean:
+class Clean(PlainDetector):
     """A detector that covers nothing and finds nothing."""
 
     release, fingerprint, codes = "clean", "clean", ()

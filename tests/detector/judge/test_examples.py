@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError, UserError
+from dialint.detector.interface import PlainDetector
 from dialint.detector.judge import JudgeReply, JudgeRequest
 from dialint.detector.judge.examples import DecidedExamples, read_decided
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
@@ -143,7 +144,7 @@ class Recorder:
         pass
 
 
-class Nothing:
+class Nothing(PlainDetector):
     """Covers nothing and finds nothing."""
 
     release, fingerprint, taxonomy, codes = "nothing", "nothing", TAXONOMY, ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dialint.detector.decide import Rules
 from dialint.detector.gates import append_proof, proof_name
 from dialint.detector.judge.cases import Case, Ruling
 from dialint.detector.judge.merging import Merger
@@ -32,7 +33,7 @@ def merged(*, suggested: bool, threshold: float | None) -> Verdict:
     answer = Answer(verdict="error", probability=0.9, quote=TEXT, severity="S2", reason="It answers nothing.")
     case = Case(Dialogue(id="d", turns=turns), verdict, {})
     case.rulings[1, "C1"] = Ruling(answer, 0.9, is_self_reported=False)
-    return Merger(name="rules", taxonomy=load_taxonomy(), threshold=threshold).merge(case)
+    return Merger("rules", load_taxonomy(), Rules({}, judge_threshold=threshold)).merge(case)
 
 
 @pytest.mark.parametrize("threshold", [None, 0.95])

@@ -19,6 +19,7 @@ from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.engines.quote_constraint import TokenSpellings
 from dialint.detector.engines.screen_constraint import ScreenConstraint
+from dialint.detector.interface import PlainDetector
 from dialint.detector.judge import FewShotExample, Question, build_chat
 from dialint.detector.judge.budget import Budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
@@ -111,7 +112,7 @@ class Recorder:
         pass
 
 
-class Nothing:
+class Nothing(PlainDetector):
     """Covers nothing and finds nothing."""
 
     release, fingerprint, taxonomy, codes = "nothing", "nothing", TAXONOMY, ()

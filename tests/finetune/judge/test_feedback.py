@@ -12,6 +12,7 @@ from rude_dialogues import example
 from dialint.detector.engines import base_models
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import load_prompt
+from dialint.detector.interface import PlainDetector
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge import reward_model_figures
@@ -33,7 +34,7 @@ ADAPTERS = AdapterOptions(rank=4)
 ASKING = QuestionConfig(random_questions=0.5)
 
 
-class Suspicious:
+class Suspicious(PlainDetector):
     """A detector that accuses every last turn of T1."""
 
     release, fingerprint, taxonomy, codes = "simulated-0", "f", load_taxonomy(), ("T1",)

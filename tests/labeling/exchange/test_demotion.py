@@ -1,13 +1,13 @@
 """Codes are demoted by what reviewers, experts and appeals say of their findings, release by release."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dialint.detector.demotions import Confirmations, read_demotions
-from dialint.labeling.exchange.demotion import DemoteConfig, count_confirmed, demote
+from dialint.detector.errors import ConfigError
+from dialint.detector.overrides import Overrides, read_overrides
+from dialint.labeling.exchange.demotion import Confirmations, DemoteConfig, count_confirmed, demote
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -48,14 +48,26 @@ def test_answers_are_counted_by_release_and_code(reviewed: Store) -> None:
 
 
 def test_a_code_that_is_seldom_confirmed_is_demoted_from_then_on(reviewed: Store, tmp_path: Path) -> None:
-    out = tmp_path / "demoted.json"
+    out = tmp_path / "overrides.yaml"
+    with pytest.raises(ConfigError, match="--release: one of embedded-1, embedded-2"):
+        demote(reviewed, "rob", DemoteConfig(overrides=out))
     for _ in range(2):  # written anew each time
-        demote(reviewed, "rob", DemoteConfig(out=out))
-    assert json.loads(out.read_text())["releases"] == {"embedded-1": {"C1": {"confirmed": 2, "answered": 12}}}
-    assert read_demotions(out, "embedded-1") == {"C1": "people confirmed 2 of 12 findings of embedded-1"}
-    assert read_demotions(out, "embedded-2") == {}
-    assert not demote(reviewed, "rob", DemoteConfig(least=13))[1].releases
-    assert not demote(reviewed, "rob", DemoteConfig(below=0.2))[1].releases
+        demote(reviewed, "rob", DemoteConfig(overrides=out, release="embedded-1"))
+    reason = "people confirmed 2 of 12 findings of embedded-1"
+    assert read_overrides(out) == Overrides(release="embedded-1", demoted={"C1": reason})
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "answered", "demoted"),
+    [(0, 9, False), (0, 10, True), (2, 10, True), (3, 10, False), (10, 30, True), (11, 30, False)],
+)
+def test_a_code_is_demoted_if_it_is_surely_confirmed_less_than_half_of_the_time(
+    confirmed: int, answered: int, demoted: bool
+) -> None:
+    """By hand: P(X <= 2) of 10 at one half is 56 / 1024 = .055 and P(X <= 3) is 176 / 1024 = .172, so that at
+    a confidence of .9 the bound of 2 is under one half and that of 3 is not."""
+    counts = Confirmations(confirmed=confirmed, answered=answered)
+    assert bool(DemoteConfig(below=0.5, confidence=0.9, least=10).demoted("r", {"C1": counts})) is demoted
 
 
 def test_an_expert_decides_before_a_reviewer(reviewed: Store, made: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.interface import PlainDetector
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
@@ -52,7 +53,7 @@ def examples(n: int) -> list[Example]:
     return found
 
 
-class Suspicious:
+class Suspicious(PlainDetector):
     """A detector that accuses every first agent turn of T1."""
 
     release, fingerprint, taxonomy, codes = "simulated-0", "f", load_taxonomy(), ("T1",)

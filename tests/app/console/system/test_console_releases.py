@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import zipfile
 from collections.abc import Callable
+from datetime import date
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,11 +26,11 @@ from dialint.app.console.system.spot_checks import SPOT_CHECKS_VARIABLE, list_sp
 from dialint.app.console.system.threshold import apply_threshold
 from dialint.detector.artifacts import fingerprint, to_json_bytes, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
-from dialint.detector.natural import load_natural
+from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.overrides import Overrides, read_overrides, update_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
-from dialint.detector.thresholds import read_thresholds
 from dialint.eval.tally import read_sheet
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
@@ -386,12 +387,9 @@ def test_the_file_is_for_leads_and_holds_what_the_address_says(
     assert answered.status_code == status
     if status == 200:
         assert "attachment" in answered.headers["content-disposition"]
-        path = tmp_path / "thresholds.json"
+        path = tmp_path / "overrides.yaml"
         path.write_bytes(answered.content)
-        scan = release_folders.read_report(release_folders.list_releases()[0][0]).info.codes["T1"]
-        read = read_thresholds(path, "r/1", {"C1": scan, "T1": scan})
-        assert read is not None
-        assert read.codes == {"C1": 0.97, "T1": 0.2}
+        assert read_overrides(path) == Overrides(release="r/1", thresholds={"C1": 0.97, "T1": 0.2})
 
 
 def test_two_releases_are_compared_on_the_dialogues_of_both(
@@ -444,7 +442,7 @@ def test_a_spot_check_is_drawn_read_judged_and_evaluated_in_the_console(
     ]  # fmt: skip
     page.press("Evaluate")
     assert "Evaluated, with all that is judged" in page.words
-    natural = load_natural(folder / "natural.json", "model-7")
+    natural = read_overrides(folder / "overrides.yaml").spot_check
     assert natural is not None
     assert sum(each.right for each in natural.findings.values()) == 2
     assert (natural.turns.read, natural.turns.missed) == (2, {"T1": 1})
@@ -467,12 +465,12 @@ def test_spot_checks_are_listed_with_what_is_wrong_with_them(
     }  # fmt: skip
     for name in ("drawn", "judged"):
         write_manifest(root / name / "manifest.json", drawn)
-    counts = {"reported": 2, "right": 1, "arguable": 0, "wrong": 1, "stated": 1.5}
-    write_manifest(root / "judged" / "natural.json", {
-        "kind": "natural precision", "release": "r", "taxonomy": "1", "log": "x", "judged_on": "2026-11-01",
-        "findings": {"C1": counts}, "suggestions": {},
-        "turns": {"unflagged": 5, "read": 2, "with_errors": 1, "missed": {"T1": 1}},
-    })  # fmt: skip
+    result = NaturalPrecision(
+        release="r", taxonomy="1", log="x", judged_on=date(2026, 11, 1),
+        findings={"C1": Judged(reported=2, right=1, arguable=0, wrong=1, stated=1.5)}, suggestions={},
+        turns=ReadTurns(unflagged=5, read=2, with_errors=1, missed={"T1": 1}),
+    )  # fmt: skip
+    update_overrides(root / "judged" / "overrides.yaml", "r", spot_check=result)
     (root / "damaged" / "manifest.json").write_text("{}")
     write_manifest(root / "other" / "manifest.json", {"kind": "dataset"})
     monkeypatch.setenv(SPOT_CHECKS_VARIABLE, str(root))

@@ -1,0 +1,165 @@
+"""What becomes of a suspicion, by hand: the table of `decide`."""
+
+import pytest
+
+from dialint.detector.calibration import Check, CodeRelease, Contract, NaturalThreshold, Reading, Scan
+from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, review
+from dialint.detector.domain import Domain
+from dialint.detector.gates import GATES, GateResult
+from dialint.detector.judge.contract import JudgeContract, JudgedCode
+from dialint.detector.language_coverage import TurnCoverage
+from dialint.detector.overrides import Overrides
+from dialint.detector.records import Dialogue, Turn
+
+CHECK = Check(name="unfilled_placeholder", precision=0.85)
+CONTRACT = Contract(
+    threshold=0.8, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=10, n_clean=90
+)
+SCAN = Scan(slope=1.0, offset=0.0, contract=CONTRACT)
+DIALOGUE = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="w1 w2"),))
+FAR = Domain(pairs="", corpora=("a",), n_dialogues=1000)
+
+
+def suspect(source: Source, probability: float, name: str = "") -> Suspicion:
+    return Suspicion("C1", 0, 0, 0, 2, source, probability, name, f"{name}: said" if name else "")
+
+
+def outcome(
+    *suspicions: Suspicion,
+    scan: Scan = SCAN,
+    check: Check = CHECK,
+    covers: bool = True,
+    gate: str | None = None,
+    overrides: Overrides | None = None,
+    far: bool = False,
+    lacking: tuple[str, ...] = (),
+    judge_threshold: float | None = None,
+) -> Decision | None:
+    how = CodeRelease(scan=scan, checks=(check,), gate=gate)
+    checked = {"C1": (check,)} if covers else {}
+    coverage = {0: TurnCoverage(frozenset({"C1"}), checked, {"C1": "en"}, True)}
+    rules = Rules({"C1": how}, overrides or Overrides(), FAR if far else None, judge_threshold)
+    return decide(suspicions, rules, Facts(DIALOGUE, coverage, lacking))
+
+
+def one(decision: Decision | None) -> tuple[Outcome, str]:
+    """The outcome, and the last proof."""
+    assert decision is not None
+    return decision.outcome, decision.proofs[-1] if decision.proofs else ""
+
+
+@pytest.mark.parametrize(
+    ("own", "suggest_at", "probability", "expected", "why"),
+    [
+        (None, None, 0.8, "finding", ""), (None, None, 0.79, "dropped", ""),
+        (None, 0.4, 0.79, "suggestion", "below the contract"), (None, 0.4, 0.39, "dropped", ""),
+        (0.9, None, 0.9, "finding", ""), (0.9, None, 0.85, "suggestion", "threshold of the team"),
+        (0.9, None, 0.79, "dropped", ""), (0.4, None, 0.85, "finding", ""),
+        (0.4, None, 0.4, "suggestion", "below the contract"), (0.4, None, 0.39, "dropped", ""),
+    ],
+)  # fmt: skip
+def test_thresholds_of_the_release_and_of_the_team(
+    own: float | None, suggest_at: float | None, probability: float, expected: Outcome, why: str
+) -> None:
+    scan = SCAN.model_copy(update={"suggest_at": suggest_at})
+    overrides = Overrides(release="r", thresholds={} if own is None else {"C1": own})
+    result, proof = one(outcome(suspect("scan", probability), scan=scan, overrides=overrides))
+    assert result == expected
+    assert why in proof
+
+
+def test_the_higher_of_contract_and_natural_threshold_counts() -> None:
+    natural = NaturalThreshold(threshold=0.9, flagged=10, right=9, n_errors=20, n_turns=100)
+    scan = SCAN.model_copy(update={"natural": natural})
+    assert one(outcome(suspect("scan", 0.89), scan=scan))[0] == "dropped"
+    assert one(outcome(suspect("scan", 0.9), scan=scan))[0] == "finding"
+
+
+@pytest.mark.parametrize(
+    ("result", "suggest_at", "expected"),
+    [
+        ("finding", None, "finding"), ("suggestion", None, "suggestion"), ("dropped", None, "dropped"),
+        ("dropped", 0.5, "suggestion"), ("dropped", 0.95, "dropped"), ("inapplicable", 0.5, "dropped"),
+    ],
+)  # fmt: skip
+def test_gates(
+    monkeypatch: pytest.MonkeyPatch, result: str, suggest_at: float | None, expected: Outcome
+) -> None:
+    monkeypatch.setitem(GATES, "g", lambda given: GateResult(result, "looked"))  # type: ignore[arg-type]
+    scan = SCAN.model_copy(update={"suggest_at": suggest_at})
+    assert one(outcome(suspect("scan", 0.9), scan=scan, gate="g")) == (expected, "gate 'g': looked")
+
+
+def test_what_else_demotes_the_scan() -> None:
+    high = suspect("scan", 0.9)
+    assert "no policy" in one(outcome(high, lacking=("C1",)))[1]
+    far = outcome(high, far=True)
+    assert far is not None
+    assert (far.outcome, far.stated) == ("suggestion", FAR.temper(0.9))
+    for right, expected in ((6, "suggestion"), (7, "finding")):
+        scan = SCAN.model_copy(update={"reading": Reading(right=right, read=10)})
+        assert one(outcome(high, scan=scan))[0] == expected
+    assert one(outcome(high, overrides=Overrides(release="r", demoted={"C1": "wrong"}))) == (
+        "suggestion",
+        "demoted: wrong",
+    )
+
+
+def test_a_check_accuses_where_it_covers_the_language_and_the_release_lets_it() -> None:
+    hit = suspect("check", 0.85, CHECK.name)
+    careful = CHECK.model_copy(update={"report": "suggestion"})
+    assert one(outcome(hit)) == ("finding", "unfilled_placeholder: said")
+    assert outcome(hit, covers=False) is None
+    assert one(outcome(hit, check=careful))[0] == "suggestion"
+    assert one(outcome(hit, far=True, lacking=("C1",)))[0] == "finding", "exact checks prove it by the log"
+    both = outcome(hit, suspect("scan", 0.95))
+    assert both is not None
+    assert (both.suspicion.source, both.outcome, both.stated) == ("check", "finding", 0.95)
+    weak = outcome(hit, suspect("scan", 0.95), check=careful)
+    assert weak is not None
+    assert (weak.suspicion.source, weak.outcome) == ("scan", "finding")
+    low = outcome(hit, suspect("scan", 0.1), check=careful)
+    assert low is not None
+    assert (low.suspicion.source, low.outcome, low.stated) == ("check", "suggestion", 0.85)
+
+
+def judged(threshold: float | None) -> Overrides:
+    code = JudgedCode(slope=1.0, offset=0.0, threshold=threshold, n_errors=9, n_questions=90)
+    return Overrides(judge=JudgeContract(judge="j", prompt="1", precision=0.8, codes={"C1": code}))
+
+
+@pytest.mark.parametrize(
+    ("probability", "overrides", "threshold", "expected", "why"),
+    [
+        (0.49, None, 0.1, "dropped", ""), (0.9, None, None, "suggestion", "no contract"), (0.9, None, 0.9, "finding", ""),
+        (0.9, None, 0.95, "suggestion", "below its threshold"), (0.9, judged(0.8), None, "finding", ""),
+        (0.7, judged(0.8), 0.1, "suggestion", "below its threshold"), (0.9, judged(None), 0.1, "suggestion", "no contract"),
+    ],
+)  # fmt: skip
+def test_what_only_the_judge_found(
+    probability: float, overrides: Overrides | None, threshold: float | None, expected: Outcome, why: str
+) -> None:
+    result, proof = one(
+        outcome(suspect("judge", probability), overrides=overrides, judge_threshold=threshold)
+    )
+    assert (result, why in proof) == (expected, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "probability", "verdict", "threshold", "expected", "proof"),
+    [
+        ("finding", 0.1, "no_error", None, "finding", "the judge j denies it, but is not measured"),
+        ("finding", 0.1, "no_error", 0.8, "suggestion", "demoted: the judge j denies it"),
+        ("finding", 0.1, "not_applicable", 0.8, "suggestion", "demoted: the judge j calls it not applicable"),
+        ("finding", 0.1, "error", 0.8, "suggestion", "demoted: the judge j does not confirm it"),
+        ("finding", 0.4, "no_error", 0.8, "finding", "the judge j is undecided, 0.40"),
+        ("suggestion", 0.9, "error", None, "suggestion", ""), ("suggestion", 0.9, "error", 0.8, "finding", ""),
+        ("finding", 0.9, "error", None, "finding", ""),
+    ],
+)  # fmt: skip
+def test_what_the_judge_says_of_the_scans(
+    before: Outcome, probability: float, verdict: str, threshold: float | None, expected: Outcome, proof: str
+) -> None:
+    answer, rules = suspect("judge", probability, "j"), Rules({}, judge_threshold=threshold)
+    result = review(before, answer, verdict, rules, Facts(DIALOGUE, {}))
+    assert (result.outcome, result.proof, result.is_confirmed) == (expected, proof, not proof)

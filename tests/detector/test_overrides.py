@@ -1,0 +1,144 @@
+"""The overrides of a team: read and written by section, and never a finding that the release does not make."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+import tiny
+
+from dialint.detector.calibration import Check, CodeRelease, Contract, Scan
+from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.gates import proof_name
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.judge.contract import JudgeContract, JudgedCode
+from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.overrides import NO_OVERRIDES, Overrides, read_overrides, update_overrides
+from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.records import Dialogue, Turn, Verdict
+
+CONTRACT = Contract(
+    threshold=0.8, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=10, n_clean=90
+)
+SCAN = Scan(slope=1.0, offset=0.0, contract=CONTRACT)
+CODES = {
+    "C1": CodeRelease(scan=SCAN),
+    "T1": CodeRelease(scan=SCAN.model_copy(update={"contract": None})),
+    "M2": CodeRelease(checks=(Check(name="unfilled_placeholder", precision=0.9),)),
+}
+SPOT_CHECK = NaturalPrecision(
+    release="r-1", taxonomy="1.0.0", log="0", judged_on=date(2026, 11, 23),
+    findings={"R1": Judged(reported=9, right=0, arguable=0, wrong=6, stated=4.0)}, suggestions={},
+    turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
+)  # fmt: skip
+JUDGE = JudgeContract(
+    judge="j", prompt="1", precision=0.8, codes={"C2": JudgedCode(slope=1.0, offset=0.0, n_errors=9, n_questions=90)}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["overrides.yaml", "overrides.json"])
+def test_writers_of_sections_share_one_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    assert read_overrides(None) == NO_OVERRIDES
+    update_overrides(path, None, judge=JUDGE)
+    update_overrides(path, "r-1", demoted={"T1": "people confirmed 2 of 14"})
+    update_overrides(path, "r-1", spot_check=SPOT_CHECK)
+    update_overrides(path, "r-1", demoted={"M2": "people confirmed 3 of 20"})
+    read = read_overrides(path)
+    assert read == Overrides(
+        release="r-1", demoted={"M2": "people confirmed 3 of 20"}, spot_check=SPOT_CHECK, judge=JUDGE
+    )
+    assert read.demotions.keys() == {"M2", "R1"}
+    assert read.fingerprint != Overrides(release="r-1", spot_check=SPOT_CHECK, judge=JUDGE).fingerprint
+    with pytest.raises(ReleaseRefused, match="made for r-1, and this is r-2"):
+        update_overrides(path, "r-2", demoted={})
+    assert read_overrides(path) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("thresholds: {C1: 0.9}", "need the release"), ("release: r\nthresholds: {C1: 0}", "thresholds.C1"),
+        ("release: r\nthresholds: {C1: 1.5}", "thresholds.C1"), ("release: r\nthresholds: {C1: x}", "thresholds.C1"),
+        ("release: r\ndemoted: {C1: a (b)}", "demoted.C1"), ("kind: other", "kind"), ("codes: {}", "codes"), ("[1]", "mapping"),
+        ("release: r\ndemoted: {C1: a, C1: b}", "stands twice"),
+    ],
+)  # fmt: skip
+def test_what_is_no_such_file_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "overrides.yaml"
+    path.write_text(text + "\n")
+    with pytest.raises(ConfigError, match=message) as refused:
+        read_overrides(path)
+    assert refused.value.code == "E_OVERRIDES"
+
+
+def test_thresholds_are_of_codes_that_the_scan_looks_for() -> None:
+    for code in ("M2", "X9"):
+        with pytest.raises(ConfigError, match=f"does not look for {code}"):
+            Overrides(release="r-1", thresholds={code: 0.9}).check_release(Path("o"), "r-1", CODES)
+    with pytest.raises(ReleaseRefused, match="made for r-1, and this is r-2"):
+        Overrides(release="r-1").check_release(Path("o"), "r-2", CODES)
+
+
+def test_what_thresholds_mean_is_said_in_a_line_for_each_code() -> None:
+    def describe(**codes: float) -> list[str]:
+        return Overrides(release="r-1", thresholds=codes).describe(CODES)
+
+    assert describe(C1=0.9, T1=0.7) == [
+        "C1: threshold 0.9 of the team, raised from 0.8: suggestions between them",
+        "T1: threshold 0.7 of the team; r-1 has none, so what it adds are suggestions",
+    ]
+    assert describe(C1=0.4) == [
+        "C1: threshold 0.4 of the team is under that of r-1, 0.8: suggestions between them, no findings"
+    ]
+    assert describe(C1=0.8) == []
+
+
+def test_a_detector_keeps_to_them_and_its_verdicts_say_so(tmp_path: Path) -> None:
+    strict = SCAN.model_copy(update={"contract": CONTRACT.model_copy(update={"threshold": 0.999})})
+    known = tiny.release_info()
+    info = tiny.release_info(codes={**known.codes, "R1": CodeRelease(scan=strict)})
+    release = tiny.write_release(tmp_path / "r", info=info)
+    turns = (Turn(index=0, role="customer", text="w1"), Turn(index=1, role="agent", text="w2 {first_name}"))
+    dialogue = Dialogue(id="d", turns=turns)
+    path = tmp_path / "overrides.yaml"
+
+    def detector(**sections: dict[str, object]) -> ReleaseDetector:
+        path.unlink(missing_ok=True)
+        update_overrides(path, "tiny-1", **sections)
+        return load_detector(DetectorConfig(release=release, precision="fp32", threads=1, overrides=path))
+
+    def verdict(one: ReleaseDetector) -> Verdict:
+        return one.verdicts([dialogue], all_probabilities=True)[0]
+
+    plain = load_detector(DetectorConfig(release=release, precision="fp32", threads=1))
+    before = verdict(plain)
+    assert before.overrides is None
+    assert before.probabilities is not None
+    code, probability = max(
+        ((code, value) for code, value in before.probabilities[1].items() if code in ("L1", "T1")),
+        key=lambda each: each[1],
+    )
+    assert probability >= 0.5, "the tiny model flags something at its threshold"
+    raised = detector(thresholds={code: min(1.0, probability + 0.01)})
+    after = verdict(raised)
+    assert code in [each.code for each in before.findings]
+    assert code not in [each.code for each in after.findings]
+    (moved,) = [each for each in after.suggestions if each.code == code]
+    assert proof_name(moved) == "demoted: below the threshold of the team"
+    assert "M2" in [each.code for each in after.findings], "an exact check has no threshold"
+    assert after.overrides == raised.overrides.fingerprint is not None
+    assert raised.fingerprint != plain.fingerprint
+    assert raised.with_log(plain.log).overrides == raised.overrides
+
+    low, value = "R1", before.probabilities[1]["R1"]
+    assert low not in [each.code for each in (*before.findings, *before.suggestions)]
+    lowered = verdict(detector(thresholds={low: max(value - 0.01, 0.001)}))
+    assert lowered.findings == before.findings
+    assert lowered.quality == before.quality
+    (added,) = [each for each in lowered.suggestions if each.code == low]
+    assert proof_name(added) == "demoted: below the contract"
+
+    (suggested,) = [
+        each for each in verdict(detector(demoted={"M2": "wrong here"})).suggestions if each.code == "M2"
+    ]
+    assert proof_name(suggested) == "demoted: wrong here"
