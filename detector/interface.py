@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Self
@@ -16,8 +16,8 @@ from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy
 
 if TYPE_CHECKING:  # they import heavy libraries
-    from dialint.detector.judge.options import JudgeInfo
     from dialint.detector.log_profile import LogProfile
+    from dialint.detector.overrides import JudgeContract
     from dialint.detector.release import ReleaseInfo
 
 
@@ -40,6 +40,48 @@ class Monitor:
     def add_seconds(self, stage: str, seconds: float) -> None:
         """Add what a stage took."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+
+
+@dataclass
+class JudgeUsage:
+    """What one process asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
+    questions that show a dialogue without some of its turns, as it does not fit the judge's context."""
+
+    screens: int = 0
+    details: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    allowed: float = 0.0
+    spent: float = 0.0
+    unquoted: int = 0
+    shortened: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: JudgeUsage) -> None:
+        """Adds what another process, or another call, took."""
+        for each in fields(self):
+            if each.name != "failures":
+                setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        for name, n in other.failures.items():
+            self.failures[name] = self.failures.get(name, 0) + n
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeInfo:
+    """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` what
+    the engine has to say to the user of how it asks, `max_prompt_tokens` what a question may have; its
+    contract, if it was measured, and the fingerprint of the examples that it is shown, if any; `usage` what
+    was taken so far."""
+
+    name: str
+    fingerprint: str
+    notes: tuple[str, ...]
+    max_prompt_tokens: int
+    contract: JudgeContract | None
+    examples: str | None
+    usage: JudgeUsage
 
 
 class Detector(Protocol):

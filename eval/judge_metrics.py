@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from dialint.detector.judge import VERDICTS, Answer, JudgeVerdict, locate_quote, parse_answer
-from dialint.detector.judge.contract import LEAST, JudgeContract, JudgedCode
 from dialint.detector.judge.messages import PROMPT_VERSION
+from dialint.detector.overrides import LEAST, JudgeContract, JudgedCode
 from dialint.detector.records import Probability, Record
 from dialint.detector.statistics import Counts, bootstrap_counts, grouped_sum, ratio
 from dialint.eval.contract import MIN_ERRORS, MIN_PROBABILITY, find_precise_threshold, fit_platt

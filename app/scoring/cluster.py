@@ -28,9 +28,8 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.extras import require_extra
 from dialint.detector.ingest.outcomes import Loaded
-from dialint.detector.interface import DetectorConfig, Monitor
+from dialint.detector.interface import DetectorConfig, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value
-from dialint.detector.judge.options import JudgeInfo, JudgeUsage
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -165,7 +164,8 @@ class ClusterDetector:
             fingerprint=fingerprint,
             notes=notes,
             max_prompt_tokens=max_prompt_tokens,
-            options=self._options,
+            contract=self._options.overrides.judge,
+            examples=None if self._options.examples is None else self._options.examples.fingerprint,
             usage=self._usage,
         )
 

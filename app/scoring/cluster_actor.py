@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from dialint.app.scoring.judging import judged_detector
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.interface import Detector, DetectorConfig, JudgeUsage
 from dialint.detector.isolation import Message, make_message
-from dialint.detector.judge.options import JudgeUsage
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict

@@ -12,12 +12,12 @@ from dialint.app.output import print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.interface import Detector
+from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.messages import PROMPT_VERSION
-from dialint.detector.judge.options import JudgeInfo, StageOptions
+from dialint.detector.judge.options import StageOptions
 from dialint.detector.judge.stage import NO_ROOM, JudgedDetector
 from dialint.detector.overrides import read_overrides
 from dialint.detector.policy import load_policies
@@ -98,7 +98,7 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
 
 def print_notes(judge: JudgeInfo) -> None:
     """What a user should know of the judge before it is asked."""
-    contract = judge.options.overrides.judge
+    contract = judge.contract
     if contract is not None and contract.judge != judge.name:
         print_status(
             f"the judge contract of --overrides is of {contract.judge}, and the judge is {judge.name}"
@@ -135,26 +135,20 @@ def judge_files(config: JudgeConfig) -> Any:
         return None
 
 
-def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, Any]:
+def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[str, Any]) -> dict[str, Any]:
     """The judge's part of the manifest, empty without one: who was asked, and what it took. Questions and
     failures are those of the whole output, tokens, seconds and money those of this run."""
-    judge = detector.judge_info
     if judge is None:
         return {}
-    usage, options, contract = judge.usage, judge.options, judge.options.overrides.judge
-    cost = (
-        None
-        if options.price is None
-        else round(options.price.cost(usage.prompt_tokens, usage.output_tokens), 6)
-    )
-    budget = options.budget
+    usage, price, budget = judge.usage, config.price, config.budget
+    cost = None if price is None else round(price.cost(usage.prompt_tokens, usage.output_tokens), 6)
     described = {
         "name": judge.name,
         "fingerprint": judge.fingerprint,
         "prompt": PROMPT_VERSION,
-        "form": options.detail,
-        "contract": None if contract is None else contract.fingerprint,
-        **({} if options.examples is None else {"examples": options.examples.fingerprint}),
+        "form": config.question_form(),
+        "contract": None if judge.contract is None else judge.contract.fingerprint,
+        **({} if judge.examples is None else {"examples": judge.examples}),
         "notes": list(judge.notes),
         **counts,
         "unquoted": usage.unquoted,
@@ -178,12 +172,11 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
     return {"judge": described}
 
 
-def judge_lines(detector: Detector, counts: Mapping[str, Any]) -> list[str]:
+def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[str, Any]) -> list[str]:
     """Lines of the closing table about the judge; none without one."""
-    judge = detector.judge_info
     if judge is None:
         return []
-    usage, options = judge.usage, judge.options
+    usage = judge.usage
     questions = counts["questions"]
     lines = [
         f"judge {judge.name}: "
@@ -191,10 +184,10 @@ def judge_lines(detector: Detector, counts: Mapping[str, Any]) -> list[str]:
         f"{usage.prompt_tokens:,} tokens of prompts ({usage.cached_tokens:,} cached) and "
         f"{usage.output_tokens:,} of answers in {usage.seconds:.0f} s"
     ]
-    if options.budget is not None:
-        lines[0] += f"; {usage.spent:,.6g} of {usage.allowed:,.6g} {options.budget.unit} of the budget used"
-    if options.price is not None:
-        lines[0] += f"; {options.price.cost(usage.prompt_tokens, usage.output_tokens):.4f} usd"
+    if config.budget is not None:
+        lines[0] += f"; {usage.spent:,.6g} of {usage.allowed:,.6g} {config.budget.unit} of the budget used"
+    if config.price is not None:
+        lines[0] += f"; {config.price.cost(usage.prompt_tokens, usage.output_tokens):.4f} usd"
     if counts["unasked"]:
         lines.append(f"left unasked by the budget, so not clean: {_by_code(counts['unasked'])}")
     if counts["unmet"]:
@@ -202,7 +195,7 @@ def judge_lines(detector: Detector, counts: Mapping[str, Any]) -> list[str]:
             f"not asked, as sources, policy, actions or times are missing: {_by_code(counts['unmet'])}"
         )
     if NO_ROOM in counts["failures"] or usage.shortened:
-        lines.append(_describe_context(judge, counts["failures"].get(NO_ROOM, 0)))
+        lines.append(_describe_context(judge, config, counts["failures"].get(NO_ROOM, 0)))
     if usage.unquoted:
         lines.append(f"{usage.unquoted:,} errors of the judge dropped: their quote is not in the turn")
     if counts["self_reported"]:
@@ -210,7 +203,7 @@ def judge_lines(detector: Detector, counts: Mapping[str, Any]) -> list[str]:
             f"in {counts['self_reported']:,} dialogues the judge's probabilities are what it wrote, as it "
             "gives none of tokens"
         )
-    if options.overrides.judge is None and options.threshold is None:
+    if judge.contract is None and config.judge_threshold is None:
         lines.append(
             "what only the judge found is a suggestion: it was measured on no labels; --overrides FILE of "
             "dialint eval judge, or --judge-threshold P"
@@ -218,7 +211,7 @@ def judge_lines(detector: Detector, counts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _describe_context(judge: JudgeInfo, n_failed: int) -> str:
+def _describe_context(judge: JudgeInfo, config: JudgeConfig, n_failed: int) -> str:
     """What did not fit the judge's context, and what to do."""
     results = []
     if n_failed:
@@ -228,7 +221,7 @@ def _describe_context(judge: JudgeInfo, n_failed: int) -> str:
     return (
         f"{'; '.join(results)}: a prompt has room for {judge.max_prompt_tokens:,} tokens. To give it more: a "
         "larger --max-model-len of the server, a judge with a longer context (in training: --prompt-tokens), "
-        f"no smaller --judge-context{'; or --judge-detail short' if judge.options.detail == 'full' else ''}"
+        f"no smaller --judge-context{'; or --judge-detail short' if config.question_form() == 'full' else ''}"
     )
 
 

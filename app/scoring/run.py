@@ -239,7 +239,7 @@ class ScoringRun:
                     self.detector,
                     self.demoted,
                     self.notes,
-                    judge_lines(self.detector, self.tally.judge.counts()),
+                    judge_lines(self.detector.judge_info, self.config.judge, self.tally.judge.counts()),
                 ),
                 to_stderr=stdout_has_result,
             )

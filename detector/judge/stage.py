@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.decide import Rules
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import Detector, Monitor
+from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.judge.budget import Purse
 from dialint.detector.judge.cases import Case, QuestionKind, Ruling
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
@@ -42,7 +42,7 @@ from dialint.detector.judge.messages import (
     fit_chat,
     parse_answer,
 )
-from dialint.detector.judge.options import JudgeInfo, JudgeUsage, StageOptions
+from dialint.detector.judge.options import StageOptions
 from dialint.detector.judge.prompts import load_prompts
 from dialint.detector.judge.screens import (
     ERROR_TOKENS,
@@ -135,7 +135,8 @@ class JudgedDetector:
             fingerprint=self.engine.fingerprint,
             notes=tuple(self.engine.notes),
             max_prompt_tokens=self.engine.max_prompt_tokens,
-            options=self.options,
+            contract=self.options.overrides.judge,
+            examples=None if self.options.examples is None else self.options.examples.fingerprint,
             usage=self.usage,
         )
 

@@ -56,7 +56,7 @@ def make_scorer(folder: Path) -> type:
             import os
 
             from dialint.app.scoring.cluster_actor import Judged
-            from dialint.detector.judge.options import JudgeUsage
+            from dialint.detector.interface import JudgeUsage
             from dialint.detector.records import Verdict
 
             ids = [dialogue.id for dialogue in dialogues]

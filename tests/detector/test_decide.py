@@ -6,9 +6,8 @@ from dialint.detector.calibration import Check, CodeRelease, Contract, NaturalTh
 from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, review
 from dialint.detector.domain import Domain
 from dialint.detector.gates import GATES, GateResult
-from dialint.detector.judge.contract import JudgeContract, JudgedCode
 from dialint.detector.language_coverage import TurnCoverage
-from dialint.detector.overrides import Overrides
+from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Turn
 
 CHECK = Check(name="unfilled_placeholder", precision=0.85)

@@ -10,9 +10,15 @@ from dialint.detector.calibration import Check, CodeRelease, Contract, Scan
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.gates import proof_name
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.judge.contract import JudgeContract, JudgedCode
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
-from dialint.detector.overrides import NO_OVERRIDES, Overrides, read_overrides, update_overrides
+from dialint.detector.overrides import (
+    NO_OVERRIDES,
+    JudgeContract,
+    JudgedCode,
+    Overrides,
+    read_overrides,
+    update_overrides,
+)
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue, Turn, Verdict
 

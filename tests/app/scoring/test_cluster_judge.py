@@ -11,10 +11,9 @@ from dialint.app.scoring.cluster_actor import About, Judged, Scorer
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.ingest.read import load_dialogues
-from dialint.detector.interface import DetectorConfig
+from dialint.detector.interface import DetectorConfig, JudgeUsage
 from dialint.detector.isolation import message_value
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.judge.stage import JudgeUsage
 from dialint.detector.log_profile import profile_log
 from dialint.detector.pipeline import load_detector
 from dialint.detector.verdict_files import read_verdicts
