@@ -53,7 +53,8 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
     languages = parse_languages(config.languages)
     taxonomy = load_taxonomy(config.taxonomy)
-    release = Release(resolve_release("scan", config.release) if config.release else EMBEDDED)
+    folder = resolve_release("scan", config.release) if config.release else EMBEDDED
+    release = Release(folder, has_scan=config.scan == "auto")
     _validate_codes(release, taxonomy, unfinished)
 
     overrides = read_overrides(config.overrides)

@@ -109,8 +109,9 @@ def upgrade_info(content: bytes) -> bytes:
 class Release:
     """A verified release folder. Opening it verifies all files; nothing is loaded before."""
 
-    def __init__(self, folder: Path) -> None:
-        """
+    def __init__(self, folder: Path, *, has_scan: bool = True) -> None:
+        """Without `has_scan` the weights are not read, as nothing is scanned.
+
         Raises:
             ReleaseRefused: missing, damaged, unsafe, or its parts do not belong together.
         """
@@ -139,7 +140,8 @@ class Release:
             ) from None
         self._validate_files()
         self.info = self._info()
-        self._sound_weights()
+        if has_scan:
+            self._sound_weights()
 
     @property
     def fingerprint(self) -> str:

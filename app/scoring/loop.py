@@ -34,7 +34,7 @@ from dialint.app.scoring.judging import (
 from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
-from dialint.app.scoring.run import ScoringRun, exit_code_of_done, is_done, prepare_run
+from dialint.app.scoring.run import ScoringRun, exit_code_of_done, is_done, prepare_run, resolve_scan
 from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
 from dialint.detector.artifacts import (
     TEMPORARY,
@@ -100,6 +100,8 @@ def _run(
     logs: Sequence[str], config: ScoreConfig, detector: Detector | None, engine: JudgeEngine | None
 ) -> int:
     """`run` with an output on this machine."""
+    if detector is None:
+        config = resolve_scan(config)
     if config.out is not None and detector is None:
         code = already_done(logs, config, config.out)
         if code is not None:

@@ -119,9 +119,6 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
     elif kind == "passed" and verdict.quality is None:
         kind = "skipped"
         inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>"
-    if verdict.suggestions:
-        suggested = f"suggestions, not counted:\n{_junit_text(verdict.suggestions, taxonomy)}"
-        output = f"{output}\n{suggested}" if output else suggested
     inside += f"<system-out>{output}</system-out>" if output else ""
     return kind, f"<testcase {name} {location}>{inside}</testcase>\n"
 
@@ -160,9 +157,9 @@ def write_junit(
 ) -> None:
     """JUnit XML: a suite for each log, in the order of `files`, a test case for each dialogue.
 
-    A finding is a failure (with `fail_on`: only if it is that severe), a suggestion never is; a dialogue that
-    could not be read, or to which the judge gave no usable answer, is an error; one that was not judged as a
-    whole for another reason is skipped.
+    A finding is a failure (with `fail_on`: only if it is that severe), suggestions are left out; a dialogue
+    that could not be read, or to which the judge gave no usable answer, is an error; one that was not judged
+    as a whole for another reason is skipped.
 
     The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
     """

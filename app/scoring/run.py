@@ -10,11 +10,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rich.text import Text
 
+from dialint.app.code_coverage import load_coverage
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.cost import CostMeter, cost_line
@@ -37,6 +38,7 @@ from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
+from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.watchdog import WatchedDetector
@@ -44,6 +46,8 @@ from dialint.detector.watchdog import WatchedDetector
 MIN_FOR_SHARE = 200
 """Dialogues before the share of failed ones may stop a run that is not at its end."""
 
+WITHOUT_SUGGESTIONS = ("junit",)
+"""Formats that have findings only."""
 NOT_IN_WORK = (
     "out",
     "fail_on",
@@ -252,6 +256,27 @@ class ScoringRun:
             TooManyBad: it found nothing, but too much was not judged.
         """
         return self.tally.gate(self.config.fail_on, self.config.max_failed)
+
+
+def resolve_scan(config: ScoreConfig) -> ScoreConfig:
+    """The options with ``--scan off`` where nothing that the scan finds would be reported: by the codes, the
+    severities and the format that are asked for, and the codes of which the scan may only suggest."""
+    what = config.detector
+    if what.scan == "off" or config.judge.judge is not None or config.all_probabilities:
+        return config
+    taxonomy, overrides = load_taxonomy(what.taxonomy), read_overrides(what.overrides)
+    folder = EMBEDDED if what.release is None else resolve_release("scan", what.release)
+    covered = load_coverage(folder / "release.json", taxonomy) or {}
+    requested, severities = select_codes(config.codes, taxonomy), _severities(config)
+    for code, how in covered.items():
+        is_reported = not requested or code in requested
+        if how.scan is None or not is_reported or taxonomy.codes[code].severity not in severities:
+            continue
+        may_accuse = how.scan.may_accuse and code not in overrides.demotions
+        may_suggest = "scan" in how.covered_by or code in overrides.thresholds
+        if may_accuse or (may_suggest and config.output_format not in WITHOUT_SUGGESTIONS):
+            return config
+    return replace(config, detector=replace(what, scan="off")) if covered else config
 
 
 def exit_code_of_done(manifest: dict[str, Any], config: ScoreConfig) -> int:

@@ -1,0 +1,74 @@
+"""A run that reports nothing of the scan loads no model, and says what it then does not cover."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.run import resolve_scan
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.errors import ConfigError
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.overrides import update_overrides
+from dialint.detector.verdict_files import read_verdicts
+
+SAMPLE = "app/sample/dialogues.jsonl"
+OFF = DetectorConfig(scan="off")
+
+
+@pytest.mark.parametrize(
+    ("options", "scan"),
+    [
+        ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "L1")}, "auto"), ({"codes": ("T1",)}, "auto"),
+        ({"codes": ("T1", "R3", "C1"), "format": "junit"}, "off"), ({"codes": ("L2",), "format": "junit"}, "auto"),
+        ({"codes": ("L3",), "all_probabilities": True}, "auto"),
+        ({"codes": ("L3",), "judge": JudgeConfig(judge="http://127.0.0.1:1/v1")}, "auto"),
+        ({"format": "junit", "min_severity": "S2", "codes": ("L",)}, "off"), ({"format": "junit"}, "auto"),
+    ],
+)  # fmt: skip
+def test_the_scan_runs_where_something_of_it_is_reported(options: dict[str, Any], scan: str) -> None:
+    assert resolve_scan(ScoreConfig(**options)).detector.scan == scan
+
+
+def test_what_a_team_has_demoted_needs_no_scan_for_findings(tmp_path: Path) -> None:
+    update_overrides(tmp_path / "o.yaml", "embedded-5", demoted={"L2": "wrong here"})
+    what = DetectorConfig(overrides=tmp_path / "o.yaml")
+    assert resolve_scan(ScoreConfig(codes=("L2",), format="junit", detector=what)).detector.scan == "off"
+    assert resolve_scan(ScoreConfig(codes=("L2",), detector=what)).detector.scan == "auto"
+
+
+def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp_path: Path) -> None:
+    with_scan, without = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    assert run([SAMPLE], ScoreConfig(out=with_scan, limit=20, quiet=True)) == 0
+    assert run([SAMPLE], ScoreConfig(out=without, limit=20, quiet=True, detector=OFF)) == 0
+    for scanned, checked in zip(read_verdicts(with_scan), read_verdicts(without), strict=True):
+        by_check = [each for each in scanned.findings if "exact check" in each.reason]
+        assert [(e.code, e.turn, e.quote) for e in by_check] == [
+            (e.code, e.turn, e.quote) for e in checked.findings
+        ]
+    missing = set(read_manifest(tmp_path / "b.manifest.json")["not_covered"])
+    assert missing - set(read_manifest(tmp_path / "a.manifest.json")["not_covered"]) == {
+        "C1",
+        "R1",
+        "T2",
+        "U5",
+    }
+    with pytest.raises(ConfigError, match="not covered by embedded-5: T2"):
+        run([SAMPLE], ScoreConfig(codes=("T2",), quiet=True, detector=OFF))
+
+
+def test_no_model_is_loaded() -> None:
+    code = (
+        "import sys; from dialint.app.scoring.loop import run; from dialint.app.scoring.options import ScoreConfig; "
+        "from dialint.detector.watchdog import WatchConfig; "
+        f"run([{SAMPLE!r}], ScoreConfig(codes=('L3',), limit=1, quiet=True, watch=WatchConfig(dialogue_seconds=0))); "
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
