@@ -8,8 +8,7 @@ from __future__ import annotations
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
 from dialint.labeling.raters.agreement_report import AgreementConfig
-from dialint.labeling.raters.anomaly_report import WatchConfig
-from dialint.labeling.raters.quality_report import QualityConfig
+from dialint.labeling.raters.labeler_reports import QualityConfig, WatchConfig
 
 AGREEMENT, WATCH, QUALITY = AgreementConfig(), WatchConfig(), QualityConfig()
 
@@ -36,7 +35,7 @@ def agreement(
         report = run(config)
     else:
         from dialint.detector.taxonomy import load_taxonomy
-        from dialint.labeling.raters.store_reader import load_tables
+        from dialint.labeling.raters.reports import load_tables
 
         with session.open() as (store, actor):
             report = run(config, lambda: load_tables(store, actor, project, load_taxonomy(taxonomy)))
@@ -61,19 +60,19 @@ def watch(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.raters.anomaly_report import rows, run
+    from dialint.labeling.raters import labeler_reports
 
     if uses_files(project, config.annotations):
-        report = run(config)
+        report = labeler_reports.watch(config)
     else:
         from dialint.detector.taxonomy import load_taxonomy
-        from dialint.labeling.raters.store_reader import load_workload
+        from dialint.labeling.raters.reports import load_workload
 
         with session.open() as (store, actor):
-            report = run(
+            report = labeler_reports.watch(
                 config, lambda: load_workload(store, actor, project, load_taxonomy(taxonomy)).crowd()
             )
-    headings, *flags = rows(report)
+    headings, *flags = labeler_reports.flag_rows(report)
     if flags:
         print_table(headings, flags)
     print_line(f"{len(flags)} flags on {len(report['workers'])} workers")
@@ -83,7 +82,7 @@ def watch(
 def quality(
     *, config: QualityConfig = QUALITY, project: str | None = None, session: Session = DEFAULT_SESSION
 ) -> int:
-    """Report on each labeler: accuracy, bias, speed, share of the work, cost, and what is suspicious.
+    """Report on each labeler: accuracy, bias, speed and what is suspicious.
 
     From files, if --annotations and --dialogues are named, else of the store and its gold.
 
@@ -92,15 +91,17 @@ def quality(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.raters.quality_rendering import print_report
-    from dialint.labeling.raters.quality_report import run
+    from dialint.labeling.raters.labeler_reports import code_rows, flag_rows, labeler_rows, measure
 
     if uses_files(project, config.annotations, config.dialogues, config.gold):
-        report = run(config)
+        report = measure(config)
     else:
-        from dialint.labeling.raters.store_reader import load_annotations
+        from dialint.labeling.raters.people import load_annotations
 
         with session.open() as (store, actor):
-            report = run(config, lambda: load_annotations(store, actor, project))
-    print_report(report)
+            report = measure(config, lambda: load_annotations(store, actor, project))
+    for headings, *lines in (labeler_rows(report), code_rows(report), flag_rows(report)):
+        if lines:
+            print_table(headings, lines)
+    print_line(f"{len(report['labelers'])} labelers, {report['answers']} answers")
     return 0

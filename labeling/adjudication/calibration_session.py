@@ -1,7 +1,8 @@
 """Calibration sessions: a group answers the same dialogues blind; the report has agreement and rater biases.
 
 A session is a project of its own: as many answers a task as the group has people, and a skill that defines
-the group. Its report can be compared with an earlier session.
+the group. Its report can be compared with an earlier session. Who may see it, and under which names, is
+decided by the store (`store.calibration_sessions`).
 
 On each question that others answered too, a person's difference is their own answer (1 or 0) minus the share
 of yes among the others; strict is above 0. Intervals are bootstrapped by dialogue, as turns of a dialogue are
@@ -11,10 +12,9 @@ biased. A bias does not tell who is right.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from cyclopts import Parameter
@@ -22,13 +22,21 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
+from dialint.detector.records import Finding
 from dialint.detector.statistics import Estimate, bootstrap_estimate, ratio
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers
-from dialint.labeling.aggregation.question_posteriors import load_answers
+from dialint.labeling.aggregation.dialogue_answers import (
+    WHOLE_DIALOGUE,
+    CodeAnswers,
+    CollectedAnswers,
+    DialogueContext,
+    collect_answers,
+    dialogue_codes,
+)
 from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.raters.agreement import krippendorff_alpha
 from dialint.labeling.store import accounts, projects
+from dialint.labeling.store.calibration_sessions import SessionAnswers, load_answers
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import NewTask, Project
@@ -152,13 +160,6 @@ class Report:
     agreement: tuple[Agreement, ...]
     leanings: tuple[RaterBias, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """The report as JSON values; NaN becomes None."""
-        values = _without_nan(asdict(self))
-        for row, bias in zip(values["leanings"], self.leanings, strict=True):
-            row["leans"] = bias.leans
-        return {"kind": "calibration-round", **values}
-
 
 def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy: Taxonomy) -> StartedSession:
     """Create the project and its tasks; the same session again changes nothing.
@@ -204,18 +205,6 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
     return StartedSession(people, n_tasks)
 
 
-def report_session(store: Store, actor: str, project: str, before: str | None, taxonomy: Taxonomy) -> Report:
-    """Agreement by code, compared to the session `before`, and everybody's bias.
-
-    Raises:
-        NotAllowed: the actor does not review.
-        ConfigError: nobody has answered anything.
-    """
-    now = load_answers(store, actor, project, taxonomy)
-    earlier = None if before is None else load_answers(store, actor, before, taxonomy)
-    return make_report(project, now, before, earlier)
-
-
 def make_report(
     project: str, now: CollectedAnswers, before: str | None = None, earlier: CollectedAnswers | None = None
 ) -> Report:
@@ -233,9 +222,77 @@ def _alpha(answers: CollectedAnswers, code: str) -> Estimate:
     return krippendorff_alpha(answers.codes[code].table(answers.workers).votes())
 
 
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nan(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+@dataclass(frozen=True)
+class DisputedQuestion:
+    """A question on which people differ: who says yes, with what they marked, and who says no. `turn` is None
+    for a code of dialogue scope; `task` is the item's."""
+
+    dialogue: str
+    task: int
+    turn: int | None
+    code: str
+    votes: dict[str, bool]
+    findings: dict[str, tuple[Finding, ...]]
+
+    @property
+    def split(self) -> float:
+        """The share of the smaller side, 0 to 0.5."""
+        yes = sum(self.votes.values()) / len(self.votes)
+        return min(yes, 1.0 - yes)
+
+
+@dataclass(frozen=True)
+class SessionResults:
+    """The report of a session, and its disputed questions, the most even split first."""
+
+    report: Report
+    disputed: tuple[DisputedQuestion, ...]
+    n_answers: int
+
+
+def load_results(
+    store: Store, actor: str, name: str, before: str | None, taxonomy: Taxonomy
+) -> SessionResults:
+    """The results of a session, beside those of the session `before`.
+
+    Raises:
+        NotAllowed: the actor may not see them, or not yet.
+        ConfigError: nobody has answered anything.
+    """
+    stored = load_answers(store, actor, name)
+    answers = _collect(stored, taxonomy)
+    if not answers.codes:
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=name)
+    earlier = None if before is None else _collect(load_answers(store, actor, before), taxonomy)
+    report = make_report(name, answers, before, earlier)
+    return SessionResults(report, tuple(list_disputed(stored, answers)), len(stored.answers))
+
+
+def _collect(stored: SessionAnswers, taxonomy: Taxonomy) -> CollectedAnswers:
+    return collect_answers(
+        stored.answers, lambda name: DialogueContext(stored.judged[name], None), dialogue_codes(taxonomy)
+    )
+
+
+def list_disputed(stored: SessionAnswers, answers: CollectedAnswers) -> list[DisputedQuestion]:
+    """Every question on which people differ, the most even split first."""
+    findings: dict[tuple[str, str, str], list[Finding]] = {}
+    for answer in stored.answers:
+        for finding in answer.findings:
+            findings.setdefault((answer.dialogue_id, answer.labeler, finding.code), []).append(finding)
+    disputed = []
+    for code, of_code in answers.codes.items():
+        for item, votes in of_code.votes.items():
+            if not 0 < sum(votes.values()) < len(votes):
+                continue
+            turn = None if item.turn == WHOLE_DIALOGUE else item.turn
+            marked = {
+                who: tuple(
+                    each for each in findings.get((item.dialogue, who, code), ()) if turn in (None, each.turn)
+                )
+                for who, yes in votes.items()
+                if yes
+            }
+            task = stored.tasks[item.dialogue]
+            disputed.append(DisputedQuestion(item.dialogue, task, turn, code, dict(votes), marked))
+    return sorted(disputed, key=lambda one: (-one.split, one.dialogue, one.turn or -1, one.code))

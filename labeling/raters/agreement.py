@@ -31,36 +31,26 @@ Level = Literal["nominal", "ordinal", "interval"]
 """How labels are compared: by identity, by rank, or by distance."""
 
 
-def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """Alpha for nominal labels with any number of answers a task: 1 all agree, 0 as expected by chance.
-
-    Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C; a task's pairs
-    of answers count 1 / (answers - 1) each.
-    """
-    paired = _pairable(votes)
-    rows = np.column_stack([_agreeing(paired), paired])
-    return bootstrap_estimate(rows, _krippendorff_alpha, rounds, seed, _limits(_krippendorff_alpha, rows))
-
-
-def _krippendorff_alpha(sums: Floats) -> Floats:
-    agreeing, label_counts = sums[:, 0], sums[:, 1:]
-    n = label_counts.sum(axis=1)
-    expected = (label_counts * (label_counts - 1)).sum(axis=1)
-    return np.asarray(1.0 - (n - 1) * ratio(n - agreeing, n * (n - 1) - expected), float)
-
-
-def ranked_alpha(
-    votes: Floats, values: Floats, level: Level, rounds: int = ROUNDS, seed: int = 0
+def krippendorff_alpha(
+    votes: Floats,
+    values: Floats | None = None,
+    level: Level = "nominal",
+    rounds: int = ROUNDS,
+    seed: int = 0,
 ) -> Estimate:
-    """Alpha for labels on a scale, where near answers disagree less than far ones. `votes` has shape
-    (tasks, labels), `values`, shape (labels,), the position of each label on the scale, of which "ordinal"
-    uses the order only. With "nominal" it is `krippendorff_alpha`.
+    """Alpha with any number of answers a task: 1 all agree, 0 as expected by chance. `votes` has shape
+    (tasks, labels); at the levels "ordinal" and "interval" near answers disagree less than far ones, and
+    `values`, shape (labels,), is the position of each label on the scale, of which "ordinal" uses the order
+    only.
 
-    Source: Krippendorff 2011, sections C and D: coincidences, and the difference functions of a level.
+    Equal to the package krippendorff 0.9, which has no intervals. Source: Krippendorff, Computing
+    Krippendorff's Alpha-Reliability (2011), sections C and D: coincidences, and the difference functions of a
+    level; a task's pairs of answers count 1 / (answers - 1) each.
     """
-    order = np.argsort(values, kind="stable")
-    paired, scale = _pairable(votes)[:, order], np.asarray(values, float)[order]
-    size = len(scale)
+    size = votes.shape[1]
+    positions = np.arange(size, dtype=float) if values is None else np.asarray(values, float)
+    order = np.argsort(positions, kind="stable")
+    paired, scale = _pairable(votes)[:, order], positions[order]
     pairs = paired[:, :, None] * (paired[:, None, :] - np.eye(size))
     coincidences = pairs / np.maximum(paired.sum(axis=1) - 1.0, 1.0)[:, None, None]
 
@@ -71,15 +61,19 @@ def ranked_alpha(
         if level == "ordinal":
             middle = np.cumsum(label_counts, axis=1) - label_counts / 2  # the mean rank of each label
             apart = (middle[:, :, None] - middle[:, None, :]) ** 2
-        elif level == "interval":
-            apart = np.broadcast_to((scale[:, None] - scale) ** 2, table.shape)
         else:
-            apart = np.broadcast_to(1.0 - np.eye(size), table.shape)
+            distances = (scale[:, None] - scale) ** 2 if level == "interval" else 1.0 - np.eye(size)
+            apart = np.broadcast_to(distances, table.shape)
         observed = (table * apart).sum(axis=(1, 2))
         expected = (label_counts[:, :, None] * label_counts[:, None, :] * apart).sum(axis=(1, 2))
         return np.asarray(1.0 - (n - 1) * ratio(observed, expected), float)
 
-    return bootstrap_estimate(coincidences.reshape(len(votes), -1), alpha, rounds, seed)
+    limits = None
+    if level == "nominal":  # the least value with these labels, if nobody agreed
+        counts = paired.sum(axis=0)
+        n = counts.sum()
+        limits = float(1.0 - (n - 1) * ratio(n, n * (n - 1) - (counts * (counts - 1)).sum())), 1.0
+    return bootstrap_estimate(coincidences.reshape(len(votes), -1), alpha, rounds, seed, limits)
 
 
 def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import require_new_files
 from dialint.detector.errors import ConfigError
-from dialint.labeling.raters.reports import Report, make_report, write_report
 
 if TYPE_CHECKING:
     from dialint.detector.statistics import Estimate
     from dialint.labeling.aggregation.answers import Answers, Floats
     from dialint.labeling.raters.agreement import ReadText
+    from dialint.labeling.raters.reports import Report
 
     Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[ReadText]]]
 
@@ -74,24 +73,19 @@ def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> 
         InputRefused: the table is bad; the message names file and line.
         OutputRefused: `out` exists.
     """
-    require_new_files(config.out)
+    from dialint.labeling.aggregation.crowd_tables import read_answers
+    from dialint.labeling.raters.reports import make_report
 
     def figures() -> Mapping[str, Any]:
-        tables, reads = (_read_tables(config), {}) if stored is None else stored()
+        if stored is not None:
+            tables, reads = stored()
+        elif config.annotations is None:
+            raise ConfigError("E_OPTION", "--annotations names no table")
+        else:
+            tables, reads = read_answers(config.annotations, config.last_wins), {}
         return {"codes": {code: _figures(table, reads.get(code), config) for code, table in tables.items()}}
 
-    inputs = [config.annotations]
-    report = make_report("agreement", asdict(config), figures, inputs=inputs, libraries=("numpy", "scipy"))
-    write_report(report, config.out)
-    return report
-
-
-def _read_tables(config: AgreementConfig) -> Mapping[str, Answers]:
-    from dialint.labeling.aggregation.crowd_tables import read_answers
-
-    if config.annotations is None:
-        raise ConfigError("E_OPTION", "--annotations names no table")
-    return read_answers(config.annotations, config.last_wins)
+    return make_report("agreement", asdict(config), figures, config.out, [config.annotations])
 
 
 def rows(report: Report) -> list[list[str]]:
@@ -121,13 +115,14 @@ def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: Agreeme
         cohen_kappa,
         fleiss_kappa,
         human_ceiling,
-        ranked_alpha,
+        krippendorff_alpha,
         soft_span_f1,
         specific_agreement,
         unitised_alpha,
     )
 
     bootstrap, votes = (config.rounds, config.seed), answers.votes()
+    scale = label_scale(answers.labels, config)
     pairs = [
         {
             "workers": [answers.workers[one], answers.workers[other]],
@@ -140,7 +135,7 @@ def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: Agreeme
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
         "level": config.level,
-        "alpha": _to_json(ranked_alpha(votes, label_scale(answers.labels, config), config.level, *bootstrap)),
+        "alpha": _to_json(krippendorff_alpha(votes, scale, config.level, *bootstrap)),
         "fleiss_kappa": _to_json(fleiss_kappa(votes, *bootstrap)),
         "human_ceiling": _to_json(human_ceiling(answers, *bootstrap)),
         "specific_agreement": {
@@ -196,7 +191,7 @@ def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, An
     """Alpha of the answers of each period in order of time; answers without a time are left out."""
     import numpy as np
 
-    from dialint.labeling.raters.agreement import ranked_alpha
+    from dialint.labeling.raters.agreement import krippendorff_alpha
 
     if answers.at is None or np.isnan(answers.at).all():
         return
@@ -205,7 +200,7 @@ def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, An
         selected = answers.where(period == number)
         begins = float(np.nanmin(answers.at)) + float(number) * config.period_days * DAY_S
         values = label_scale(selected.labels, config)
-        figure = ranked_alpha(selected.votes(), values, config.level, config.rounds, config.seed)
+        figure = krippendorff_alpha(selected.votes(), values, config.level, config.rounds, config.seed)
         yield {"begins_at": begins, "answers": len(selected), **_to_json(figure)}
 
 

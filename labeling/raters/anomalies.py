@@ -9,9 +9,8 @@ import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.raters.collusion import Group, combine_fits, compare_pairs, find_groups
-from dialint.labeling.raters.competence import Competence, estimate_competence
+from dialint.labeling.raters.competence import Competence, LeaveOneOut, estimate_competence, leave_one_out
 from dialint.labeling.raters.flags import Flag, FlagRule, benjamini_hochberg
-from dialint.labeling.raters.leave_one_out import LeaveOneOut, leave_one_out
 from dialint.labeling.raters.response_time import ResponseTimes, measure_response_times
 
 

@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.raters.competence import LeaveOneOut
 from dialint.labeling.raters.flags import benjamini_hochberg, binomial_tail
-from dialint.labeling.raters.leave_one_out import LeaveOneOut
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -65,12 +65,3 @@ def quartiles(seconds: list[float]) -> Speed:
         return Speed(len(seconds))
     first, middle, third = np.percentile(seconds, (25, 50, 75)).tolist()
     return Speed(len(seconds), middle, first, third)
-
-
-def mutual_information(prior: Floats, confusion: Floats) -> Floats:
-    """The mutual information in bits of truth and answer, shape (workers,), 0 to log2 of the labels. `prior`
-    has shape (labels,), `confusion` (workers, truth, answer)."""
-    answers = np.einsum("k,wkl->wl", prior, confusion)
-    ratio = confusion / np.maximum(answers[:, None, :], 1e-300)
-    logs = np.log2(np.where(confusion > 0, ratio, 1.0))
-    return np.asarray(np.maximum(0.0, np.einsum("k,wkl,wkl->w", prior, confusion, logs)), float)

@@ -48,20 +48,12 @@ def format_certainty(flag: Mapping[str, Any]) -> str:
     return "p < 1e-15" if flag["p_value"] < 1e-15 else f"p {flag['p_value']:.1g}"
 
 
-def benjamini_hochberg(p_values: Floats, rate: float, n_tests: int | None = None) -> NDArray[np.bool_]:
+def benjamini_hochberg(p_values: Floats, rate: float) -> NDArray[np.bool_]:
     """Select those of `p_values`, shape (tests,), for which the false discovery rate is at most `rate`: a
-    mask of the same shape. `n_tests` counts all tests, if some with a p-value of 1 are left out.
+    mask of the same shape."""
+    from scipy.stats import false_discovery_control
 
-    Source: Benjamini and Hochberg 1995; under positive dependence Benjamini and Yekutieli 2001, theorem
-    1.2.
-    """
-    total = len(p_values) if n_tests is None else n_tests
-    order = np.argsort(p_values, kind="stable")
-    under = p_values[order] <= rate * np.arange(1, len(p_values) + 1) / max(1, total)
-    rejected = np.zeros(len(p_values), bool)
-    if under.any():
-        rejected[order[: int(np.flatnonzero(under)[-1]) + 1]] = True
-    return rejected
+    return np.asarray(false_discovery_control(p_values) <= rate, bool) if len(p_values) else np.zeros(0, bool)
 
 
 def binomial_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:

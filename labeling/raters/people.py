@@ -1,34 +1,180 @@
-"""Everybody who answers in a store: quality by code, speed, competence, agreement of pairs, suspicions.
+"""The people who answer: quality by code, speed, competence, agreement of pairs, suspicions.
 
-The figures are those of the reports on labelers, from one pass over the answers; each has its interval, or is
-left out where there are too few answers for one. Decides nothing about anybody.
+Accuracy is measured on gold; everywhere else, agreement with the posterior of the others, which is not the
+same: a person may be right alone. Bias is the share of yes less the share of yes of the others on the same
+questions, so that nobody counts as lenient for having got the clean dialogues. Each figure has its interval,
+or is left out where there are too few answers for one. Decides nothing about anybody.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialint.detector.statistics import Z_95
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.aggregation.answers import Answers
-from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
+from dialint.labeling.aggregation.answers import Answers, Floats, stack_codes
+from dialint.labeling.aggregation.dialogue_answers import WHOLE_DIALOGUE, CodeAnswers, dialogue_codes
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.agreement import cohen_kappa
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
-from dialint.labeling.raters.estimates import Figure, Speed, quartiles
+from dialint.labeling.raters.competence import LeaveOneOut
+from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, proportion, quartiles
 from dialint.labeling.raters.flags import Flag
-from dialint.labeling.raters.labeler_quality import Labeler, measure_quality
 from dialint.labeling.raters.response_time import CHARACTERS_PER_WORD
-from dialint.labeling.raters.store_reader import load_annotations
 from dialint.labeling.raters.workload import Workload, measure_workload
+from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import StoredDialogues
+from dialint.labeling.store.gold import list_gold
+
+Gold = Mapping[tuple[str, int, str], bool]
+"""By dialogue, turn and code: whether the error is there."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The quality of one labeler (or of all) in one code or in all. `accuracy`, `sensitivity` and
+    `specificity` are measured on gold; `agreement` is the mean probability of the answers by the posterior of
+    the others; `bias` is above 0 for whoever says yes more often than the others on the same questions."""
+
+    answers: int
+    yes: int
+    accuracy: Figure
+    sensitivity: Figure
+    specificity: Figure
+    agreement: Figure
+    bias: Figure
+
+
+@dataclass(frozen=True)
+class Labeler:
+    """One person. `share_of_work` is of all answers, `minutes` of all timed annotations."""
+
+    name: str
+    kinds: dict[str, int]
+    seen_verdict: int
+    share_of_work: float
+    speed: Speed
+    minutes: float
+    overall: Quality
+    codes: dict[str, Quality]
+    flags: tuple[Flag, ...]
+
+
+@dataclass(frozen=True)
+class CrowdQuality:
+    """Everybody, most work first; every code over all labelers; every flag."""
+
+    labelers: tuple[Labeler, ...]
+    codes: dict[str, Quality]
+    flags: tuple[Flag, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class _CodeMeasures:
+    """The answers to one code and what they are compared with, all of shape (answers,): `gold` is 1, 0 or
+    NaN; `agreed`, the probability of the answer by the others, and `difference` from their share of yes are
+    NaN without others."""
+
+    worker: NDArray[np.int32]
+    yes: NDArray[np.bool_]
+    gold: Floats
+    agreed: Floats
+    difference: Floats
+
+
+def measure_quality(workload: Workload, gold: Gold, anomalies: CrowdAnomalies | None = None) -> CrowdQuality:
+    """Measure the quality of all labelers. `anomalies` are those of the workload, if they are known already.
+
+    Raises:
+        ValueError: nobody answered anything.
+    """
+    anomalies = anomalies or find_anomalies(*workload.crowd())
+    parts = {
+        code: _measure_code(others, workload.answers.codes[code], _gold_of_code(gold, code))
+        for code, others in anomalies.others.items()
+    }
+    total = sum(len(part.worker) for part in parts.values())
+    labelers = []
+    for worker_index, name in enumerate(anomalies.workers):
+        selected = {code: part.worker == worker_index for code, part in parts.items()}
+        codes = {code: _summarise([(part, selected[code])]) for code, part in parts.items()}
+        overall = _summarise([(part, selected[code]) for code, part in parts.items()])
+        work = workload.work[name]
+        labelers.append(
+            Labeler(
+                name,
+                dict(sorted(work.kinds.items())),
+                work.seen_verdict,
+                overall.answers / max(1, total),
+                quartiles(work.seconds),
+                sum(work.seconds) / 60,
+                overall,
+                {code: each for code, each in codes.items() if each.answers},
+                tuple(flag for flag in anomalies.flags if name in flag.workers and flag.personal),
+            )
+        )
+    order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
+    everybody = {code: _summarise([(part, np.ones(len(part.worker), bool))]) for code, part in parts.items()}
+    return CrowdQuality(tuple(order), everybody, anomalies.flags)
+
+
+def _measure_code(
+    others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, int], bool]
+) -> _CodeMeasures:
+    table = others.answers
+    gold_labels = np.array([gold.get((item.dialogue, item.turn), np.nan) for item in answers.votes], float)
+    n_others = table.n_labelers[table.task] - 1
+    yes = table.label == 1
+    rest = table.votes()[table.task, 1] - yes
+    agreed = others.truth[np.arange(len(table)), table.label]
+    difference = np.full(len(table), np.nan)
+    np.divide(rest, n_others, out=difference, where=n_others > 0)
+    return _CodeMeasures(
+        table.worker, yes, gold_labels[table.task], np.where(n_others > 0, agreed, np.nan), yes - difference
+    )
+
+
+def _gold_of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
+    """The gold of a code by dialogue and turn, and for the whole dialogue: present if in any of its turns."""
+    by_turn: dict[tuple[str, int], bool] = {}
+    for (dialogue, turn, name), present in gold.items():
+        if name == code:
+            by_turn[dialogue, turn] = present
+            by_turn[dialogue, WHOLE_DIALOGUE] = by_turn.get((dialogue, WHOLE_DIALOGUE), False) or present
+    return by_turn
+
+
+def _summarise(parts: list[tuple[_CodeMeasures, NDArray[np.bool_]]]) -> Quality:
+    """The figures of the selected answers."""
+    yes, gold, agreed, difference = (
+        np.concatenate([np.asarray(getattr(part, name)[selected], float) for part, selected in parts])
+        for name in ("yes", "gold", "agreed", "difference")
+    )
+    has_gold = ~np.isnan(gold)
+    agreed = agreed[~np.isnan(agreed)]
+    return Quality(
+        len(yes),
+        int(yes.sum()),
+        _accuracy(yes, gold, has_gold),
+        _accuracy(yes, gold, has_gold & (gold == 1)),
+        _accuracy(yes, gold, has_gold & (gold == 0)),
+        proportion(float(agreed.sum()), len(agreed)),
+        mean_difference(difference[~np.isnan(difference)]),
+    )
+
+
+def _accuracy(yes: Floats, gold: Floats, selected: NDArray[np.bool_]) -> Figure:
+    return proportion(float((yes[selected] == gold[selected]).sum()), int(selected.sum()))
+
 
 ALL_CODES = ""
 """The key of the pairs over all codes together."""
@@ -85,6 +231,23 @@ class People:
     left_out: int
 
 
+def load_annotations(
+    store: Store, actor: str, project: str | None
+) -> tuple[Iterator[Annotation], StoredDialogues, Gold]:
+    """The annotations of a project or of the whole store, the dialogues, and gold, without gold in doubt:
+    what good labelers contradict measures nobody.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    gold = {
+        (one.dialogue, one.turn, one.code): one.present
+        for one in list_gold(store, actor, retired=True)
+        if one.doubt is None
+    }
+    return iterate_counted(store, actor, project, controls=True), StoredDialogues(store), gold
+
+
 def measure_people(
     store: Store, actor: str, taxonomy: Taxonomy, project: str | None = None, since: datetime | None = None
 ) -> People | None:
@@ -110,7 +273,7 @@ def measure_people(
     people = tuple(Person(each, competence[each.name], reading[each.name]) for each in quality.labelers)
     names = [person.name for person in people[:MATRIX_PEOPLE]]
     tables = workload.answers.tables()
-    pairs = {ALL_CODES: _compare(_join(list(tables.values())), names)}
+    pairs = {ALL_CODES: _compare(stack_codes(tables), names)}
     pairs |= {code: _compare(table, names) for code, table in tables.items()}
     n = sum(work.annotations for work in workload.work.values())
     return People(people, pairs, quality.flags, n, len(gold), n_recent - len(newest))
@@ -145,18 +308,6 @@ def _reading_speeds(workload: Workload) -> dict[str, Speed]:
         if characters > 0 and elapsed_s > 0:
             words[answers.workers[worker]].append(characters / CHARACTERS_PER_WORD / (elapsed_s / 60))
     return {name: quartiles(each) for name, each in words.items()}
-
-
-def _join(tables: list[Answers]) -> Answers:
-    """The answers to all codes in one table: a task and a code make one question."""
-    offsets = np.cumsum([0, *(len(table.tasks) for table in tables[:-1])])
-    task = np.concatenate([table.task + offset for table, offset in zip(tables, offsets, strict=True)])
-    worker, label = (
-        np.concatenate([getattr(table, name) for table in tables]) for name in ("worker", "label")
-    )
-    names = tuple(f"{number}/{task}" for number, table in enumerate(tables) for task in table.tasks)
-    first = tables[0]
-    return Answers(task.astype(np.int32), worker, label, names, first.workers, first.labels)
 
 
 def _compare(answers: Answers, names: list[str]) -> tuple[PairAgreement, ...]:

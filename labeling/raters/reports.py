@@ -1,6 +1,7 @@
-"""Writes reports on labelers as files: complete or not at all, with a checksum like a manifest.
+"""What the reports on labelers share: their answers in a store, and a file that is complete or not at all.
 
-The figures of a report, and how they are rendered for a terminal or a page, belong to its stage.
+Control tasks are included where work is measured, since they measure it best; agreement is measured without
+them, whose items are selected to be clear.
 """
 
 from __future__ import annotations
@@ -11,50 +12,82 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import (
-    atomic_file,
     disk_errors,
     file_entry,
     make_output_folder,
     package_versions,
+    require_new_files,
     write_manifest,
 )
+from dialint.detector.errors import ConfigError, Message
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.aggregation.answers import Answers
+from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
+from dialint.labeling.raters.agreement import ReadText
+from dialint.labeling.raters.workload import Workload, dated_tables, measure_workload
+from dialint.labeling.store.counted_annotations import iterate_counted
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import StoredDialogues
 
 Report = dict[str, Any]
 
 
 def make_report(
     kind: str,
-    config: Mapping[str, Any],
+    options: Mapping[str, Any],
     figures: Callable[[], Mapping[str, Any]],
-    *,
+    out: Path | None,
     inputs: Iterable[Path | None] = (),
-    libraries: Iterable[str] = (),
 ) -> Report:
-    """The result of `figures`, together with the config, versions, inputs and seconds that it took. Paths,
-    those in `config` too, are reduced to their names."""
+    """Return the result of `figures` together with the options, versions, inputs and seconds, and write it to
+    `out` if it is set. Paths are reduced to their names.
+
+    Raises:
+        OutputRefused: `out` exists.
+        WorldError: the disk is full or failed.
+    """
+    require_new_files(out)
     started = time.monotonic()
-    return {
+    report = {
         "kind": kind,
-        "config": {name: value.name if isinstance(value, Path) else value for name, value in config.items()},
-        "versions": package_versions("dialint", *libraries),
+        "config": {name: value.name if isinstance(value, Path) else value for name, value in options.items()},
+        "versions": package_versions("dialint", "numpy", "scipy"),
         "inputs": [file_entry(path) for path in inputs if path is not None],
         **figures(),
         "seconds": round(time.monotonic() - started, 1),
     }
+    if out is not None:
+        with disk_errors(out):
+            make_output_folder(out.parent)
+        write_manifest(out, report)
+    return report
 
 
-def write_report(report: Report, path: Path | None, page: str | None = None) -> None:
-    """Write a report as JSON, or its `page` instead; nothing if `path` is none.
+def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Workload:
+    """The work of all labelers in a project or in the whole store.
 
     Raises:
-        WorldError: the disk is full or failed.
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
     """
-    if path is None:
-        return
-    with disk_errors(path):
-        make_output_folder(path.parent)
-    if page is None:
-        write_manifest(path, report)
-        return
-    with atomic_file(path) as file:
-        file.write(page.encode())
+    annotations = iterate_counted(store, actor, project, controls=True)
+    workload = measure_workload(annotations, StoredDialogues(store), dialogue_codes(taxonomy))
+    if not workload.answers.codes:
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
+    return workload
+
+
+def load_tables(
+    store: Store, actor: str, project: str | None, taxonomy: Taxonomy
+) -> tuple[dict[str, Answers], dict[str, list[ReadText]]]:
+    """The answers of a project or of the whole store by code, with their times, and the marked spans.
+
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    annotations = iterate_counted(store, actor, project)
+    tables, reads = dated_tables(annotations, StoredDialogues(store), dialogue_codes(taxonomy))
+    if not tables:
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
+    return tables, reads

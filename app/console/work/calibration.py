@@ -20,12 +20,14 @@ from dialint.app.console.work.answer import Selection
 from dialint.app.console.work.dialogue_view import Mark, show_marked_dialogue
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.adjudication.calibration_results import DisputedQuestion, SessionResults, load_results
 from dialint.labeling.adjudication.calibration_session import (
     ALL,
     CalibrationConfig,
+    DisputedQuestion,
     Leans,
     Report,
+    SessionResults,
+    load_results,
     start_session,
 )
 from dialint.labeling.store import accounts, projects

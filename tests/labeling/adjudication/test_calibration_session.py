@@ -1,6 +1,6 @@
 """A calibration round from its start to its report, on both databases."""
 
-import json
+import math
 from typing import Any
 
 import pytest
@@ -8,9 +8,8 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.adjudication.calibration_session import (
-    ALL,
     CalibrationConfig,
-    report_session,
+    load_results,
     start_session,
 )
 from dialint.labeling.store import accounts, annotations, dialogues, leases
@@ -59,19 +58,16 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None
 
     start_session(group, "lea", CalibrationConfig(name="w2", codes=("C1",), skill="g", n=10), TAXONOMY)
     answer(group, made, "w2", dict.fromkeys(GROUP, lambda place: place % 2 == 0))
-    found = report_session(group, "lea", "w2", "w1", TAXONOMY)
+    found = load_results(group, "lea", "w2", "w1", TAXONOMY).report
     (agreement,) = found.agreement
     assert agreement.before is not None
     assert agreement.now.value == 1.0 > agreement.before.value
-    first = report_session(group, "lea", "w1", None, TAXONOMY)
+    first = load_results(group, "lea", "w1", None, TAXONOMY).report
     leans = {one.worker: one.leans for one in first.leanings if one.code == "C1"}
     assert leans == {"ann": "strict", "ben": "lenient", "rob": "lenient"}
     ann = next(one for one in first.leanings if (one.worker, one.code) == ("ann", "C1"))
     assert (ann.yes, ann.others, ann.difference.value) == (1.0, 0.5, 0.5)
-    told_json = json.loads(json.dumps(first.as_json(), allow_nan=False))
-    assert told_json["leanings"][0]["leans"] == "strict"
-    assert told_json["leanings"][0]["code"] == ALL
-    assert told_json["agreement"][1]["now"]["value"] is None, "nobody ever found T1"
+    assert math.isnan(first.agreement[1].now.value), "nobody ever found T1"
 
 
 def test_a_round_needs_a_group_and_answers(group: Store) -> None:
@@ -86,6 +82,6 @@ def test_a_round_needs_a_group_and_answers(group: Store) -> None:
         == 24
     )
     with pytest.raises(ConfigError, match="no answers"):
-        report_session(group, "lea", "w", None, TAXONOMY)
+        load_results(group, "lea", "w", None, TAXONOMY)
     with pytest.raises(NotAllowed):
         start_session(group, "rob", CalibrationConfig(name="v", codes=("C1",), skill="g"), TAXONOMY)

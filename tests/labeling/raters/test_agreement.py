@@ -25,7 +25,6 @@ from dialint.labeling.raters.agreement import (
     human_ceiling,
     krippendorff_alpha,
     leave_one_out_agreement,
-    ranked_alpha,
     soft_span_f1,
     specific_agreement,
     unitised_alpha,
@@ -62,11 +61,13 @@ def test_alpha_of_krippendorffs_own_example() -> None:
 def test_alpha_of_krippendorffs_own_example_at_each_level(level: Level, expected: float) -> None:
     answers = krippendorff_example()
     values = np.array([float(label) for label in answers.labels])
-    found = ranked_alpha(answers.votes(), values, level)
+    found = krippendorff_alpha(answers.votes(), values, level)
     assert found.value == pytest.approx(expected, abs=0.0005)
     assert found.n == 11
     mixed = [3, 0, 4, 1, 2]
-    assert ranked_alpha(answers.votes()[:, mixed], values[mixed], level).value == pytest.approx(found.value)
+    assert krippendorff_alpha(answers.votes()[:, mixed], values[mixed], level).value == pytest.approx(
+        found.value
+    )
     if level == "nominal":
         assert found == krippendorff_alpha(answers.votes())
 
@@ -75,7 +76,7 @@ def test_interval_alpha_by_hand() -> None:
     """Pairs 1-1, 1-2, 2-4: coincidences 2, 1 + 1, 1 + 1 of 6; observed 2 x 1 + 2 x 4 = 10. Given: 1 thrice, 2
     twice, 4 once; by chance 2 (6 x 1 + 3 x 9 + 2 x 4) = 82: 1 - 5 x 10 / 82."""
     votes = np.array([[2.0, 0, 0], [1, 1, 0], [0, 1, 1]])
-    assert ranked_alpha(votes, np.array([1.0, 2, 4]), "interval").value == pytest.approx(1 - 50 / 82)
+    assert krippendorff_alpha(votes, np.array([1.0, 2, 4]), "interval").value == pytest.approx(1 - 50 / 82)
 
 
 def test_alpha_by_hand() -> None:

@@ -17,9 +17,8 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.aggregation.posterior import softmax
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
-from dialint.labeling.raters.competence import estimate_competence
+from dialint.labeling.raters.competence import estimate_competence, leave_one_out
 from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail, format_certainty
-from dialint.labeling.raters.leave_one_out import leave_one_out
 from dialint.labeling.raters.response_time import FAST_SHARE, measure_response_times
 
 
@@ -32,7 +31,6 @@ def test_discoveries_by_hand() -> None:
     the second."""
     p_values = np.array([0.029, 0.9, 0.001, 0.021, 0.06])
     assert benjamini_hochberg(p_values, 0.05).tolist() == [True, False, True, True, False]
-    assert benjamini_hochberg(p_values, 0.05, n_tests=100).tolist() == [False] * 5
     assert benjamini_hochberg(np.array([]), 0.05).tolist() == []
 
 

@@ -22,7 +22,7 @@ from dialint.labeling.raters.collusion import (
     find_groups,
     log_binomial_tail,
 )
-from dialint.labeling.raters.leave_one_out import leave_one_out
+from dialint.labeling.raters.competence import leave_one_out
 
 
 def accused(answers: Answers) -> set[str]:

@@ -11,7 +11,6 @@ from dialint.labeling.raters.estimates import (
     Figure,
     Speed,
     mean_difference,
-    mutual_information,
     proportion,
     quartiles,
 )
@@ -44,15 +43,3 @@ def test_a_mean_has_students_interval() -> None:
 
 def test_quartiles() -> None:
     assert quartiles([5.0, 1.0, 2.0, 3.0, 4.0]) == Speed(5, 3.0, 2.0, 4.0)
-
-
-def test_information_by_hand() -> None:
-    """Never wrong: the entropy of the prior; wrong one time of ten: 1 - H(0.1); blind or mute: nothing;
-    always wrong: as much as always right."""
-    right, coin = np.eye(2), np.full((2, 2), 0.5)
-    tenth = np.array([[0.9, 0.1], [0.1, 0.9]])
-    mute = np.array([[1.0, 0.0], [1.0, 0.0]])
-    even = mutual_information(np.array([0.5, 0.5]), np.stack([right, tenth, coin, mute, 1 - right]))
-    assert even == pytest.approx([1, 1 + 0.1 * math.log2(0.1) + 0.9 * math.log2(0.9), 0, 0, 1])
-    rare = mutual_information(np.array([0.9, 0.1]), right[None])
-    assert rare == pytest.approx([-0.9 * math.log2(0.9) - 0.1 * math.log2(0.1)])

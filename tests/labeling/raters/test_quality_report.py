@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,8 +18,7 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.quality_rendering import print_report
-from dialint.labeling.raters.quality_report import QualityConfig, quality_figures, read_gold, run
+from dialint.labeling.raters.labeler_reports import QualityConfig, measure, quality_figures, read_gold
 
 WHOLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue")
 SINGLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "turn")
@@ -72,7 +70,7 @@ DIALOGUES = {f"d{n}": dialogue(f"d{n}") for n in range(300)}
 
 def test_figures_of_a_crowd_are_those_that_were_made() -> None:
     answers, gold = crowd()
-    report = quality_figures(answers, DIALOGUES, gold, price_per_hour=30.0)
+    report = quality_figures(answers, DIALOGUES, gold)
     people = by_name(report)
     right = {
         who: np.mean(
@@ -85,7 +83,6 @@ def test_figures_of_a_crowd_are_those_that_were_made() -> None:
         assert each["overall"]["accuracy"]["n"] == 200
         assert each["share_of_work"] == pytest.approx(0.2)
         assert each["codes"].keys() == {SINGLE}
-        assert each["price_per_bit"] == pytest.approx(each["minutes_per_bit"] / 2)
     assert people["lenient"]["overall"]["sensitivity"]["value"] < 0.6
     assert people["lenient"]["overall"]["specificity"]["value"] > 0.9
     assert people["lenient"]["overall"]["bias"]["high"] < -0.1
@@ -93,19 +90,9 @@ def test_figures_of_a_crowd_are_those_that_were_made() -> None:
     assert (
         people["b"]["overall"]["agreement"]["value"] > people[SPITEFUL]["overall"]["agreement"]["value"] + 0.1
     )
-    assert people["b"]["codes"][SINGLE]["bits"] > 2 * people[SPITEFUL]["codes"][SINGLE]["bits"]
     assert people["b"]["speed"]["median"] == pytest.approx(20, rel=0.15)
     assert people["b"]["seen_verdict"] == 200
     assert people["c"]["kinds"] == {"crowd": 200}
-
-
-def test_minutes_per_bit_is_time_over_information() -> None:
-    answers, gold = crowd()
-    each = by_name(quality_figures(answers, DIALOGUES, gold))["c"]
-    seconds = sum(a.seconds or 0 for a in answers if a.labeler == "c")
-    assert each["minutes"] == pytest.approx(seconds / 60)
-    assert each["minutes_per_bit"] == pytest.approx(seconds / 60 / (200 * each["codes"][SINGLE]["bits"]))
-    assert each["price_per_bit"] is None
 
 
 def test_bias_is_against_the_others_on_the_same_questions() -> None:
@@ -134,8 +121,6 @@ def test_few_answers_give_no_figures() -> None:
     assert each["overall"]["sensitivity"]["n"] == 1
     assert each["overall"]["specificity"]["n"] == 0
     assert each["speed"]["median"] is None
-    assert each["minutes_per_bit"] is None
-    assert each["codes"][SINGLE]["bits"] is None
 
 
 def test_the_last_answer_counts_and_models_do_not() -> None:
@@ -192,32 +177,14 @@ def files(tmp_path: Path) -> dict[str, Any]:
         "annotations": tmp_path / "a.jsonl",
         "dialogues": (str(tmp_path / "log.jsonl"),),
         "gold": tmp_path / "gold.jsonl",
-        "json": tmp_path / "out" / "q.json",
-        "html": tmp_path / "out" / "q.html",
+        "out": tmp_path / "out" / "q.json",
     }
 
 
-def test_the_three_shapes(files: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    print_report(run(QualityConfig(**files, price_per_hour=20.0)))
-    report = read_manifest(files["json"])
-    assert report["kind"] == "labeler-quality"
-    assert [entry["name"] for entry in report["inputs"]] == ["a.jsonl", "gold.jsonl"]
-    page = files["html"].read_text()
-    assert SPITEFUL not in page
-    assert "&lt;script&gt;" in page
-    assert not re.search(r"<script|https?:|onerror|src=|@import|url\(", page)
-    assert "default-src 'none'" in page
-    assert page.count("<table>") == 2 + 5
-    shown = capsys.readouterr().out
-    assert "labelers, 300 answers" in shown
-    assert "SECRET" not in page + shown + json.dumps(report)
-
-
-def test_the_command_takes_these_options(files: dict[str, Any]) -> None:
-    options = [f"--{name}={files[name]}" for name in ("annotations", "gold", "json", "html")]
-    command = [sys.executable, "-m", "dialint", "label", "quality", *options, "--price-per-hour=20"]
+def test_the_command_prints_and_writes(files: dict[str, Any]) -> None:
+    options = [f"--{name}={files[name]}" for name in ("annotations", "gold", "out")]
     done = subprocess.run(
-        [*command, "--dialogues", *files["dialogues"]],
+        [sys.executable, "-m", "dialint", "label", "quality", *options, "--dialogues", *files["dialogues"]],
         capture_output=True,
         text=True,
         check=False,
@@ -226,26 +193,27 @@ def test_the_command_takes_these_options(files: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "agreement" in done.stdout
-    assert "price per" in done.stdout
-    assert read_manifest(files["json"])["config"]["price_per_hour"] == 20
+    assert "labelers, 300 answers" in done.stdout
+    report = read_manifest(files["out"])
+    assert report["kind"] == "labeler-quality"
+    assert [entry["name"] for entry in report["inputs"]] == ["a.jsonl", "gold.jsonl"]
+    assert "SECRET" not in done.stdout + json.dumps(report)
 
 
 def test_outputs_are_never_overwritten_and_bad_inputs_named(files: dict[str, Any]) -> None:
-    run(QualityConfig(**files))
+    measure(QualityConfig(**files))
     with pytest.raises(OutputRefused, match="exists already"):
-        run(QualityConfig(**files))
+        measure(QualityConfig(**files))
     only = {"annotations": files["annotations"], "dialogues": files["dialogues"]}
-    with pytest.raises(ConfigError):
-        QualityConfig(**only, price_per_hour=0.0)
     with pytest.raises(ConfigError, match="--dialogues"):
-        run(QualityConfig(annotations=files["annotations"]))
+        measure(QualityConfig(annotations=files["annotations"]))
     log = Path(files["dialogues"][0])
     log.write_text(log.read_text().splitlines()[0] + "\n")
     with pytest.raises(InputRefused, match="not there"):
-        run(QualityConfig(**only))
+        measure(QualityConfig(**only))
     files["annotations"].write_text("\n")
     with pytest.raises(InputRefused, match="no answers"):
-        run(QualityConfig(**only))
+        measure(QualityConfig(**only))
 
 
 def gold_file(path: Path, *lines: str) -> Path:

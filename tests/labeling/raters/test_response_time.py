@@ -13,7 +13,7 @@ from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.anomalies import find_anomalies
 from dialint.labeling.raters.flags import FlagRule
-from dialint.labeling.raters.quality_report import quality_figures
+from dialint.labeling.raters.labeler_reports import quality_figures
 from dialint.labeling.raters.response_time import measure_response_times
 from dialint.labeling.raters.workload import measure_workload
 

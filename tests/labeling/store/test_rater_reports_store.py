@@ -12,11 +12,10 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.agreement_report import AgreementConfig
 from dialint.labeling.raters.agreement_report import run as agreement
-from dialint.labeling.raters.anomaly_report import WatchConfig
-from dialint.labeling.raters.anomaly_report import run as watch
-from dialint.labeling.raters.quality_report import QualityConfig
-from dialint.labeling.raters.quality_report import run as quality
-from dialint.labeling.raters.store_reader import load_annotations, load_tables, load_workload
+from dialint.labeling.raters.labeler_reports import QualityConfig, WatchConfig, watch
+from dialint.labeling.raters.labeler_reports import measure as quality
+from dialint.labeling.raters.people import load_annotations
+from dialint.labeling.raters.reports import load_tables, load_workload
 from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.transactions import Store

@@ -6,8 +6,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.adjudication.calibration_results import load_results
-from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
+from dialint.labeling.adjudication.calibration_session import CalibrationConfig, load_results, start_session
 from dialint.labeling.store import annotations, dialogues, leases, projects
 from dialint.labeling.store import calibration_sessions as sessions
 from dialint.labeling.store.database.transactions import Store
