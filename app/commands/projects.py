@@ -52,8 +52,6 @@ class ProjectConfig:
     """Skills that an account needs."""
     fair_share: float | None = None
     """Largest share of the answers that one account may give."""
-    max_minutes: int | None = None
-    """When the answers in the main queue have taken so long, nobody gets more tasks."""
     pay: str | None = None
     """What each answer in the main queue is paid, such as 0.12; with --currency."""
     currency: str | None = None
@@ -85,7 +83,7 @@ class ProjectConfig:
             "most": max(5, self.overlap) if self.most is None else self.most, "skills": self.skill,
             "newcomer_until": self.newcomer_until, "fair_share": self.fair_share,
             "control_share": self.control_share, "lease_s": self.lease_s, "deadline": self._deadline(),
-            "max_minutes": self.max_minutes, "pay": self._pay(),
+            "pay": self._pay(),
         }  # fmt: skip
         try:
             return Project(**values)

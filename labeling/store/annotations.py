@@ -9,30 +9,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Row, bindparam, func, select, update
 
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Kind, Rejection
-from dialint.labeling.store.database.schema import annotation_rows, leases, shares, verdicts
+from dialint.labeling.store.database.schema import annotation_rows, leases, shares
 from dialint.labeling.store.database.transactions import (
     Transaction,
     in_transaction,
     read_operation,
-    upsert_adding,
     write_operation,
 )
-from dialint.labeling.store.errors import Conflict, NotAllowed
+from dialint.labeling.store.dialogues import has_verdict
+from dialint.labeling.store.drafts import drop_draft, name_of_task
+from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, require_not_own
-from dialint.labeling.store.leases import lock_held_task, require_part
+from dialint.labeling.store.leases import claim, lock_task_and_lease, require_held, require_part
 from dialint.labeling.store.masked_view import mask_annotation, unmask_findings, view_for_account
 from dialint.labeling.store.permissions import has_permission, require_permission
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
 from dialint.labeling.store.records import Account, Project, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogue, save, to_annotation
-from dialint.labeling.store.task_queue import lock_task, update_task
-from dialint.labeling.store.tasks import view_task
+from dialint.labeling.store.task_queue import change_share, update_task
+from dialint.labeling.store.task_view import OpenTask, open_lease, view_task
 
 REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
@@ -65,22 +67,22 @@ def submit(
             offsets.
     """
     account = require_permission(transaction, actor, "label")
-    row = lock_task(transaction, task)
+    row, is_held = lock_task_and_lease(transaction, actor, task, token)
     project = get_project(transaction, row.project)
-    view = view_for_account(transaction, account, row.project, row.dialogue) if findings else None
+    view = view_for_account(transaction, account, project, row.dialogue) if findings else None
     values = {
         "key": key, "project": row.project, "task": task, "dialogue": row.dialogue, "turn": row.turn,
         "labeler": actor, "kind": _kind(account), "codes": project.codes,
         "findings": unmask_findings(view, findings), "seconds": seconds, "supersedes": None,
         "rejections": rejections,
     }  # fmt: skip
-    if same := find_same(transaction, values):
+    if not is_held and (same := find_same(transaction, values)):
         return mask_annotation(account, view, task, same)
-    lock_held_task(transaction, actor, task, token)
+    require_held(task, is_held=is_held)
     require_part(account, project, row.pool)
     require_open(transaction, row.project)
     require_not_own(transaction, account, row.dialogue)
-    seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
+    seen = project.prelabelled and has_verdict(transaction, row.dialogue)
     seen = seen or has_seen(transaction, actor, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
     transaction.run(_MARK_ANSWERED, {"its_task": task, "its_account": actor})
@@ -91,9 +93,37 @@ def submit(
             wanted
         )  # not blind, so it does not count as a second review: one more answer is needed
     update_task(transaction, row, **numbers, wanted=wanted)
-    share = {"project": row.project, "pool": row.pool, "account": actor, "answered": 1}
-    transaction.at_end(upsert_adding(shares, transaction.on_sqlite, "answered"), share)
+    change_share(transaction, row.project, row.pool, actor, answered=1)
     return mask_annotation(account, view, task, saved)
+
+
+@write_operation(repeatable=True)
+def submit_and_claim(
+    transaction: Transaction,
+    actor: str,
+    task: int,
+    token: int,
+    key: str,
+    findings: Sequence[Finding] = (),
+    seconds: float | None = None,
+    rejections: Sequence[Rejection] = (),
+    *,
+    project: str | None,
+) -> tuple[Annotation, OpenTask | None]:
+    """As `submit`, and in the same transaction delete the draft of the answer, then claim and open the next
+    task of `project`, if one is named. No task comes back if there is none or the project takes no more
+    claims: the answer is saved all the same.
+
+    Raises:
+        StaleLease, NotAllowed, StoreRefused: as for `submit`; nothing was saved and nothing claimed.
+    """
+    answer = in_transaction(submit)(transaction, actor, task, token, key, findings, seconds, rejections)
+    drop_draft(transaction, actor, name_of_task(task))
+    lease = None
+    if project is not None:
+        with suppress(StoreRefused):
+            lease = in_transaction(claim)(transaction, actor, project)
+    return answer, None if lease is None else open_lease(transaction, actor, lease)
 
 
 def _count_wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
@@ -130,7 +160,8 @@ def correct(
         require_permission(transaction, actor, "review")
     lock_dialogue(transaction, old.dialogue)
     require_not_own(transaction, account, old.dialogue)
-    view = view_for_account(transaction, account, old.project, old.dialogue)
+    project = None if old.project is None else get_project(transaction, old.project)
+    view = view_for_account(transaction, account, project, old.dialogue)
     identity = {
         name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")
     }
@@ -203,7 +234,7 @@ def review(
             n=len(rows),
             name=rows[-1].labeler,
         )
-    seen = _has_verdict(transaction, dialogue) or has_seen(transaction, actor, dialogue)
+    seen = has_verdict(transaction, dialogue) or has_seen(transaction, actor, dialogue)
     if expected is not None and not seen:  # the expected version was displayed to the actor
         author = select(annotation_rows.c.labeler).where(annotation_rows.c.id == expected)
         seen = transaction.run(author).scalar_one_or_none() not in (None, actor)
@@ -256,7 +287,10 @@ def list_own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotat
 def _mask_own(transaction: Transaction, account: Account, row: Row[Any]) -> Annotation:
     """An answer of the account, masked for it; an answer without findings needs no masked view."""
     answer = to_annotation(row)
-    view = view_for_account(transaction, account, row.project, row.dialogue) if answer.findings else None
+    view = None
+    if answer.findings:
+        project = None if row.project is None else get_project(transaction, row.project)
+        view = view_for_account(transaction, account, project, row.dialogue)
     return mask_annotation(account, view, row.task, answer)
 
 
@@ -274,8 +308,3 @@ def find_last_answer(
         return None
     task = in_transaction(view_task)(transaction, actor, row.task, again=True)
     return task, _mask_own(transaction, account, row)
-
-
-def _has_verdict(transaction: Transaction, dialogue: str) -> bool:
-    query = select(verdicts.c.release).where(verdicts.c.dialogue == dialogue).limit(1)
-    return transaction.run(query).one_or_none() is not None

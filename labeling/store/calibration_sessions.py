@@ -32,7 +32,7 @@ from dialint.labeling.store.permissions import has_permission, require_permissio
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account, Project
 from dialint.labeling.store.stored_annotations import to_annotation
-from dialint.labeling.store.tasks import view_task
+from dialint.labeling.store.task_view import view_task
 
 MAX_NOTE = 8000
 NOTE = "calibration note: "
@@ -169,8 +169,9 @@ def load_answers(transaction: Transaction, actor: str, name: str) -> SessionAnsw
         else f"member {number}"
         for number, member in enumerate(session.members, 1)
     }
+    project = get_project(transaction, name)
     views = {
-        row.dialogue: view_for_account(transaction, account, name, row.dialogue)
+        row.dialogue: view_for_account(transaction, account, project, row.dialogue)
         for row in rows
         if row.findings != "[]"
     }

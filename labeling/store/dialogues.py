@@ -31,12 +31,14 @@ MAX_PER_CALL = 1000
 MAX_NAME = 200
 """Characters of a release's name."""
 
-_CONTENT = select(dialogues.c.content).where(dialogues.c.id == bindparam("id"))
-_VERDICT = (
+_NEWEST = (
     select(verdicts.c.content)
-    .where(verdicts.c.dialogue == bindparam("id"))
+    .where(verdicts.c.dialogue == dialogues.c.id)
     .order_by(verdicts.c.created_ms.desc(), verdicts.c.release.desc())
     .limit(1)
+)
+_CONTENT = select(dialogues.c.content, _NEWEST.scalar_subquery().label("verdict")).where(
+    dialogues.c.id == bindparam("name")
 )
 
 
@@ -216,8 +218,8 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
 
 def load_dialogue(transaction: Transaction, name: str) -> Dialogue | None:
     """The dialogue with this id, or none; permissions are checked by the caller."""
-    content = transaction.run(_CONTENT, {"id": name}).scalar_one_or_none()
-    return None if content is None else Dialogue.model_validate_json(content)
+    row = transaction.fetch_row(_CONTENT, name)
+    return None if row is None else Dialogue.model_validate_json(row.content)
 
 
 class StoredDialogues(Mapping[str, Dialogue]):
@@ -248,8 +250,14 @@ def _ids(transaction: Transaction) -> list[str]:
 
 def load_verdict(transaction: Transaction, name: str) -> Verdict | None:
     """The newest verdict on a dialogue, or none; permissions are checked by the caller."""
-    content = transaction.run(_VERDICT, {"id": name}).scalar_one_or_none()
-    return None if content is None else parse_verdict(content)
+    row = transaction.fetch_row(_CONTENT, name)
+    return None if row is None or row.verdict is None else parse_verdict(row.verdict)
+
+
+def has_verdict(transaction: Transaction, name: str) -> bool:
+    """Whether there is a verdict on a dialogue."""
+    row = transaction.fetch_row(_CONTENT, name)
+    return row is not None and row.verdict is not None
 
 
 def load_verdicts(transaction: Transaction, name: str) -> tuple[Verdict, ...]:

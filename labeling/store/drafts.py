@@ -1,27 +1,31 @@
 """Drafts of answers that are not submitted yet, stored so that a lost connection loses nothing.
 
-One per account and item; only its owner can read it. An item is of a stored dialogue: ``task:N`` and
-``case:N`` by the number of a task, ``answer:N`` by that of an annotation, anything else ``KIND:DIALOGUE``,
-with more after another colon. `erasure` deletes drafts by these names, so a draft is saved under no other.
+One per account and item, which the caller names; only its owner can read it. It goes with its
+dialogue. Drafts decide nothing and change at every click, so the audit log does not record them.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import bindparam, delete, select
 
-from dialint.labeling.store.database.schema import annotation_rows, drafts, tasks
+from dialint.labeling.store.database.schema import drafts
 from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
-from dialint.labeling.store.errors import DialogueMissing, StoreRefused
+from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Draft
-from dialint.labeling.store.stored_annotations import lock_dialogue
+from dialint.labeling.store.stored_annotations import lock_dialogues
 
 MAX_BYTES = 1 << 20
-MAX_DIGITS = 18
 
-_BY_TASK = select(tasks.c.dialogue).where(tasks.c.id == bindparam("number"))
-_BY_ANSWER = select(annotation_rows.c.dialogue).where(annotation_rows.c.id == bindparam("number"))
-_DIALOGUE = {"task": _BY_TASK, "case": _BY_TASK, "answer": _BY_ANSWER}
+
+def name_of_task(task: int) -> str:
+    """The item of a draft of the answer to a task."""
+    return f"task:{task}"
+
+
+_OWN = (drafts.c.account == bindparam("actor"), drafts.c.item == bindparam("its_item"))
+_LOAD = select(drafts).where(*_OWN, drafts.c.dialogue == bindparam("its_dialogue"))
+_DELETE = delete(drafts).where(*_OWN)
 
 
 @write_operation(repeatable=True)
@@ -35,33 +39,23 @@ def save_draft(transaction: Transaction, actor: str, item: str, content: str, di
     require_permission(transaction, actor, "label")
     if len(content.encode()) > MAX_BYTES or len(item) > 200 or "\x00" in item + content:
         raise StoreRefused("E_DRAFT", "a draft is at most 1 MiB of text, its item at most 200 characters")
-    lock_dialogue(transaction, dialogue)
-    if not _is_of(transaction, item, dialogue):  # SQLite gives the number of an erased task again
-        raise DialogueMissing("E_DRAFT", "this item is not of the dialogue any more; it may have been erased")
-    upsert(
-        transaction,
-        drafts,
-        {"account": actor, "item": item, "content": content, "at_ms": transaction.now_ms},
-    )
-    transaction.log(actor, "draft.keep", item)
-
-
-def _is_of(transaction: Transaction, item: str, dialogue: str) -> bool:
-    """Whether the item is one of the dialogue."""
-    kind, _, rest = item.partition(":")
-    if kind not in _DIALOGUE:
-        return rest == dialogue or rest.startswith(f"{dialogue}:")
-    if not (rest.isascii() and rest.isdigit() and len(rest) <= MAX_DIGITS):
-        return False
-    return bool(transaction.run(_DIALOGUE[kind], {"number": int(rest)}).scalar_one_or_none() == dialogue)
+    lock_dialogues(transaction, {dialogue})
+    row = {"account": actor, "item": item, "dialogue": dialogue, "content": content}
+    upsert(transaction, drafts, {**row, "at_ms": transaction.now_ms})
 
 
 @read_operation
-def load_draft(transaction: Transaction, actor: str, item: str) -> Draft | None:
-    """The actor's draft of an item, or none."""
+def load_draft(transaction: Transaction, actor: str, item: str, dialogue: str) -> Draft | None:
+    """The actor's draft of an item of a dialogue, or none."""
     require_permission(transaction, actor, "label")
-    query = select(drafts).where(drafts.c.account == actor, drafts.c.item == item)
-    row = transaction.run(query).one_or_none()
+    return find_draft(transaction, actor, item, dialogue)
+
+
+def find_draft(transaction: Transaction, actor: str, item: str, dialogue: str) -> Draft | None:
+    """As `load_draft`; permissions are checked by the caller. The number in an item's name does not make it
+    that of the dialogue: SQLite gives the numbers of erased rows again."""
+    key = {"actor": actor, "its_item": item, "its_dialogue": dialogue}
+    row = transaction.run(_LOAD, key).one_or_none()
     return None if row is None else Draft(item=item, content=row.content, at_ms=row.at_ms)
 
 
@@ -69,5 +63,9 @@ def load_draft(transaction: Transaction, actor: str, item: str) -> Draft | None:
 def delete_draft(transaction: Transaction, actor: str, item: str) -> None:
     """Delete the actor's draft of an item, if there is one."""
     require_permission(transaction, actor, "label")
-    if transaction.run(delete(drafts).where(drafts.c.account == actor, drafts.c.item == item)).rowcount:
-        transaction.log(actor, "draft.drop", item)
+    drop_draft(transaction, actor, item)
+
+
+def drop_draft(transaction: Transaction, actor: str, item: str) -> None:
+    """As `delete_draft`; permissions are checked by the caller."""
+    transaction.run(_DELETE, {"actor": actor, "its_item": item})

@@ -16,7 +16,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -30,7 +30,7 @@ from dialint.labeling.store.database.audit import Head, canonical_json
 from dialint.labeling.store.database.changes import WORDS
 from dialint.labeling.store.database.derived import forget
 from dialint.labeling.store.database.engine import PATIENCE_S, is_locked
-from dialint.labeling.store.database.schema import annotation_rows, audit, dialogues, drafts, erasures
+from dialint.labeling.store.database.schema import annotation_rows, audit, dialogues, erasures
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import (
@@ -39,26 +39,25 @@ from dialint.labeling.store.database.transactions import (
     read_operation,
     to_world_error,
     upsert,
-    upsert_adding,
     write_operation,
 )
 from dialint.labeling.store.database.verify import ERASE
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.exposure import require_not_own
 from dialint.labeling.store.permissions import require_permission
-from dialint.labeling.store.task_queue import add_to_count
+from dialint.labeling.store.task_queue import add_to_count, change_share
 
 MAX_PER_CALL = 1000
 MAX_REASON = 500
 ERASED: tuple[Table, ...] = (
     schema.labels, schema.gold, schema.pairs, schema.reads, schema.appeals, schema.notes, schema.masked_views,
-    schema.verdicts, schema.participants, annotation_rows,
+    schema.verdicts, schema.participants, schema.drafts, annotation_rows,
 )  # fmt: skip
 """Tables of which the rows with a `dialogue` are deleted, in this order; then go leases with their tasks,
 tasks and dialogues."""
 RETAINED: dict[str, str] = {
     "accounts": "people of the company", "projects": "no dialogues", "shares": "counts, corrected",
-    "clocks": "machines", "bulk_reads": "numbers", "settings": "rules",
+    "bulk_reads": "numbers", "settings": "rules",
     "preferences": "screens",
     "documents": "taxonomy and policies", "score_jobs": "names of logs; their folders are files",
     "identities": "who signs in", "erasures": "what was erased", "audit": "digests and ids",
@@ -155,9 +154,9 @@ def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[st
         NotAllowed: the actor is no admin, or spoke in one of the dialogues.
         StoreRefused: a dialogue is not in the store.
     """
-    tasks = _check(transaction, actor, ids, "preview")
+    _check(transaction, actor, ids, "preview")
     counts = {}
-    for table, statement in _deletions(ids, _find_drafts(transaction, ids, tasks)).items():
+    for table, statement in _deletions(ids).items():
         assert statement.whereclause is not None
         query = select(func.count()).select_from(table).where(statement.whereclause)
         counts[table.name] = int(transaction.run(query).scalar_one())
@@ -170,16 +169,13 @@ def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
     tasks = _check(transaction, actor, ids, reason)
     forget(transaction, ids)
     for row in _answers_by_share(transaction, ids):
-        share = {"project": row.project, "pool": row.pool, "account": row.labeler, "answered": -row.n}
-        transaction.at_end(upsert_adding(schema.shares, transaction.on_sqlite, "answered"), share)
+        change_share(transaction, row.project, row.pool, row.labeler, answered=-row.n)
     counts: dict[str, Counter[str]] = {name: Counter() for name in ids}
     owners = {("leases", task.id): task.dialogue for task in tasks}
     for task in tasks:
         add_to_count(transaction, task.project, task.pool, task.state, -1)
-    drafts_by_item = _find_drafts(transaction, ids, tasks)
-    owners |= {("drafts", item): name for item, name in drafts_by_item.items()}
     transaction.run(update(dialogues).where(dialogues.c.id.in_(ids)).values(content=""))  # see the triggers
-    for table, statement in _deletions(ids, drafts_by_item).items():
+    for table, statement in _deletions(ids).items():
         for row in transaction.run(statement.returning(_OWNER_COLUMN[table])):
             counts[owners.get((table.name, row[0]), row[0])][table.name] += 1
     digests = {name: hash_id(name) for name in ids}
@@ -250,7 +246,7 @@ def scrub(store: Store, actor: str) -> str:
     """
     store.read(lambda transaction: require_permission(transaction, actor, "administer"))
     sqlite = store.engine.dialect.name == "sqlite"
-    tables = ", ".join(table.name for table in (*ERASED, drafts, lease_rows, task_rows, dialogues))
+    tables = ", ".join(table.name for table in (*ERASED, lease_rows, task_rows, dialogues))
     started_s = time.monotonic()
     while True:
         try:
@@ -308,27 +304,10 @@ def _answers_by_share(transaction: Transaction, ids: Sequence[str]) -> Sequence[
     return transaction.run(query.where(annotation_rows.c.dialogue.in_(ids)).group_by(*group)).all()
 
 
-def _find_drafts(transaction: Transaction, ids: Sequence[str], tasks: Sequence[Row[Any]]) -> dict[str, str]:
-    """The dialogue of each draft to delete, by the draft's item (see `drafts`)."""
-    answers = select(annotation_rows.c.id, annotation_rows.c.dialogue)
-    rows = transaction.run(answers.where(annotation_rows.c.dialogue.in_(ids)))
-    dialogue_by_item = {f"{kind}:{task.id}": task.dialogue for task in tasks for kind in ("task", "case")}
-    dialogue_by_item |= {f"answer:{row.id}": row.dialogue for row in rows}
-    names, owners = set(ids), {}
-    for item in transaction.run(select(drafts.c.item).distinct()).scalars():
-        parts = item.split(":")[1:]
-        starts = [":".join(parts[:n]) for n in range(1, len(parts) + 1)]
-        owner = dialogue_by_item.get(item) or next((start for start in starts if start in names), None)
-        if owner is not None:
-            owners[item] = owner
-    return owners
-
-
-def _deletions(ids: Sequence[str], items: Collection[str]) -> dict[Table, Delete]:
+def _deletions(ids: Sequence[str]) -> dict[Table, Delete]:
     """The statements that delete everything of the dialogues, in an order that keeps foreign keys."""
     numbers = select(task_rows.c.id).where(task_rows.c.dialogue.in_(ids))
     return {
-        drafts: delete(drafts).where(drafts.c.item.in_(items)),
         **{table: delete(table).where(table.c.dialogue.in_(ids)) for table in ERASED},
         lease_rows: delete(lease_rows).where(lease_rows.c.task.in_(numbers)),
         task_rows: delete(task_rows).where(task_rows.c.dialogue.in_(ids)),
@@ -338,7 +317,7 @@ def _deletions(ids: Sequence[str], items: Collection[str]) -> dict[Table, Delete
 
 _OWNER_COLUMN: dict[Table, Any] = {
     **{table: table.c.dialogue for table in (*ERASED, task_rows)},
-    drafts: drafts.c.item, lease_rows: lease_rows.c.task, dialogues: dialogues.c.id,
+    lease_rows: lease_rows.c.task, dialogues: dialogues.c.id,
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold, TaskState, TaskView
 from dialint.labeling.store.task_queue import lock_task
-from dialint.labeling.store.tasks import view_task
+from dialint.labeling.store.task_view import view_task
 
 MAX_CHARACTERS = 4000
 

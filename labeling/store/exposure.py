@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
-from sqlalchemy import bindparam, func, insert, or_, select
+from sqlalchemy import bindparam, func, insert, null, or_, select, union_all
 
 from dialint.detector.records import Dialogue
 from dialint.labeling.store.database.schema import (
@@ -48,7 +48,12 @@ _OWN = (
 _KINDS = select(reads.c.kind).where(
     reads.c.account == bindparam("account"), reads.c.dialogue == bindparam("dialogue")
 )
-_BULK = select(bulk_reads).where(bulk_reads.c.account == bindparam("account"))
+_ALL_READS = union_all(
+    _KINDS.add_columns(null().label("project"), null().label("upto")),
+    select(bulk_reads.c.kind, bulk_reads.c.project, bulk_reads.c.upto).where(
+        bulk_reads.c.account == bindparam("account")
+    ),
+)
 _ANSWERED = select(annotation_rows.c.id, annotation_rows.c.project, annotation_rows.c.labeler).where(
     annotation_rows.c.dialogue == bindparam("dialogue")
 )
@@ -141,10 +146,10 @@ def record_bulk_read(transaction: Transaction, account: Account, project: str | 
 
 def has_seen(transaction: Transaction, account: str, dialogue: str) -> bool:
     """Whether a verdict on the dialogue, answers of others, labels or gold were displayed to the account."""
-    key = {"account": account, "dialogue": dialogue}
-    if set(transaction.run(_KINDS, key).scalars()) - {"dialogue"}:
+    rows = transaction.run(_ALL_READS, {"account": account, "dialogue": dialogue}).all()
+    bulk = [row for row in rows if row.upto is not None]
+    if any(row.kind != "dialogue" for row in rows if row.upto is None):
         return True
-    bulk = transaction.run(_BULK, {"account": account}).all()
     if not bulk:
         return False
     answers = transaction.run(_ANSWERED, {"dialogue": dialogue}).all()

@@ -14,11 +14,11 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, delete, insert, select
 
 from dialint.detector.records import Record
-from dialint.labeling.store.database.schema import accounts, identities
+from dialint.labeling.store.database.schema import identities
 from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.passwords import CLOSED_STATUSES
-from dialint.labeling.store.permissions import find_account, require_permission
+from dialint.labeling.store.permissions import find_account, find_account_row, require_permission
 from dialint.labeling.store.records import Account, Name
 
 ADDRESS = re.compile(r"[\x21-\x3f\x41-\x7e]{1,64}@[A-Za-z0-9.-]{1,190}", re.ASCII)
@@ -115,14 +115,12 @@ def find_signed_in(transaction: Transaction, name: str, proof: Identity | str) -
     """The present account of somebody who signed in before by `proof`, an identity or the hash of a password
     (`passwords.SignedIn`); none if the account was closed, the identity is not linked to it any more, or it
     has another password."""
-    account = find_account(transaction, name)
-    if account is None or account.status in CLOSED_STATUSES:
+    account, row = find_account(transaction, name), find_account_row(transaction, name)
+    if account is None or row is None or account.status in CLOSED_STATUSES:
         return None
-    if isinstance(proof, Identity):
-        is_valid = _find(transaction, proof) == name
-    else:
-        query = select(accounts.c.password_hash).where(accounts.c.id == name)
-        is_valid = transaction.run(query).scalar_one() == proof
+    is_valid = (
+        _find(transaction, proof) == name if isinstance(proof, Identity) else row.password_hash == proof
+    )
     return account if is_valid else None
 
 

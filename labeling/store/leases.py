@@ -1,8 +1,8 @@
 """Leases: one account holds a task for a limited time; without a valid lease it cannot answer.
 
 Each claim of a task takes the next fencing token, and an answer must carry the token of a lease that is
-still held. Leases run by lease time (see `clock`), so a step of the wall clock ends none early. An expired
-lease is ended by the next claim of anybody; until then its holder may still answer or renew.
+still held, so whoever lost a task cannot answer it, whatever the clock was set to. An expired lease is ended
+by the next claim of anybody; until then its holder may still answer or renew.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from sqlalchemy import Row, bindparam, func, or_, select, update
 
 from dialint.labeling.store import control_tasks
-from dialint.labeling.store.database.schema import counts, leases, tasks
+from dialint.labeling.store.database.schema import counts, leases, projects, shares, tasks
 from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
-from dialint.labeling.store.dialogues import load_verdict
+from dialint.labeling.store.dialogues import has_verdict
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.exposure import (
     APPEAL,
@@ -27,9 +27,8 @@ from dialint.labeling.store.exposure import (
 from dialint.labeling.store.permissions import Permission, has_permission, require_permission
 from dialint.labeling.store.projects import get_open_project
 from dialint.labeling.store.records import Account, Lease, NewTask, Pool, Project, Purpose
-from dialint.labeling.store.task_queue import end_lease, find_next_open, find_share, lock_task, update_task
+from dialint.labeling.store.task_queue import IS_SHARE, end_lease, find_next_open, lock_task, update_task
 from dialint.labeling.store.tasks import insert_tasks
-from dialint.labeling.store.time_cap import is_used_up
 
 MAX_EXPIRED = 100
 """Expired leases that one claim ends at most."""
@@ -40,6 +39,12 @@ REQUIRED_PERMISSION: dict[Purpose, Permission] = {"review": "review", "adjudicat
 
 _KEY = (leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
 _LEASE = select(leases).where(*_KEY)
+_LOCK_HELD = (  # both rows: PostgreSQL reads only locked ones anew after it waited
+    select(tasks, leases.c.state.label("lease_state"), leases.c.token.label("lease_token"))
+    .join(leases, leases.c.task == tasks.c.id)
+    .where(*_KEY)
+    .with_for_update(key_share=True)
+)
 _RENEW = update(leases).where(*_KEY, leases.c.state == "held").values(expires_ms=bindparam("its_end"))
 _HELD = (
     select(tasks, leases.c.token.label("lease_token"), leases.c.expires_ms)
@@ -51,7 +56,16 @@ _HELD = (
 _HELD_ROWS = _HELD.subquery()
 _HELD_POOL = _HELD_ROWS.c.pool
 _FIRST_HELD = _HELD.order_by(tasks.c.rank, tasks.c.id).limit(1)
-_N_HELD = select(func.count(), func.count().filter(bindparam("pool") == _HELD_POOL)).select_from(_HELD_ROWS)
+_N_HELD = select(func.count().label("n")).select_from(_HELD_ROWS).scalar_subquery()
+_N_COUNTED = (
+    select(func.count()).select_from(_HELD_ROWS).where(bindparam("pool") == _HELD_POOL).scalar_subquery()
+)
+_POSITION = (
+    select(_N_HELD.label("n_held"), _N_COUNTED.label("n_counted"), shares)
+    .select_from(projects.outerjoin(shares, IS_SHARE & (shares.c.project == projects.c.id)))
+    .where(projects.c.id == bindparam("project"))
+)
+"""How many tasks of the project and pool an account holds, and its share, null without one."""
 _EXPIRED = (leases.c.state == "held", leases.c.expires_ms < bindparam("now_ms"))
 _EXPIRED_TASKS = select(leases.c.task).where(*_EXPIRED).order_by(leases.c.expires_ms).limit(MAX_EXPIRED)
 
@@ -65,8 +79,7 @@ def claim(
     An actor who holds `at_once` tasks of this project and pool gets the first of them again, so that a lost
     connection loses nothing. Some tasks of the main pool are replaced by control tasks. An actor never gets a
     task on a dialogue of their own, nor the second review of an appeal if they have a part in the dialogue or
-    have seen annotations of others on it. Nobody gets one more when the project's time is used up
-    (`max_minutes`); what is held is answered.
+    have seen annotations of others on it.
 
     Without a `pool`, an active account gets tasks of the main pool; an account in training gets those of
     `training` and then those of `exam`, which decide whether it is admitted.
@@ -94,8 +107,8 @@ def claim_dialogue(transaction: Transaction, actor: str, project: str, dialogue:
 
     Raises:
         NotAllowed: the actor does not review, has no part in the project, or spoke in the dialogue.
-        StoreRefused: no such dialogue; the project shows no verdicts to review, is closed or its time is used
-            up; or the task is held by somebody else, or answered by the actor.
+        StoreRefused: no such dialogue; the project shows no verdicts to review, or is closed; or the task is
+            held by somebody else, or answered by the actor.
     """
     account = require_permission(transaction, actor, "review")
     target = get_open_project(transaction, project)
@@ -112,13 +125,11 @@ def claim_dialogue(transaction: Transaction, actor: str, project: str, dialogue:
     row = lock_task(transaction, transaction.run(whole).scalar_one())
     lease = transaction.run(_LEASE, {"its_task": row.id, "its_account": actor}).one_or_none()
     if lease is not None and lease.state == "held":
-        return _to_lease(row, lease.token, lease.expires_ms)
+        return _to_lease(transaction, actor, row, lease.token, lease.expires_ms)
     if lease is not None and lease.state in ("answered", "discarded"):
         raise StoreRefused(ANSWERED, "{actor} has answered this task already", actor=actor)
     if row.state == "full" or row.pool not in ("main", "control"):
         raise StoreRefused("E_TASK", "somebody else has this dialogue in hand in {project}", project=project)
-    if is_used_up(transaction, target):
-        raise StoreRefused("E_TASK", "the time of {project} is used up", project=project)
     if row.state != "open":
         update_task(transaction, row, wanted=row.answered + row.leased + 1)
     return _start_lease(transaction, account, target, lock_task(transaction, row.id))
@@ -129,14 +140,12 @@ def _claim(
 ) -> Lease | None:
     mixed_in = "control" if pool == "main" else pool
     key = {"project": project.id, "pool": pool, "mixed_in": mixed_in, "account": account.id}
-    n_held, n_counted = tuple(transaction.run(_N_HELD, key).one())
-    if n_held >= at_once:
+    position = transaction.run(_POSITION, key).one()
+    if position.n_held >= at_once:
         first = transaction.run(_FIRST_HELD, key).one()
-        return _to_lease(first, first.lease_token, first.expires_ms)
-    if is_used_up(transaction, project):
-        return None
-    share = find_share(transaction, project, pool, account)
-    n_answers = n_counted + (0 if share is None else share.answered)
+        return _to_lease(transaction, account.id, first, first.lease_token, first.expires_ms)
+    share = None if position.account is None else position
+    n_answers = position.n_counted + (0 if share is None else share.answered)
     if pool == "main" and project.fair_share is not None and n_answers >= _max_answers(transaction, project):
         return None
     row = find_next_open(transaction, account, project, pool, share)
@@ -154,7 +163,7 @@ def find_held(transaction: Transaction, actor: str, project: str) -> Lease | Non
     require_permission(transaction, actor, "label")
     key = {"project": project, "pool": "main", "mixed_in": "control", "account": actor}
     row = transaction.run(_FIRST_HELD, key).one_or_none()
-    return None if row is None else _to_lease(row, row.lease_token, row.expires_ms)
+    return None if row is None else _to_lease(transaction, actor, row, row.lease_token, row.expires_ms)
 
 
 def _exclude(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
@@ -210,21 +219,22 @@ def _max_answers(transaction: Transaction, project: Project) -> int:
 def _start_lease(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> Lease:
     """Start a lease of a locked task. The token is the time, so that it does not reveal how often others had
     the task, which is often for a control task."""
-    expires_ms = transaction.lease_ms + project.lease_s * 1000
-    token = max(row.token + 1, transaction.lease_ms)
+    expires_ms = transaction.now_ms + project.lease_s * 1000
+    token = max(row.token + 1, transaction.now_ms)
     lease = {"token": token, "state": "held", "expires_ms": expires_ms, "reason": None}
     upsert(transaction, leases, {"task": row.id, "account": account.id, **lease})
     update_task(transaction, row, leased=row.leased + 1, token=token)
     transaction.log(account.id, "task.claim", f"task {row.id}", token=token)
-    if project.prelabelled and load_verdict(transaction, row.dialogue) is not None:
+    if project.prelabelled and has_verdict(transaction, row.dialogue):
         record_claim_read(transaction, account.id, row.dialogue)
-    return _to_lease(row, token, expires_ms)
+    return _to_lease(transaction, account.id, row, token, expires_ms)
 
 
-def _to_lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
+def _to_lease(transaction: Transaction, account: str, row: Row[Any], token: int, expires_ms: int) -> Lease:
     pool = "main" if row.pool == "control" else row.pool
     about = {"project": row.project, "dialogue": row.dialogue, "turn": row.turn, "pool": pool}
-    return Lease(task=row.id, token=token, expires_ms=expires_ms, **about)
+    key = transaction.store.key.seal("lease", f"{row.id} {account} {token}")
+    return Lease(task=row.id, token=token, answer_key=key, expires_ms=expires_ms, **about)
 
 
 @write_operation(repeatable=True)
@@ -236,10 +246,10 @@ def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
     """
     require_permission(transaction, actor, "label")
     row = lock_held_task(transaction, actor, task, token)
-    expires_ms = transaction.lease_ms + get_open_project(transaction, row.project).lease_s * 1000
+    expires_ms = transaction.now_ms + get_open_project(transaction, row.project).lease_s * 1000
     transaction.run(_RENEW, {"its_task": task, "its_account": actor, "its_end": expires_ms})
     transaction.log(actor, "task.renew", f"task {task}", token=token)
-    return _to_lease(row, token, expires_ms)
+    return _to_lease(transaction, actor, row, token, expires_ms)
 
 
 @write_operation()
@@ -276,17 +286,38 @@ def lock_held_task(transaction: Transaction, actor: str, task: int, token: int) 
 
     Raises:
         StaleLease: the lease expired, was released, or has another token.
+        DialogueMissing: there is no such task.
     """
-    row = lock_task(transaction, task)
-    lease = transaction.run(_LEASE, {"its_task": task, "its_account": actor}).one_or_none()
-    if lease is None or lease.state != "held" or lease.token != token:
-        raise StaleLease("E_LEASE", "task {task}: the lease ran out or was given back", task=task)
+    row, is_held = lock_task_and_lease(transaction, actor, task, token)
+    require_held(task, is_held=is_held)
     return row
+
+
+def lock_task_and_lease(transaction: Transaction, actor: str, task: int, token: int) -> tuple[Row[Any], bool]:
+    """Lock the task's row, and say whether the actor's lease of it is valid.
+
+    Raises:
+        DialogueMissing: there is no such task.
+    """
+    row = transaction.run(_LOCK_HELD, {"its_task": task, "its_account": actor}).one_or_none()
+    if row is None:
+        return lock_task(transaction, task), False
+    return row, row.lease_state == "held" and row.lease_token == token
+
+
+def require_held(task: int, *, is_held: bool) -> None:
+    """Raise unless a lease is valid.
+
+    Raises:
+        StaleLease: it is not.
+    """
+    if not is_held:
+        raise StaleLease("E_LEASE", "task {task}: the lease ran out or was given back", task=task)
 
 
 def _end_expired(transaction: Transaction) -> None:
     """End up to `MAX_EXPIRED` expired leases, in all projects."""
-    now = {"now_ms": transaction.lease_ms}
+    now = {"now_ms": transaction.now_ms}
     ids = set(transaction.run(_EXPIRED_TASKS, now).scalars())
     if not ids:
         return

@@ -19,7 +19,6 @@ from dialint.labeling.store.grades import grade_account
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold
-from dialint.labeling.store.time_cap import is_used_up
 
 MAX_GRADED = 200
 """Newest training answers that are graded."""
@@ -32,7 +31,7 @@ _CLAIMED_STATES = ("held", "answered", "skipped")
 @read_operation
 def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     """Open tasks of a project's main pool that the actor may still get: not those that the actor holds, has
-    answered or has skipped; none if the project's time is used up. Tasks that somebody else holds for now are
+    answered or has skipped. Tasks that somebody else holds for now are
     among them if they need more answers. With control tasks in the project the number is rounded up to tens:
     as it does not fall after a control task, it would tell one.
 
@@ -42,7 +41,7 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     require_permission(transaction, actor, "label")
     of_project = (counts.c.project == project, counts.c.pool == "main", counts.c.state == "open")
     n_open = transaction.run(select(counts.c.n).where(*of_project)).scalar_one_or_none() or 0
-    if not n_open or is_used_up(transaction, target := get_project(transaction, project)):
+    if not n_open:
         return 0
     if n_open > MAX_EXACT:
         return int(n_open)
@@ -54,19 +53,7 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
         .where(*is_open, leases.c.account == actor, leases.c.state.in_(_CLAIMED_STATES))
     )
     n = int(n_open - transaction.run(mine).scalar_one())
-    return n if not target.control_share else -(-n // 10) * 10
-
-
-@read_operation
-def is_time_used_up(transaction: Transaction, actor: str, project: str) -> bool:
-    """Whether nobody gets a task of a project any more because its answers have taken `max_minutes`.
-
-    Raises:
-        NotAllowed: the account is unknown or closed.
-        StoreRefused: no such project.
-    """
-    require_permission(transaction, actor, "label")
-    return is_used_up(transaction, get_project(transaction, project))
+    return n if not get_project(transaction, project).control_share else -(-n // 10) * 10
 
 
 @read_operation

@@ -8,12 +8,12 @@ used.
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Row, bindparam, select
 
 from dialint.labeling.store.database.schema import accounts
-from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.transactions import DATABASE_MS, Transaction
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Account, AccountRole
 
@@ -31,7 +31,8 @@ LOWEST_ROLE: dict[Permission, AccountRole] = {
     "administer": "admin",  # accounts of any role
 }
 
-_ACCOUNT = select(accounts).where(accounts.c.id == bindparam("id"))
+_ACCOUNT = select(accounts).where(accounts.c.id == bindparam("name"))
+_ACCOUNT_AND_TIME = _ACCOUNT.add_columns(DATABASE_MS)
 
 
 def has_permission(account: Account, right: Permission) -> bool:
@@ -64,8 +65,18 @@ def require_permission(transaction: Transaction, actor: str, right: Permission) 
 
 def find_account(transaction: Transaction, name: str) -> Account | None:
     """The account with this name, or none."""
-    row = transaction.run(_ACCOUNT, {"id": name}).one_or_none()
+    row = find_account_row(transaction, name)
     if row is None:
         return None
     skills = tuple(json.loads(row.skills))
     return Account(id=row.id, role=row.role, status=row.status, skills=skills, agent=row.agent)
+
+
+def find_account_row(transaction: Transaction, name: str) -> Row[Any] | None:
+    """The row of the account with this name, or none."""
+    if transaction.on_sqlite:
+        return transaction.fetch_row(_ACCOUNT, name)
+    row = transaction.fetch_row(_ACCOUNT_AND_TIME, name)
+    if row is not None:
+        transaction.set_time(row.now_ms)
+    return row

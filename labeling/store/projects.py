@@ -16,9 +16,8 @@ from dialint.labeling.store.database.transactions import Transaction, read_opera
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Project
-from dialint.labeling.store.time_cap import sum_seconds
 
-_PROJECT = select(projects).where(projects.c.id == bindparam("id"))
+_PROJECT = select(projects).where(projects.c.id == bindparam("name"))
 
 
 @write_operation(repeatable=True)
@@ -31,7 +30,7 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
     """
     require_permission(transaction, actor, "plan")
     content = canonical_json(project.model_dump(mode="json"))
-    existing = transaction.run(_PROJECT, {"id": project.id}).one_or_none()
+    existing = transaction.fetch_row(_PROJECT, project.id)
     if existing is not None:
         if existing.content != content:
             raise StoreRefused("E_PROJECT", "{project}: the name is taken", project=project.id)
@@ -69,7 +68,6 @@ def change_limits(
     fair_share: float | None,
     control_share: float,
     deadline: datetime | None,
-    max_minutes: int | None,
 ) -> Project:
     """Change what a project may cost, but not its pay, which was agreed for the answers that were given. The
     overlap holds for tasks that are added from now on.
@@ -81,7 +79,7 @@ def change_limits(
     require_permission(transaction, actor, "plan")
     changes = {
         "overlap": overlap, "most": most, "fair_share": fair_share, "control_share": control_share,
-        "deadline": deadline, "max_minutes": max_minutes,
+        "deadline": deadline,
     }  # fmt: skip
     try:
         changed = Project.model_validate(get_project(transaction, name).model_dump() | changes)
@@ -94,7 +92,7 @@ def change_limits(
     values = {"content": canonical_json(changed.model_dump(mode="json"))}
     transaction.run(update(projects).where(projects.c.id == name).values(values))
     written = changed.model_dump(mode="json", include=set(changes))
-    transaction.log(actor, "project.limits", name, **{"max_minutes": None, **written})
+    transaction.log(actor, "project.limits", name, **written)
     return changed
 
 
@@ -111,8 +109,6 @@ class Spending(NamedTuple):
     """Answers that the tasks still ask for; one that newcomers give may ask for more."""
     paid_answers: int
     """Answers in the main queue, control tasks among them, without corrections."""
-    capped_seconds: float | None
-    """What counts against the project's `max_minutes`; none without it."""
 
     @property
     def minutes_left(self) -> float | None:
@@ -152,10 +148,8 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     spending = {}
     for row in transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id)).all():
         answers, seconds, timed = by_project.get(row.id, (0, None, 0))
-        is_capped = Project.model_validate_json(row.content).max_minutes is not None
         spending[row.id] = Spending(
-            answers, float(seconds or 0.0), timed, open_answers.get(row.id, 0), paid_answers.get(row.id, 0),
-            sum_seconds(transaction, row.id) if is_capped else None,
+            answers, float(seconds or 0.0), timed, open_answers.get(row.id, 0), paid_answers.get(row.id, 0)
         )  # fmt: skip
     return spending
 
@@ -205,7 +199,7 @@ def get_project(transaction: Transaction, name: str) -> Project:
     Raises:
         StoreRefused: there is none.
     """
-    row = transaction.run(_PROJECT, {"id": name}).one_or_none()
+    row = transaction.fetch_row(_PROJECT, name)
     if row is None:
         raise _unknown_project_error(transaction, name)
     return Project.model_validate_json(row.content)
@@ -217,7 +211,7 @@ def require_open(transaction: Transaction, name: str) -> None:
     Raises:
         StoreRefused: there is none, or it was closed.
     """
-    row = transaction.run(_PROJECT, {"id": name}).one_or_none()
+    row = transaction.fetch_row(_PROJECT, name)
     if row is None:
         raise _unknown_project_error(transaction, name)
     if row.state != "open":
@@ -232,7 +226,7 @@ def get_open_project(transaction: Transaction, name: str) -> Project:
     Raises:
         StoreRefused: there is none, it is closed, or its deadline has passed.
     """
-    row = transaction.run(_PROJECT, {"id": name}).one_or_none()
+    row = transaction.fetch_row(_PROJECT, name)
     project = None if row is None else Project.model_validate_json(row.content)
     if row is None or project is None:
         raise _unknown_project_error(transaction, name)

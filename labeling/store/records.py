@@ -53,8 +53,8 @@ class Project(Record):
     `newcomer_until` answers so far) adds one, up to `most`. One account gives at most `fair_share` of a
     project's answers. `prelabelled`: labelers see the model's verdict. `masked`: accounts that may not review
     see personal data as placeholders. A share `control_share` of claims gets control tasks, each displayed at
-    most `control_uses` times. `members`: the accounts that may claim; all, if it is empty. When the answers
-    in the main queue have taken `max_minutes`, no more tasks are claimed. `pay` is for each of them."""
+    most `control_uses` times. `members`: the accounts that may claim; all, if it is empty. `pay` is for each
+    answer in the main queue."""
 
     id: Name
     codes: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -65,7 +65,6 @@ class Project(Record):
     skills: tuple[Name, ...] = ()
     members: tuple[Name, ...] = Field(default=(), exclude_if=lambda names: not names)
     fair_share: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
-    max_minutes: Annotated[int, Field(ge=1)] | None = Field(default=None, exclude_if=lambda cap: cap is None)
     pay: Pay | None = Field(default=None, exclude_if=lambda pay: pay is None)
     lease_s: Annotated[int, Field(ge=1)] = 900
     deadline: datetime | None = None
@@ -106,10 +105,12 @@ class NewTask(Record):
 class Lease(Record):
     """A task held for `lease_s` seconds from the claim or its last renewal. `token` rises with every claim of
     the task; answers must carry it. It stays on the server: a labeler's screen displays nothing of it. `pool`
-    is `main` for a control task, too."""
+    is `main` for a control task, too. `answer_key` is a key for the answer (see `annotations`) that is the
+    same whenever the lease is found again, and tells nothing of the task."""
 
     task: int
     token: int
+    answer_key: str
     project: str
     dialogue: str
     turn: int | None

@@ -11,7 +11,8 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, insert, select
+from sqlalchemy import Row, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Finding
@@ -24,7 +25,10 @@ from dialint.labeling.store.database.verify import hash_annotation
 from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.errors import DialogueMissing, StoreRefused
 
-_INSERT = insert(annotation_rows).returning(annotation_rows)
+_INSERT = {
+    is_sqlite: into(annotation_rows).on_conflict_do_nothing(index_elements=["key"]).returning(annotation_rows)
+    for is_sqlite, into in ((True, sqlite.insert), (False, postgresql.insert))
+}
 _BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))
 _BY_PERSON = select(annotation_rows.c.turn, annotation_rows.c.codes).where(
     annotation_rows.c.dialogue == bindparam("its_dialogue"),
@@ -58,9 +62,13 @@ def find_by_key(transaction: Transaction, key: str) -> Row[Any] | None:
     Raises:
         StoreRefused: the key is empty or too long.
     """
+    _validate_key(key)
+    return transaction.run(_BY_KEY, {"key": key}).one_or_none()
+
+
+def _validate_key(key: str) -> None:
     if not key or len(key) > 200 or "\x00" in key:
         raise StoreRefused("E_KEY", "expected a key of 1 to 200 characters")
-    return transaction.run(_BY_KEY, {"key": key}).one_or_none()
 
 
 def has_values(row: Row[Any], values: dict[str, Any]) -> bool:
@@ -96,12 +104,16 @@ def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annota
     """Validate and insert an annotation; the audit log gets the row's hash.
 
     Raises:
-        StoreRefused: an unknown dialogue or turn, or a finding with a code or turn that was not asked.
+        StoreRefused: an unknown dialogue or turn, a finding with a code or turn that was not asked, or a key
+            that was used before.
     """
+    _validate_key(values["key"])
     _validate(transaction, values)
     row = {"at_ms": transaction.now_ms, **_to_columns(values)}
     row["sha256"] = hash_annotation(row)
-    saved = transaction.run(_INSERT, row).one()
+    saved = transaction.run(_INSERT[transaction.on_sqlite], row).one_or_none()
+    if saved is None:
+        raise StoreRefused("E_KEY", "this key was used for another answer")
     refresh(transaction, (saved.dialogue,))
     transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
     return to_annotation(saved)

@@ -11,11 +11,14 @@ miss a task that opens concurrently, so a search without result restarts from th
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from random import uniform
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, func, or_, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
 
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import counts, leases, participants, shares, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert_adding
 from dialint.labeling.store.errors import DialogueMissing
@@ -86,7 +89,7 @@ _END_LEASE = (
 def add_to_count(transaction: Transaction, project: str, pool: str, state: str, n: int) -> None:
     """Add `n` to a queue's count, at the end of the transaction."""
     row = {"project": project, "pool": pool, "state": state, "n": n}
-    transaction.at_end(upsert_adding(counts, transaction.on_sqlite, "n"), row)
+    transaction.at_end(upsert_adding(counts, transaction.on_sqlite, ("n",)), row)
 
 
 def restart_cursors(transaction: Transaction, project: str, pool: str, rank: float, task: int) -> None:
@@ -128,25 +131,37 @@ pause."""
 TOUCHED = ("held", "answered", "skipped", "discarded")
 """States of a lease after which the account does not get the task again."""
 
-_SHARE = select(shares).where(
-    shares.c.project == bindparam("project"),
-    shares.c.pool == bindparam("pool"),
-    shares.c.account == bindparam("account"),
-)
-_UPDATE_SHARE = update(shares).where(
-    shares.c.project == bindparam("its_project"),
-    shares.c.pool == bindparam("its_pool"),
-    shares.c.account == bindparam("its_account"),
-)
-_SET_CURSOR = _UPDATE_SHARE.values(cursor_rank=bindparam("its_rank"), cursor_task=bindparam("before"))
-_SET_WRAPPED = _UPDATE_SHARE.values(wrapped_ms=bindparam("now_ms"))
+IS_SHARE = (shares.c.pool == bindparam("pool")) & (shares.c.account == bindparam("account"))
+"""Condition of the share of an account in a pool, besides the project."""
 
 
-def find_share(transaction: Transaction, project: Project, pool: Pool, account: Account) -> Row[Any] | None:
-    """The account's number of answers in a pool of the project, and its cursor; none before its first
-    claim."""
-    key = {"project": project.id, "pool": pool, "account": account.id}
-    return transaction.run(_SHARE, key).one_or_none()
+@dataclass
+class _ShareChange:
+    """What a transaction changes of an account's share, in one statement at its end."""
+
+    key: dict[str, str]
+    answered: int = 0
+    values: dict[str, float] = field(default_factory=dict)
+
+    def __call__(self, transaction: Transaction) -> None:
+        into = sqlite.insert(shares) if transaction.on_sqlite else postgresql.insert(shares)
+        row = {**self.key, **self.values, "answered": self.answered}
+        upsert = into.values(row).on_conflict_do_update(
+            index_elements=list(shares.primary_key),
+            set_={**self.values, "answered": shares.c.answered + self.answered},
+        )
+        transaction.run(upsert)
+
+
+def change_share(
+    transaction: Transaction, project: str, pool: str, account: str, *, answered: int = 0, **values: float
+) -> None:
+    """Add to the tasks of a pool that an account has answered, and set other columns of its share."""
+    key = {"project": project, "pool": pool, "account": account}
+    change = transaction.final.setdefault(f"share {canonical_json(key)}", _ShareChange(key))
+    assert isinstance(change, _ShareChange)
+    change.answered += answered
+    change.values |= values
 
 
 def find_next_open(
@@ -154,8 +169,7 @@ def find_next_open(
 ) -> Row[Any] | None:
     """Lock and return the first task that the account may claim, or none."""
     if share is None:
-        new_share = {"project": project.id, "pool": pool, "account": account.id, "answered": 0}
-        transaction.at_end(upsert_adding(shares, transaction.on_sqlite, "answered"), new_share)
+        change_share(transaction, project.id, pool, account.id)
     after = None if share is None or share.cursor_rank is None else (share.cursor_rank, share.cursor_task)
     row = _search(transaction, account, project.id, pool, after)
     if row is None and after and _may_wrap(transaction, share):
@@ -167,15 +181,10 @@ def _may_wrap(transaction: Transaction, share: Row[Any] | None) -> bool:
     """Whether a search may restart from the beginning; if so, its time is recorded."""
     if transaction.on_sqlite or share is None:
         return False
-    if share.wrapped_ms is not None and transaction.lease_ms < share.wrapped_ms + WRAP_MS:
+    if share.wrapped_ms is not None and transaction.now_ms < share.wrapped_ms + WRAP_MS:
         return False
-    key = _share_key(share.project, share.pool, share.account)
-    transaction.at_end(_SET_WRAPPED, {**key, "now_ms": transaction.lease_ms})
+    change_share(transaction, share.project, share.pool, share.account, wrapped_ms=transaction.now_ms)
     return True
-
-
-def _share_key(project: str, pool: str, account: str) -> dict[str, Any]:
-    return {"its_project": project, "its_pool": pool, "its_account": account}
 
 
 def _search(
@@ -190,13 +199,14 @@ def _search(
     if after is not None:
         parameters |= {"cursor_rank": after[0], "cursor_task": after[1]}
     query = _QUERIES[after is not None, account.agent is not None]
-    row = transaction.run(_LOCKING[query], parameters).one_or_none()
-    if row is None and not transaction.on_sqlite:
-        row = _retry_locked(transaction, query, parameters)
+    if transaction.on_sqlite:  # nobody else writes meanwhile
+        row = transaction.run(query, parameters).one_or_none()
+    else:
+        row = transaction.run(_LOCKING[query], parameters).one_or_none()
+        row = row or _retry_locked(transaction, query, parameters)
     if row is not None:
-        first = row if transaction.on_sqlite else transaction.run(query, parameters).one_or_none() or row
-        cursor = {"its_rank": first.rank, "before": first.id - 1}
-        transaction.at_end(_SET_CURSOR, {**_share_key(project, pool, account.id), **cursor})
+        rank, task = (row.rank, row.id) if transaction.on_sqlite else (row.first_rank, row.first_id)
+        change_share(transaction, project, pool, account.id, cursor_rank=rank, cursor_task=task - 1)
     return row
 
 
@@ -251,6 +261,12 @@ _QUERIES = {
 }
 
 
-_LOCKING = {
-    query: query.with_for_update(key_share=True, skip_locked=True, of=tasks) for query in _QUERIES.values()
-}
+def _locking(query: Select[Any]) -> Select[Any]:
+    """Lock the first task that nobody else has locked, and name the first one of all (`first_rank`,
+    `first_id`), at which the cursor must stay."""
+    first = query.subquery()
+    names = (select(first.c[name]).scalar_subquery().label(f"first_{name}") for name in ("rank", "id"))
+    return query.add_columns(*names).with_for_update(key_share=True, skip_locked=True, of=tasks)
+
+
+_LOCKING = {query: _locking(query) for query in _QUERIES.values()}

@@ -11,16 +11,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import exists, false, func, insert, select
 
-from dialint.detector.records import Dialogue
-from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import (
-    annotation_rows,
     counts,
     dialogues,
     gold,
-    leases,
     pairs,
     tasks,
     verdicts,
@@ -33,14 +28,11 @@ from dialint.labeling.store.database.transactions import (
     read_pages,
     write_operation,
 )
-from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256, load_dialogue, load_verdict
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.exposure import ReadKind, record_read
-from dialint.labeling.store.masked_view import task_alias, view_for_account
-from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
-from dialint.labeling.store.stored_annotations import to_annotation
+from dialint.labeling.store.records import NewTask, Pool, Project, TaskState
 from dialint.labeling.store.task_queue import ENDLESS, add_to_count, lock_task, restart_cursors, update_task
 
 STATES: tuple[TaskState, ...] = get_args(TaskState)
@@ -165,69 +157,6 @@ def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool
     return counts_by_pool
 
 
-@read_operation
-def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
-    """What the actor may see of a task.
-
-    Blind for its holder: no answers of others, nothing of how it was sampled, no agent's name, no metadata,
-    and a verdict only if the project is pre-labelled. Labelers see the turns, other fields only as far as the
-    codes need them, and personal data as placeholders unless the project is not masked. Reviewers who do not
-    hold the task see verdict and answers, which is recorded.
-
-    Suggestions of the verdict are for reviewers in review projects alone; so are, where the project is
-    pre-labelled, the agent's name and team.
-
-    With `again`, the view that the actor had when answering the task.
-
-    Raises:
-        NotAllowed: the actor neither holds the task nor reviews; or, with `again`, has not answered it.
-    """
-    account = require_permission(transaction, actor, "label")
-    row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
-    held = select(leases.c.state).where(leases.c.task == task, leases.c.account == actor)
-    holds = transaction.run(held).scalar_one_or_none() == ("answered" if again else "held")
-    if row is None or not (holds or (has_permission(account, "review") and not again)):
-        raise NotAllowed("E_RIGHT", "{actor} has no right to see this task, or there is none", actor=actor)
-    project = get_project(transaction, row.project)
-    verdict = load_verdict(transaction, row.dialogue) if project.prelabelled or not holds else None
-    view = view_for_account(transaction, account, row.project, row.dialogue)
-    dialogue = load_dialogue(transaction, row.dialogue) if view is None else view.dialogue
-    assert dialogue is not None, "a foreign key"
-    answers = () if holds else load_answers(transaction, task)
-    if not holds:
-        kinds: list[ReadKind] = ["dialogue" if verdict is None else "verdict"]
-        if any(one.labeler != actor for one in answers):
-            kinds.append("answers")
-        record_read(transaction, account, row.dialogue, *kinds)
-    if holds:
-        if not has_permission(account, "review"):
-            dialogue = _keep_needed(dialogue, task_alias(task), project)
-        elif project.purpose == "review" and project.prelabelled:
-            origin = {"agent": dialogue.agent, "team": dialogue.team}
-            dialogue = _hide_origin(dialogue).model_copy(update=origin)
-        else:
-            dialogue = _hide_origin(dialogue)
-    if verdict is not None:
-        sees_suggestions = project.purpose == "review" and has_permission(account, "review")
-        verdict = verdict.model_copy(
-            update={
-                "dialogue_id": dialogue.id,
-                "findings": verdict.findings if view is None else view.mask_findings(verdict.findings),
-                "suggestions": verdict.suggestions if sees_suggestions else (),
-            }
-        )
-    return TaskView(
-        task=task,
-        project=row.project,
-        dialogue=dialogue,
-        turn=row.turn,
-        codes=project.codes,
-        instructions=project.instructions,
-        verdict=verdict,
-        answers=answers,
-    )
-
-
 def record_pairs(transaction: Transaction, pair_by_dialogue: Mapping[str, str]) -> None:
     """Record which dialogues (keys) belong together (equal values); existing pairs are not changed."""
     recorded = set(
@@ -240,35 +169,6 @@ def record_pairs(transaction: Transaction, pair_by_dialogue: Mapping[str, str]) 
     ]
     if rows:
         transaction.run(insert(pairs), rows)
-
-
-def _hide_origin(dialogue: Dialogue) -> Dialogue:
-    turns = tuple(turn.model_copy(update={"author": None}) for turn in dialogue.turns)
-    return dialogue.model_copy(update={"agent": None, "team": None, "metadata": {}, "turns": turns})
-
-
-def _keep_needed(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
-    """The dialogue with its turns and only those other fields that the project's codes need: any other field,
-    or its absence, may reveal a control task."""
-    codes = load_taxonomy().codes
-    needs = {need for code in project.codes if code in codes for need in codes[code].needs}
-    turns = tuple(
-        turn.model_copy(
-            update={"at": turn.at if "timestamps" in needs else None, "author": None, "edits": ()}
-        )
-        for turn in dialogue.turns
-    )
-    sources = dialogue.sources if "sources" in needs else ()
-    policy = dialogue.policy if "policy" in needs else None
-    return Dialogue(id=name, turns=turns, sources=sources, policy=policy, masked=dialogue.masked)
-
-
-def load_answers(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
-    """All annotations of a task, oldest first; permissions are checked by the caller."""
-    rows = transaction.run(
-        select(annotation_rows).where(annotation_rows.c.task == task).order_by(annotation_rows.c.id)
-    )
-    return tuple(to_annotation(row) for row in rows)
 
 
 class TaskProgress(NamedTuple):

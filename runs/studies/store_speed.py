@@ -30,6 +30,7 @@ from dialint.labeling.store import (
     gold,
     leases,
     projects,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.database.engine import on_sqlite
@@ -205,7 +206,7 @@ def _timed(store: Store, repeats: int) -> dict[str, list[float]]:
             _import_s(store)
         lease = timed("next task", leases.claim, actor, "p")
         assert lease is not None
-        timed("look", tasks.view_task, actor, lease.task)
+        timed("look", task_view.view_task, actor, lease.task)
         timed("read a dialogue", dialogues.read, "rob", lease.dialogue)
         timed("read it again", dialogues.read, "rob", lease.dialogue)
         timed("submit", annotations.submit, actor, lease.task, lease.token, secrets.token_hex(8), [], 5.0)

@@ -18,7 +18,7 @@ from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.records import Dialogue, Example, Finding, Label, Preference, Turn, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.store import accounts, annotations, appeals, leases, tasks
+from dialint.labeling.store import accounts, annotations, appeals, leases, task_view
 from dialint.labeling.store.control_tasks import add_control_tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
@@ -140,7 +140,7 @@ def answer_all(place: str, project: str, who: str, is_present: Callable[[str], b
         while lease := leases.claim(store, who, project):
             found = [sample_finding()] if is_present(lease.dialogue) else []
             if who in ("ann", "ben"):
-                assert tasks.view_task(store, who, lease.task).dialogue.id == f"task-{lease.task}", (
+                assert task_view.view_task(store, who, lease.task).dialogue.id == f"task-{lease.task}", (
                     "the id stays hidden"
                 )
             annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found, 30.0)

@@ -15,7 +15,6 @@ from patience import WAIT_S
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import accounts
-from dialint.labeling.store.database.clock import Clock
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.database.verify import verify
@@ -35,21 +34,15 @@ PEOPLE = {
 
 @dataclass
 class FakeClock:
-    """A clock that a test sets: `steady_ms` goes by `pass_s`, `wall_ms` also by `step_s`."""
+    """A clock that a test sets."""
 
-    steady_ms: int = 5_000_000
     wall_ms: int = 1_700_000_000_000
-    machine: str = "m1"
 
     def pass_s(self, seconds: float) -> None:
-        self.steady_ms += round(seconds * 1000)
         self.wall_ms += round(seconds * 1000)
 
-    def step_s(self, seconds: float) -> None:
-        self.wall_ms += round(seconds * 1000)
-
-    def clock(self, machine: str = "m1", booted_ms: int = 0) -> Clock:
-        return Clock(machine, lambda: self.steady_ms - booted_ms, lambda: self.wall_ms)
+    def clock(self) -> int:
+        return self.wall_ms
 
 
 @pytest.fixture
@@ -110,7 +103,7 @@ def elsewhere(place: str, tmp_path: Path, request: pytest.FixtureRequest) -> str
 def store(place: str, time_: FakeClock, request: pytest.FixtureRequest) -> Iterator[Store]:
     """Verified at the end: no operation leaves a row that the audit log does not answer for. Without the slow
     tests that is done on SQLite only."""
-    with Store.open(place, time_.clock()) as store:
+    with Store.open(place, time_.clock) as store:
         yield store
         fast = request.config.option.markexpr == "not slow" and "://" in place
         if request.node.get_closest_marker("damaged") is None and not fast:

@@ -20,7 +20,6 @@ from dialint.labeling.annotation import Annotation, judged_turns, quoted_finding
 from dialint.labeling.store import accounts, appeals, dialogues, leases, projects
 from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.annotations import submit
-from dialint.labeling.store.database.clock import Clock
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.notes import acknowledge_note, write_note
@@ -86,8 +85,7 @@ def add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdic
     for row in rows:
         days.setdefault((now_ms - row[2]) // DAY_MS, []).append(row)
     present_ms = now_ms
-    clock = Clock("demo", lambda: present_ms, lambda: present_ms)
-    with Store.open(location, clock) as store:
+    with Store.open(location, lambda: present_ms) as store:
         for of_day in days.values():
             present_ms = of_day[-1][2]
             dialogues.add(store, "lead", [dialogue for dialogue, _, _ in of_day])

@@ -17,7 +17,7 @@ from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import judged_turns, quoted_finding
 from dialint.labeling.store import annotations as answers
-from dialint.labeling.store import appeals, expert_cases, leases, projects, tasks
+from dialint.labeling.store import appeals, expert_cases, leases, projects, task_view, tasks
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.masked_view import prepare_view
@@ -105,7 +105,7 @@ def _answer_all(
         lease = leases.claim(store, who, project)
         if lease is None:
             return
-        dialogue = tasks.view_task(store, who, lease.task).dialogue
+        dialogue = task_view.view_task(store, who, lease.task).dialogue
         findings = _find(by_id[lease.dialogue], dialogue, codes, CARE.get(who, USUAL), rng)
         seconds = round(rng.lognormvariate(3.6, 0.4), 1)
         answers.submit(store, who, lease.task, lease.token, f"demo {who} {lease.task}", findings, seconds)

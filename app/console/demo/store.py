@@ -126,7 +126,7 @@ def _create_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
     """A blind project over part of the sample; the author's labels of another part are control tasks."""
     project = Project(
         id=LABEL, codes=LABEL_CODES, instructions=INSTRUCTIONS, overlap=OVERLAP, control_share=CONTROL_SHARE,
-        max_minutes=600, pay=Pay(amount=Decimal("0.35"), currency="EUR"),
+        pay=Pay(amount=Decimal("0.35"), currency="EUR"),
     )  # fmt: skip
     projects.create(store, "lead", project)
     author = [Label.model_validate_json(line) for line in SAMPLE_LABELS.read_bytes().splitlines()]

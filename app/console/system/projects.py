@@ -25,7 +25,6 @@ from dialint.labeling.store.tasks import Design, count_tasks
 
 MAX_SAMPLE = 10_000
 MAX_CODES = 8
-MAX_MINUTES = 10_000_000
 
 
 def show_projects(store: Store, account: Account) -> None:
@@ -183,10 +182,7 @@ def _show_create(store: Store, account: Account) -> None:
         deadline = day.date_input(
             _("Deadline"), None, key="project deadline", help=_("The end of the day, UTC.")
         )
-        time_cap, pay, currency = st.columns(3)
-        minutes = time_cap.number_input(
-            _("Minutes at most"), 0, MAX_MINUTES, 0, key="project minutes", help=_cap_help()
-        )
+        pay, currency = st.columns(2)
         amount = pay.number_input(
             _("Pay per answer"), 0.0, 1e6, 0.0, 0.01, "%.4f", key="project pay",
             help=_(
@@ -210,18 +206,10 @@ def _show_create(store: Store, account: Account) -> None:
                 "control_share": control_share / 100, "control_uses": int(control_uses),
                 "deadline": end_of_day(deadline), "prelabelled": prelabelled, "masked": is_masked,
                 "skills": tuple(each.strip() for each in skills.split(",") if each.strip()),
-                "max_minutes": int(minutes) or None,
             }  # fmt: skip
             attempt(
                 ADMIN, lambda: _create(store, account, values, f"{amount:.4f}", currency_code.strip().upper())
             )
-
-
-def _cap_help() -> str:
-    return _(
-        "When the answers in the main queue have taken so long, nobody gets more tasks; those that are held "
-        "can still be answered. 0 is without a limit."
-    )
 
 
 def end_of_day(day: date | None) -> datetime | None:
@@ -249,26 +237,20 @@ def show_budgets(store: Store, account: Account) -> None:
     if not listed:
         st.info(_("There is no project yet."))
         return
-    is_capped = any(project.max_minutes is not None for project, _state in listed)
     is_paid = any(project.pay is not None for project, _state in listed)
     rows = []
     for project, state in listed:
         spent = spending[project.id]
         mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
         left = spent.minutes_left if state == "open" else 0.0
-        cap, cost = "–", "–"
-        if project.max_minutes is not None:
-            cap = _("{used} of {most}").format(
-                used=show_number((spent.capped_seconds or 0.0) / 60, "#,##0.#"),
-                most=show_number(project.max_minutes),
-            )
+        cost = "–"
         if project.pay is not None:
             cost = show_money(project.pay.amount * spent.paid_answers, project.pay.currency)
         rows.append((
             project.id, show_number(spent.answers), show_number(spent.seconds / 60, "#,##0"),
             "–" if mean_s is None else show_number(mean_s, "0.0"),
             show_number(spent.open_answers if state == "open" else 0),
-            "–" if left is None else show_number(left, "#,##0"), *([cap] if is_capped else []),
+            "–" if left is None else show_number(left, "#,##0"),
             *([cost] if is_paid else []), f"{project.overlap}–{project.most}",
             "–" if project.fair_share is None else show_percent(project.fair_share),
             show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
@@ -276,7 +258,7 @@ def show_budgets(store: Store, account: Account) -> None:
     show_table(
         (
             _("Project"), _("Answers given"), _("Minutes spent"), _("Seconds per answer"),
-            _("Answers to come"), _("Minutes to come"), *([_("Minutes allowed")] if is_capped else []),
+            _("Answers to come"), _("Minutes to come"),
             *([_("Pay")] if is_paid else []), _("Answers per task"), _("Fair share"), _("Control tasks"),
             _("Deadline"),
         ),
@@ -286,8 +268,6 @@ def show_budgets(store: Store, account: Account) -> None:
         "Minutes to come are the answers that open tasks still ask for, at the mean time of "
         "the project's answers so far. Closing a project ends its cost."
     )
-    if is_capped:
-        explained += " " + _("Minutes allowed are used by answers in the main queue only.")
     if is_paid:
         explained += " " + _("Pay is for answers in the main queue, control tasks among them.")
     st.caption(safe_markdown(explained))
@@ -297,7 +277,7 @@ def show_budgets(store: Store, account: Account) -> None:
         name = st.selectbox(_("Project"), list(by_name), format_func=safe_text, key="budget project")
         project = by_name[name]
         with st.form(f"limits:{name}", border=False):
-            columns = st.columns(6)
+            columns = st.columns(5)
             overlap = columns[0].number_input(
                 _("Answers per task"), 1, 99, project.overlap, key=f"limits overlap:{name}",
                 help=_("Holds for tasks that are added from now on."),
@@ -316,15 +296,10 @@ def show_budgets(store: Store, account: Account) -> None:
             )
             day = None if project.deadline is None else project.deadline.date()
             deadline = columns[4].date_input(_("Deadline"), day, key=f"limits deadline:{name}")
-            minutes = columns[5].number_input(
-                _("Minutes at most"), 0, MAX_MINUTES, project.max_minutes or 0, key=f"limits minutes:{name}",
-                help=_cap_help(),
-            )  # fmt: skip
             if st.form_submit_button(_("Save limits"), type="primary"):
                 limits: dict[str, Any] = {
                     "overlap": int(overlap), "most": int(most), "fair_share": fair / 100 or None,
                     "control_share": control / 100, "deadline": end_of_day(deadline),
-                    "max_minutes": int(minutes) or None,
                 }  # fmt: skip
                 if fair == round(100 * (project.fair_share or 0)):  # as it was shown: rounded
                     limits["fair_share"] = project.fair_share

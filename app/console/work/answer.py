@@ -96,10 +96,10 @@ class Answer(Record):
         )
 
 
-def start_answer(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> Answer:
+def start_answer(verdict: Verdict | None, codes: Sequence[str], turn: int | None, key: str) -> Answer:
     """An empty answer with the model's findings and suggestions as open choices: those of the item's `codes`,
     and of its `turn` if it has one."""
-    return Answer(key=uuid4().hex, choices=_propose(verdict, codes, turn))
+    return Answer(key=key, choices=_propose(verdict, codes, turn))
 
 
 def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:

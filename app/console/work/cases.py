@@ -304,7 +304,7 @@ def load_draft(
     store: Store, actor: str, case: Case, questions: tuple[CodeQuestion, ...], taxonomy: Taxonomy
 ) -> CaseDraft:
     """The draft in the store; without one, what all agree on is decided already."""
-    stored = drafts.load_draft(store, actor, draft_name(case))
+    stored = drafts.load_draft(store, actor, draft_name(case), case.task.dialogue.id)
     if stored is not None:
         try:
             return CaseDraft.model_validate_json(stored.content)

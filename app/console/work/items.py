@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -21,11 +22,12 @@ from dialint.detector.masking.spans import find_placeholders, replace_spans
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store import annotations as answers
-from dialint.labeling.store import dialogues, drafts, leases, tasks
+from dialint.labeling.store import dialogues, drafts, leases, task_view
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, DialogueMissing, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.masked_view import load_view, prepare_view
-from dialint.labeling.store.records import Lease, Pool
+from dialint.labeling.store.records import Draft, Pool
+from dialint.labeling.store.task_view import OpenTask
 from dialint.labeling.store.tasks import get_dialogue_id
 
 AWAY_S = 120.0
@@ -105,22 +107,20 @@ def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[
         NotAllowed: the account may not work here.
         StoreRefused: the project is closed or past its deadline.
     """
-    lease = leases.claim(store, actor, project)
-    if lease is None:
-        return None
-    if blind:
-        prepare_view(store, lease.dialogue)
-    return _open_lease(store, actor, lease, blind=blind)
+    opened = task_view.claim_and_open(store, actor, project)
+    return None if opened is None else _to_item(store, actor, opened, blind=blind)
 
 
-def _open_lease(store: Store, actor: str, lease: Lease, *, blind: bool) -> tuple[Item, Answer, bool]:
-    view = tasks.view_task(store, actor, lease.task)
+def _to_item(store: Store, actor: str, opened: OpenTask, *, blind: bool) -> tuple[Item, Answer, bool]:
+    lease, view, draft = opened
     item = Item(
         view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
         task=lease.task, token=lease.token, blind=blind, pool=lease.pool, stored=lease.dialogue,
         policies={} if blind else load_cited_policies(store, actor, view.dialogue, view.verdict),
     )  # fmt: skip
-    return (item, *_load_draft(store, actor, item, start_answer(item.verdict, item.codes, item.turn)))
+    if draft is not None and (answer := _parse_draft(draft)) is not None:
+        return item, answer, True
+    return item, start_answer(item.verdict, item.codes, item.turn, lease.answer_key), False
 
 
 def claim_dialogue(store: Store, actor: str, project: str, dialogue: str) -> tuple[Item, Answer, bool]:
@@ -132,14 +132,14 @@ def claim_dialogue(store: Store, actor: str, project: str, dialogue: str) -> tup
         StoreRefused: somebody else holds it, or the project takes no more answers.
     """
     try:
-        lease = leases.claim_dialogue(store, actor, project, dialogue)
+        opened = task_view.claim_and_open_dialogue(store, actor, project, dialogue)
     except StoreRefused as refused:
         listed = answers.list_annotations(store, actor, dialogue) if refused.code == leases.ANSWERED else ()
         own = [each for each in listed if each.labeler == actor and each.turn is None and each.seen_verdict]
         if not own:
             raise
         return _reopen_review(store, actor, own[-1])
-    return _open_lease(store, actor, lease, blind=False)
+    return _to_item(store, actor, opened, blind=False)
 
 
 def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
@@ -176,14 +176,18 @@ def _reopen_review(store: Store, actor: str, last: Annotation) -> tuple[Item, An
 
 def _load_draft(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[Answer, bool]:
     """The draft in the store, or `fresh`, which is stored at once: its key must outlive this process."""
-    draft = drafts.load_draft(store, actor, item.name)
-    if draft is not None:
-        try:
-            return Answer.model_validate_json(draft.content), True
-        except ValidationError:
-            pass  # of another version of the console: start anew
+    draft = drafts.load_draft(store, actor, item.name, item.stored or item.dialogue.id)
+    if draft is not None and (answer := _parse_draft(draft)) is not None:
+        return answer, True
     save_draft(store, actor, item, fresh)
     return fresh, False
+
+
+def _parse_draft(draft: Draft) -> Answer | None:
+    try:
+        return Answer.model_validate_json(draft.content)
+    except ValidationError:  # of another version of the console: start anew
+        return None
 
 
 def save_draft(store: Store, actor: str, item: Item, answer: Answer) -> None:
@@ -223,9 +227,19 @@ def renew_lease(store: Store, actor: str, item: Item) -> None:
         leases.renew(store, actor, item.task, item.token)
 
 
-def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation | EditConflict:
-    """Save a sealed answer, whose draft is stored, under its key. However often it is sent, it counts once.
-    Returns the conflict instead if somebody else has answered meanwhile.
+class Saved(NamedTuple):
+    """A saved answer, and the next item, with its draft, that was claimed with it."""
+
+    answer: Annotation
+    next: tuple[Item, Answer, bool] | None = None
+
+
+def submit(
+    store: Store, actor: str, item: Item, answer: Answer, *, project: str | None = None
+) -> Saved | EditConflict:
+    """Save a sealed answer under its key, delete its draft, and claim the next item of `project`, if one is
+    named, in one transaction. However often it is sent, it counts once. Returns the conflict instead if
+    somebody else has answered meanwhile.
 
     Raises:
         StaleLease: the lease was lost, and nobody has answered in its place that the actor may see.
@@ -236,12 +250,13 @@ def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation |
     try:
         if item.supersedes is not None:
             saved = answers.correct(store, actor, item.supersedes, answer.key, findings, seconds, rejections)
-        else:
-            assert item.task is not None, "an item is a task or a correction"
-            assert item.token is not None, "a task is held by a lease"
-            saved = answers.submit(
-                store, actor, item.task, item.token, answer.key, findings, seconds, rejections
-            )
+            drafts.delete_draft(store, actor, item.name)
+            return Saved(saved)
+        assert item.task is not None, "an item is a task or a correction"
+        assert item.token is not None, "a task is held by a lease"
+        saved, opened = answers.submit_and_claim(
+            store, actor, item.task, item.token, answer.key, findings, seconds, rejections, project=project
+        )
     except Conflict as conflict:
         if item.blind:
             raise
@@ -251,15 +266,14 @@ def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation |
         theirs: tuple[Annotation, ...] = ()
         if not item.blind:
             with suppress(NotAllowed):
-                theirs = tasks.view_task(store, actor, item.task).answers
+                theirs = task_view.view_task(store, actor, item.task).answers
         if not theirs:
             raise
         return EditConflict(item, theirs, findings, seconds, answer.key, rejections)
-    drafts.delete_draft(store, actor, item.name)
-    return saved
+    return Saved(saved, None if opened is None else _to_item(store, actor, opened, blind=item.blind))
 
 
-def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Annotation | EditConflict:
+def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Saved | EditConflict:
     """Save ours beside theirs: as a review of the dialogue, or as a correction of one's own answer.
 
     Raises:
@@ -281,7 +295,7 @@ def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Annotatio
     except Conflict as newer:
         return replace(conflict, theirs=newer.theirs)
     drafts.delete_draft(store, actor, item.name)
-    return saved
+    return Saved(saved)
 
 
 def skip(store: Store, actor: str, item: Item, reason: str) -> None:

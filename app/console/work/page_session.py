@@ -32,7 +32,7 @@ from dialint.app.console.work.answer import (
     unanswered_codes,
 )
 from dialint.app.console.work.dialogue_view import TurnSlice, find_page, paginate
-from dialint.app.console.work.items import EditConflict, Item, Stopwatch
+from dialint.app.console.work.items import EditConflict, Item, Saved, Stopwatch
 from dialint.app.console.work.words import SKIP_REASONS
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
@@ -165,19 +165,26 @@ def open_session(
     """The session of a page for this account. A task that the account holds already is found again; once the
     person has started, the next task of an open project is claimed whenever there is none."""
     session = _find_session(page, store, account, blind=blind)
-    by_id = {
-        project.id: project
+    if session.item is not None:
+        return session
+    by_id = {project.id: project for project in _list_open(store, account, purposes)}
+    _choose_project(session, list(by_id))
+    session.pay = by_id[session.project].pay if blind and session.project is not None else None
+    with hold_language(), session.lock, session.report_refusals():
+        if session.solution is None and session.project is not None:
+            _claim(session, by_id[session.project])
+    return session
+
+
+def _list_open(store: Store, account: Account, purposes: tuple[Purpose, ...]) -> list[Project]:
+    """The open projects of these purposes in which the account takes part."""
+    return [
+        project
         for project, state in projects.list_projects(store, account.id)
         if project.purpose in purposes
         and state == "open"
         and account.id in (project.members or (account.id,))
-    }
-    _choose_project(session, list(by_id))
-    session.pay = by_id[session.project].pay if blind and session.project is not None else None
-    with hold_language(), session.lock, session.report_refusals():
-        if session.item is None and session.solution is None and session.project is not None:
-            _claim(session, by_id[session.project])
-    return session
+    ]
 
 
 def _find_session(page: str, store: Store, account: Account, *, blind: bool) -> PageSession:
@@ -192,14 +199,7 @@ def _find_session(page: str, store: Store, account: Account, *, blind: bool) -> 
 
 def list_review_projects(store: Store, account: Account) -> list[str]:
     """The open projects in which the account may review verdicts."""
-    return [
-        project.id
-        for project, state in projects.list_projects(store, account.id)
-        if project.purpose == "review"
-        and project.prelabelled
-        and state == "open"
-        and account.id in (project.members or (account.id,))
-    ]
+    return [project.id for project in _list_open(store, account, ("review",)) if project.prelabelled]
 
 
 def open_dialogue(
@@ -271,13 +271,7 @@ def _choose_project(session: PageSession, names: list[str]) -> None:
 
 def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
     """A choice of open projects, where there are several."""
-    names = [
-        project.id
-        for project, state in projects.list_projects(session.store, session.account.id)
-        if project.purpose in purposes
-        and state == "open"
-        and session.account.id in (project.members or (session.account.id,))
-    ]
+    names = [project.id for project in _list_open(session.store, session.account, purposes)]
     if len(names) < 2 or session.project not in names:
         return
     key = f"project:{session.account.id}:{names[0]}"
@@ -387,35 +381,35 @@ def _prefer(session: PageSession, **chosen: Any) -> None:
         save_preferences(session.store, session.account.id, session.preferences)
 
 
-def save(
-    session: PageSession, item: Item, submit: Callable[[], Annotation | EditConflict] | None = None
-) -> None:
-    """Submit the answer and close the item; a conflict stays open."""
+def save(session: PageSession, item: Item, submit: Callable[[], Saved | EditConflict] | None = None) -> None:
+    """Submit the answer and open the next item, if tasks are claimed here; a conflict stays open."""
     if session.item is not item or session.answer is None:
         return
     session.answer = answer = seal(_add_seconds(session, session.answer))
     actor = session.account.id
     with session.report_refusals():
-        items.save_draft(session.store, actor, item, answer)  # before the submission: a retry must be equal
-        saved = submit() if submit else items.submit(session.store, actor, item, answer)
+        is_training = item.pool == "training" and item.supersedes is None  # its solution comes first
+        project = session.project if session.started and not is_training else None
+        saved = submit() if submit else items.submit(session.store, actor, item, answer, project=project)
         if isinstance(saved, EditConflict):
             session.conflict = saved
             return
         session.notify(
-            "success", _("Saved.") if item.blind else _("Saved as answer {number}.").format(number=saved.id)
+            "success",
+            _("Saved.") if item.blind else _("Saved as answer {number}.").format(number=saved.answer.id),
         )
         session.durations.append(answer.seconds)
-        if item.pool == "training" and item.supersedes is None:
-            session.solution = (item, saved)
-        _close(session)
+        if is_training:
+            session.solution = (item, saved.answer)
+        _close(session, saved.next)
         with suppress(DialintError):  # the answer is saved: "not saved" would be wrong
             _count_reasons(session, answer)
 
 
-def _close(session: PageSession) -> None:
+def _close(session: PageSession, following: tuple[Item, Answer, bool] | None = None) -> None:
     if session.waiting is not None:
         session.waiting = (session.waiting[0], max(0, session.waiting[1] - 1))
-    session.open_item(None)
+    session.open_item(following)
 
 
 def _count_reasons(session: PageSession, answer: Answer) -> None:

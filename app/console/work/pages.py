@@ -40,7 +40,7 @@ from dialint.app.console.work.workspace import earnings_text, show_workspace
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.own_work import grade_own_training, is_time_used_up, load_training_gold
+from dialint.labeling.store.own_work import grade_own_training, load_training_gold
 from dialint.labeling.store.records import Account, Pool, Purpose
 
 REVIEW_PURPOSES: tuple[Purpose, ...] = ("review",)
@@ -231,12 +231,7 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
         show_projects(session, purposes)
         n = count_queue(session)
         st.markdown(f"**{safe_markdown(waiting.format(n=show_number(n)))}**")
-        assert session.project is not None
-        if is_time_used_up(session.store, session.account.id, session.project):
-            st.info(
-                _("The time of this project is used up: nobody gets more tasks until a lead gives it more.")
-            )
-        elif n == 0:
+        if n == 0:
             st.info(_("Nothing is waiting for you in this queue."))
         if earned := earnings_text(session):
             st.caption(safe_markdown(earned))

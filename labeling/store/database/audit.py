@@ -5,7 +5,7 @@ An entry's hash is SHA-256 over the previous hash and the entry as canonical JSO
 gaps. ``audit_head`` repeats the last id and hash and signs them with the store's key (`keys`), so that
 neither a recomputed nor a truncated chain passes without the key. Each commit verifies the signature before
 it signs its own, so that no foreign change gets signed later. Entries hold ids, hashes and numbers, never a
-dialogue's text. Entries from before version 0007 have neither `origin` nor `changes`.
+dialogue's text.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ from dialint.labeling.store.errors import StoreDamaged
 
 START = "0" * 64
 _HEAD = select(*(audit_head.c[name] for name in ("one", "id", "hash", "key", "signature")))
-_UNSIGNED = select(audit_head.c.one, audit_head.c.id, audit_head.c.hash)
 _LOCK = text(f"SELECT pg_advisory_xact_lock({0x6469616C0001})")
-_ENTRIES, _NEW_HEAD = insert(audit), update(audit_head)
+_ENTRIES, _FIRST_HEAD, _NEW_HEAD = insert(audit), insert(audit_head), update(audit_head)
 BATCH = 1000
 
 Interface = Literal["command line", "console", "library"]
@@ -45,7 +44,7 @@ class Entry(NamedTuple):
     action: str
     subject: str
     content: str
-    origin: str | None = None
+    origin: str
     changes: str | None = None
 
 
@@ -90,9 +89,7 @@ def describe_origin(interface: Interface) -> str:
 
 def hash_entry(previous: str, number: int, entry: Entry) -> str:
     """The hash of entry `number` after the hash `previous`."""
-    is_old = entry.origin is None and entry.changes is None  # from before version 0007
-    values = [number, *(entry[:5] if is_old else entry)]
-    return hashlib.sha256(f"{previous}\n{canonical_json(values)}".encode()).hexdigest()
+    return hashlib.sha256(f"{previous}\n{canonical_json([number, *entry])}".encode()).hexdigest()
 
 
 def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
@@ -117,10 +114,10 @@ def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
     sign(connection, Head(number, last), key)
 
 
-def sign(connection: Connection, head: Head, key: Key) -> None:
+def sign(connection: Connection, head: Head, key: Key, *, is_first: bool = False) -> None:
     """Sign this head and store it. The caller makes sure that it is the head of a valid log."""
-    signature = {"key": key.id, "signature": key.sign(str(head))}
-    connection.execute(_NEW_HEAD, {"id": head.number, "hash": head.hash, **signature})
+    row = {"one": 1, "id": head.number, "hash": head.hash, "key": key.id, "signature": key.sign(str(head))}
+    connection.execute(_FIRST_HEAD if is_first else _NEW_HEAD, row)
 
 
 def lock_head(connection: Connection) -> None:
@@ -134,16 +131,15 @@ def lock_head(connection: Connection) -> None:
         connection.execute(_LOCK)
 
 
-def iterate_entries(connection: Connection, key: Key | None) -> Iterator[tuple[Head, Entry]]:
+def iterate_entries(connection: Connection, key: Key) -> Iterator[tuple[Head, Entry]]:
     """Yield every entry in order with its head, verifying each against the previous one, and the stored head
-    at the end. Without a `key`, for a store from before version 0007, the signature is not verified.
+    at the end.
 
     Raises:
         StoreDamaged: names the first entry that is not as it was written, or missing.
         ConfigError: the head was signed with another key.
     """
-    names = ("id", "at_ms", "account", "action", "subject", "content", "hash", "origin", "changes")
-    columns = [audit.c[name] for name in (names if key else names[:7])]
+    columns = [audit.c[name] for name in ("id", *Entry._fields, "hash")]
     number, last = 0, START
     while True:
         rows = connection.execute(
@@ -151,7 +147,7 @@ def iterate_entries(connection: Connection, key: Key | None) -> Iterator[tuple[H
         )
         batch = rows.all()
         for row in batch:
-            entry = Entry(*row[1:6], *row[7:])
+            entry = Entry(*row[1:-1])
             if row.id != number + 1 or row.hash != hash_entry(last, row.id, entry):
                 raise StoreDamaged(
                     "E_AUDIT", "audit log: entry {number} is missing or was changed", number=number + 1
@@ -163,18 +159,17 @@ def iterate_entries(connection: Connection, key: Key | None) -> Iterator[tuple[H
     _check_head(connection, Head(number, last), key)
 
 
-def _check_head(connection: Connection, last: Head, key: Key | None) -> None:
-    heads = connection.execute(_HEAD if key else _UNSIGNED).all()
+def _check_head(connection: Connection, last: Head, key: Key) -> None:
+    heads = connection.execute(_HEAD).all()
     if [tuple(head)[:3] for head in heads] != [(1, *last)]:
         raise StoreDamaged(
             "E_AUDIT", "audit log: its head does not agree with its last entry, {number}", number=last.number
         )
-    if key:
-        _check_signature(heads[0], key)
+    _check_signature(heads[0], key)
 
 
 def _check_signature(row: Any, key: Key) -> None:
-    if row.key is not None and row.key != key.id:
+    if row.key != key.id:
         raise ConfigError(
             "E_STORE_KEY",
             "the store is sealed with the key {key}, this is key {own}",
@@ -182,5 +177,5 @@ def _check_signature(row: Any, key: Key) -> None:
             own=key.id,
         )
     expected = key.sign(str(Head(row.id, row.hash)))
-    if row.key is None or not hmac.compare_digest(expected, str(row.signature)):
+    if not hmac.compare_digest(expected, str(row.signature)):
         raise StoreDamaged("E_AUDIT", "audit log: its head was not signed with the key of this store")

@@ -52,7 +52,6 @@ CHUNK = 1 << 20
 _COPIES = r"store\.sqlite(-journal|-wal|-shm)?|[a-z_]+\.copy"
 _BACKUP_FILE = re.compile(rf"\A\.?({_COPIES}|manifest\.json)(\.[0-9a-f]+\.tmp)?")
 _VERSION, _HEAD = "SELECT version_num FROM alembic_version", "SELECT * FROM audit_head"
-"""Since version 0007 the head has more columns, such as the id of the key."""
 
 
 class Backup(Folder):

@@ -15,9 +15,21 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, text, update
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Executable,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
 from dialint.labeling.store.database.daily_counts import Totals, add_to_totals, recount, write_totals
 from dialint.labeling.store.database.decisions import (
@@ -70,6 +82,16 @@ class DerivedRows:
 
 
 @dataclass
+class Source:
+    """What the rows of one dialogue are derived from, besides answers: its rows as they are `stored`, if they
+    are, the release and content of its newest verdict, and whether there are appeals in it."""
+
+    stored: DerivedRows | None
+    verdict: tuple[str, str] | None
+    has_appeals: bool
+
+
+@dataclass
 class _Refresh:
     """The dialogues whose rows a transaction derives anew at its end, and what is parsed of them."""
 
@@ -97,7 +119,7 @@ def forget(transaction: Transaction, ids: Collection[str]) -> None:
     """Delete the rows of these dialogues, and what the counts and the full-text index have of them. Call it
     before anything of the dialogues is deleted."""
     connection, totals = transaction.connection, Totals()
-    old = load_rows(connection, ids)
+    old = {name: each.stored for name, each in load_sources(connection, ids).items() if each.stored}
     for rows in old.values():
         add_to_totals(totals, rows.dialogue, rows.findings, -1)
     numbers = [rows.dialogue["number"] for rows in old.values()]
@@ -150,11 +172,12 @@ def _refresh_batch(
     connection: Connection, ids: Collection[str], totals: Totals | None, parsed: Parsed
 ) -> None:
     """Derive the rows of some dialogues and write what differs; `totals` gets the differences of counts."""
-    old = load_rows(connection, ids)
+    sources = load_sources(connection, ids)
+    old = {name: each.stored for name, each in sources.items() if each.stored is not None}
     facts = {name: {key: rows.dialogue[key] for key in FACTS} for name, rows in old.items()}
     words = _add_facts(connection, [name for name in ids if name not in old], facts, parsed)
     added, changed, findings, stale = [], [], [], []
-    for name, rows in derive(connection, facts, parsed).items():
+    for name, rows in derive(connection, facts, sources, parsed).items():
         before = old.get(name)
         if before == rows:
             continue
@@ -164,7 +187,7 @@ def _refresh_batch(
             changed.append({"its_number": rows.dialogue["number"], **rows.dialogue})
         if before is None or rows.findings != before.findings:
             findings += rows.findings
-            if before is not None and before.findings:
+            if before is not None and len(before.findings) > len(rows.findings):
                 stale.append(rows.dialogue["number"])
         if totals is not None:
             if before is not None:
@@ -181,7 +204,8 @@ def _refresh_batch(
     if stale:
         connection.execute(delete(finding_index).where(finding_index.c.number.in_(stale)))
     if findings:
-        connection.execute(insert(finding_index), findings)
+        into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+        connection.execute(_PUT_FINDINGS[into], findings)
 
 
 FACTS = ("number", "dialogue", "at_ms", "day", "agent", "team", "channel")
@@ -202,23 +226,42 @@ _DIALOGUES = select(
     dialogues.c.id, dialogues.c.agent, dialogues.c.team, dialogues.c.channel, dialogues.c.created_ms,
     dialogues.c.content,
 ).where(dialogues.c.id.in_(_IDS))  # fmt: skip
-_ROWS = select(dialogue_index).where(dialogue_index.c.dialogue.in_(_IDS))
+_SOURCES = (
+    select(
+        dialogues.c.id.label("its_id"), dialogue_index, verdicts.c.release.label("its_release"),
+        verdicts.c.content.label("its_verdict"),
+        exists().where(appeals.c.dialogue == dialogues.c.id).label("has_appeals"),
+    )
+    .select_from(
+        dialogues.outerjoin(dialogue_index, dialogue_index.c.dialogue == dialogues.c.id).outerjoin(
+            verdicts, verdicts.c.dialogue == dialogues.c.id
+        )
+    )
+    .where(dialogues.c.id.in_(_IDS))
+    .order_by(verdicts.c.created_ms, verdicts.c.release)
+)  # fmt: skip
 _FINDINGS = (
     select(finding_index)
     .where(finding_index.c.number.in_(bindparam("numbers", expanding=True)))
     .order_by(finding_index.c.number, finding_index.c.place)
 )
-_VERDICTS = (
-    select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.content)
-    .where(verdicts.c.dialogue.in_(_IDS))
-    .order_by(verdicts.c.created_ms, verdicts.c.release)
-)
+
+
+def _put_findings(into: Any) -> Executable:
+    statement = into(finding_index)
+    keys = list(finding_index.primary_key)
+    rest = {column.name: statement.excluded[column.name] for column in finding_index.c if column not in keys}
+    return cast(Executable, statement.on_conflict_do_update(index_elements=keys, set_=rest))
+
+
+_PUT_FINDINGS = {into: _put_findings(into) for into in (sqlite.insert, postgresql.insert)}
 _ANSWERS = (
     select(
         *(annotation_rows.c[name] for name in ("id", "dialogue", "turn", "kind", "codes", "findings")),
         *(annotation_rows.c[name] for name in ("project", "supersedes")),
-        tasks.c.pool, tasks.c.why, leases.c.state.label("lease"),
+        tasks.c.pool, tasks.c.why, leases.c.state.label("lease"), projects.c.content.label("of_project"),
     )
+    .outerjoin(projects, projects.c.id == annotation_rows.c.project)
     .outerjoin(tasks, tasks.c.id == annotation_rows.c.task)
     .outerjoin(
         leases,
@@ -234,16 +277,21 @@ _APPEALS = (
 )
 
 
-def load_rows(connection: Connection, ids: Collection[str]) -> dict[str, DerivedRows]:
-    """The rows of these dialogues as they are stored."""
-    names = dialogue_index.columns.keys()
-    rows = (dict(zip(names, row, strict=True)) for row in connection.execute(_ROWS, {"ids": list(ids)}))
-    stored = {row["dialogue"]: DerivedRows(row, []) for row in rows}
-    by_number = {rows.dialogue["number"]: rows.findings for rows in stored.values()}
+def load_sources(connection: Connection, ids: Collection[str]) -> dict[str, Source]:
+    """What the rows of these dialogues are derived from."""
+    names, sources = dialogue_index.columns.keys(), dict[str, Source]()
+    for row in connection.execute(_SOURCES, {"ids": list(ids)}):
+        stored = None if row.number is None else DerivedRows({name: row._mapping[name] for name in names}, [])
+        source = sources.setdefault(row.its_id, Source(stored, None, row.has_appeals))
+        if row.its_release is not None:  # the last one is the newest
+            source.verdict = row.its_release, row.its_verdict
+    by_number = {
+        each.stored.dialogue["number"]: each.stored.findings for each in sources.values() if each.stored
+    }
     names = finding_index.columns.keys()
-    for row in connection.execute(_FINDINGS, {"numbers": list(by_number)}):
+    for row in connection.execute(_FINDINGS, {"numbers": list(by_number)}) if by_number else ():
         by_number[row.number].append(dict(zip(names, row, strict=True)))
-    return stored
+    return sources
 
 
 def describe_facts(row: Any, content: Content) -> dict[str, Any]:
@@ -322,24 +370,24 @@ def wanted_number(name: str, at_ms: int) -> int:
 
 
 def derive(
-    connection: Connection, facts: dict[str, dict[str, Any]], parsed: Parsed
+    connection: Connection, facts: dict[str, dict[str, Any]], sources: Mapping[str, Source], parsed: Parsed
 ) -> dict[str, DerivedRows]:
     """Derive the rows of some dialogues from these facts and from what the store has of them; contents that
     are not in `parsed` are parsed."""
-    ids = {"ids": list(facts)}
     if not facts:
         return {}
-    newest = {row.dialogue: row for row in connection.execute(_VERDICTS, ids)}
-    answers, reviews = _load_answers(connection, ids)
+    answers, reviews = _load_answers(connection, {"ids": list(facts)})
     objections: dict[str, list[Appeal]] = {}
-    for row in connection.execute(_APPEALS, ids):
+    appealed = [name for name in facts if sources[name].has_appeals]
+    for row in connection.execute(_APPEALS, {"ids": appealed}) if appealed else ():
         objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
         verdict = None
-        if (latest := newest.get(name)) is not None:
-            content = parsed.get((name, latest.release)) or json.loads(latest.content)
-            verdict = Verdict(cut_name(latest.release), content)
+        if (newest := sources[name].verdict) is not None:
+            release, text_of_verdict = newest
+            content = parsed.get((name, release)) or json.loads(text_of_verdict)
+            verdict = Verdict(cut_name(release), content)
         review = reviews.get(name, "none")
         derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived
@@ -374,11 +422,8 @@ def _load_answers(
 ) -> tuple[dict[str, list[Answer]], dict[str, Review]]:
     """The answers that decide, and who has answered, by dialogue (see `decisions`)."""
     rows = connection.execute(_ANSWERS, ids).all()
-    names = {row.project for row in rows if row.project is not None}
-    query = select(projects.c.id, projects.c.content).where(projects.c.id.in_(names))
-    purposes = {
-        row.id: json.loads(row.content)["purpose"] for row in (connection.execute(query) if names else ())
-    }
+    contents = {row.project: row.of_project for row in rows if row.project is not None}
+    purposes = {name: json.loads(content)["purpose"] for name, content in contents.items()}
     superseded = {row.supersedes for row in rows}
     answers: dict[str, list[Answer]] = {}
     reviews: dict[str, Review] = {}

@@ -14,7 +14,7 @@ from dialint.labeling.store.database.derived import (
     describe_facts,
     iterate_ids,
     join_words,
-    load_rows,
+    load_sources,
     wanted_number,
 )
 from dialint.labeling.store.database.schema import (
@@ -76,7 +76,8 @@ def check_derived(connection: Connection) -> None:
 
 def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> int:
     """Compare the rows of some dialogues; return how many findings they have."""
-    stored = load_rows(connection, ids)
+    sources = load_sources(connection, ids)
+    stored = {name: each.stored for name, each in sources.items() if each.stored is not None}
     facts, its_words, n = {}, {}, 0
     query = select(dialogues).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
     for row in connection.execute(query):
@@ -88,7 +89,7 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
         facts[row.id] = {"number": number, **fact}
         its_words[number] = join_words(content, is_sqlite=words.is_sqlite)
     words.check(its_words)
-    for name, rows in derive(connection, facts, {}).items():
+    for name, rows in derive(connection, facts, sources, {}).items():
         n += len(rows.findings)
         for table, same in (
             ("dialogue_index", rows.dialogue == stored[name].dialogue),

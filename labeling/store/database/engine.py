@@ -103,11 +103,11 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    if not connection.get_execution_options().get("immediate", False):
-        connection.exec_driver_sql("BEGIN")
-        return
     plain = connection.connection.dbapi_connection
     assert isinstance(plain, sqlite3.Connection)
+    if not connection.get_execution_options().get("immediate", False):
+        plain.execute("BEGIN")
+        return
     started_s = time.monotonic()
     while (waited_s := time.monotonic() - started_s) < PATIENCE_S:
         try:

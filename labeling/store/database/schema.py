@@ -1,7 +1,7 @@
-"""The tables, as the newest migration leaves them.
+"""The tables; `migrations` makes them and what SQLAlchemy cannot describe: triggers and the full-text index.
 
 JSON is stored as canonical text, so that its hash is the same on both databases. Columns in ``_ms`` are
-milliseconds: since 1970 by the wall clock, except for leases (see `clock`). ``annotations`` and ``audit`` are
+milliseconds since 1970. ``annotations`` and ``audit`` are
 append-only; triggers refuse updates and deletes. A task's `rank` is minus its priority: the queue is ordered
 by (rank, id), both ascending, and one index serves it.
 """
@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0014"
+VERSION = "0001"
 """The newest revision, which this code requires."""
 
 FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
@@ -153,14 +153,6 @@ counts = Table(
     Column("n", BigInteger, nullable=False),
 )  # fmt: skip
 
-clocks = Table(
-    "clocks", metadata,
-    Column("machine", Text, primary_key=True),
-    Column("offset_ms", BigInteger, nullable=False),
-    Column("correction_ms", BigInteger, nullable=False),
-    Column("noticed_ms", BigInteger, nullable=False),
-)  # fmt: skip
-
 annotation_rows = Table(  # not `annotations`: a module that imports that name from __future__ would hide it
     "annotations", metadata,
     Column("id", Key, primary_key=True, autoincrement=True),
@@ -178,7 +170,7 @@ annotation_rows = Table(  # not `annotations`: a module that imports that name f
     Column("at_ms", BigInteger, nullable=False),
     Column("supersedes", Key, ForeignKey("annotations.id")),
     Column("sha256", Text, nullable=False),
-    Column("rejections", Text),  # since version 0012
+    Column("rejections", Text),
     UniqueConstraint("key", name="annotations_key"),
     UniqueConstraint("supersedes", name="annotations_supersedes"),
 )  # fmt: skip
@@ -259,13 +251,15 @@ appeals = Table(
 )  # fmt: skip
 Index("appeals_state", appeals.c.state, appeals.c.id)
 
-drafts = Table(
+drafts = Table(  # unsigned: the audit log does not record them
     "drafts", metadata,
     Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
     Column("item", Text, primary_key=True),
+    Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
     Column("content", Text, nullable=False),
     Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
+Index("drafts_dialogue", drafts.c.dialogue)
 
 preferences = Table(  # how an account likes its screens
     "preferences", metadata,
@@ -400,9 +394,9 @@ audit = Table(
     Column("action", Text, nullable=False),
     Column("subject", Text, nullable=False),
     Column("content", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("origin", Text),
+    Column("origin", Text, nullable=False),
     Column("changes", Text),
+    Column("hash", Text, nullable=False),
 )  # fmt: skip
 
 Index("audit_subject", audit.c.subject, audit.c.id)
@@ -412,6 +406,6 @@ audit_head = Table(
     Column("one", Integer, primary_key=True, autoincrement=False),
     Column("id", Key, nullable=False),
     Column("hash", Text, nullable=False),
-    Column("key", Text),  # its id
-    Column("signature", Text),
+    Column("key", Text, nullable=False),  # its id
+    Column("signature", Text, nullable=False),
 )  # fmt: skip

@@ -19,15 +19,18 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast, overload
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     ColumnElement,
     Connection,
     Engine,
     Executable,
+    Label,
     Row,
     Select,
     Table,
     UpdateBase,
+    literal_column,
     select,
     text,
     tuple_,
@@ -47,7 +50,6 @@ from dialint.labeling.store.database.audit import (
     lock_head,
 )
 from dialint.labeling.store.database.changes import ChangedRows, Changes, add_returning, changes_sealed_table
-from dialint.labeling.store.database.clock import Clock, lease_time_ms, system_clock
 from dialint.labeling.store.database.engine import (
     PATIENCE_S,
     display_url,
@@ -60,15 +62,21 @@ from dialint.labeling.store.database.engine import (
     store_url,
 )
 from dialint.labeling.store.database.keys import Key, find_key
-from dialint.labeling.store.database.schema import VERSION
+from dialint.labeling.store.database.schema import VERSION, accounts, dialogues, projects, verdicts
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Work = Callable[["Transaction"], R]
 
+READ_ONCE = (accounts, projects, dialogues, verdicts)
+"""Tables of which one transaction needs the same rows in several places; see `Transaction.fetch_row`."""
 READ_PAGE = 2000
 RECONNECT_PAUSE_S = 0.25
 """Pause between two attempts to reach an unavailable database."""
+DATABASE_MS: Label[int] = literal_column(
+    "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)", BigInteger
+).label("now_ms")
+"""The time of PostgreSQL."""
 FAIL_FAST_S = 1.0
 """For this long after a database was waited for in vain nobody waits again: a click is several operations."""
 
@@ -88,7 +96,8 @@ class Transaction:
     """Writes at the end of the transaction, by name, under the lock of the log's head: they see what all
     earlier transactions committed, and no other one writes at the same time."""
     _entries: list[Entry] = field(default_factory=list)
-    _last: list[tuple[Executable, Any]] = field(default_factory=list)
+    _last: dict[Executable, list[Any]] = field(default_factory=dict)
+    _rows: dict[tuple[Executable, str], Row[Any] | None] = field(default_factory=dict)
     _changes: Changes = field(default_factory=Changes)
 
     @overload
@@ -97,6 +106,8 @@ class Transaction:
     def run(self, statement: Executable, parameters: Any = None) -> Result[Any]: ...
     def run(self, statement: Executable, parameters: Any = None) -> Result[Any]:
         """Execute one statement now; the rows it changes are recorded for the audit log."""
+        if isinstance(statement, UpdateBase) and statement.table in READ_ONCE:
+            self._rows.clear()
         if not changes_sealed_table(statement):
             result = self.connection.execute(statement, parameters)
             assert isinstance(result, CursorResult)
@@ -107,9 +118,18 @@ class Transaction:
         self._changes.add(statement, parameters, rows)
         return ChangedRows(result, rows)
 
-    def at_end(self, statement: Executable, parameters: Any = None) -> None:
-        """Execute a statement at the end of the transaction, before the commit."""
-        self._last.append((statement, parameters))
+    def fetch_row(self, statement: Select[Any], name: str) -> Row[Any] | None:
+        """The row of `READ_ONCE` that a statement finds by `name`, or none. It is read once, until this
+        transaction changes one."""
+        key = statement, name
+        if key not in self._rows:
+            self._rows[key] = self.run(statement, {"name": name}).one_or_none()
+        return self._rows[key]
+
+    def at_end(self, statement: Executable, parameters: dict[str, Any]) -> None:
+        """Execute a statement at the end of the transaction, before the commit, once for all its
+        parameters."""
+        self._last.setdefault(statement, []).append(parameters)
 
     def afterwards(self, work: Work[None]) -> None:
         """Run a write: now, or right after this transaction if it is read-only."""
@@ -125,14 +145,18 @@ class Transaction:
 
     @cached_property
     def now_ms(self) -> int:
-        """Wall-clock time of this transaction, in milliseconds since 1970, UTC."""
-        wall_ms = self.store.clock.wall_ms
-        return wall_ms() if wall_ms else time.time_ns() // 1_000_000
+        """Time of this transaction by the database's clock, in milliseconds since 1970, UTC. Leases run by
+        it, on whichever machine they were claimed."""
+        if self.store.clock is not None:
+            return self.store.clock()
+        if self.on_sqlite:
+            return time.time_ns() // 1_000_000
+        return int(self.connection.execute(select(DATABASE_MS)).scalar_one())
 
-    @cached_property
-    def lease_ms(self) -> int:
-        """Lease time of this transaction, in milliseconds."""
-        return lease_time_ms(self.connection, self.store.clock, self.run)
+    def set_time(self, now_ms: int) -> None:
+        """Set `now_ms` to what a statement has read beside its rows, unless it was read before."""
+        if self.store.clock is None:
+            self.__dict__.setdefault("now_ms", now_ms)
 
     @property
     def on_sqlite(self) -> bool:
@@ -145,8 +169,12 @@ class Transaction:
             lock_head(self.connection)
         for work in self.final.values():
             work(self)
-        for statement, parameters in self._last:
-            self.run(statement, parameters)
+        for statement, parameters in self._last.items():
+            if changes_sealed_table(statement):  # RETURNING takes one row of an UPDATE at a time
+                for each in parameters:
+                    self.run(statement, each)
+            else:
+                self.connection.execute(statement, parameters)
         if self._changes and not self._entries:
             self.log("system", "write", "store")
         if self._entries:
@@ -163,14 +191,14 @@ class Store:
     def __init__(
         self,
         engine: Engine,
-        clock: Clock | None = None,
+        clock: Callable[[], int] | None = None,
         interface: Interface = "library",
         patience_s: float | None = None,
     ) -> None:
         self.engine = engine
         self.patience_s = PATIENCE_S if patience_s is None else patience_s
         self._failures: deque[tuple[float, DBAPIError]] = deque(maxlen=1)
-        self.clock = clock or system_clock()
+        self.clock = clock
         self.origin = describe_origin(interface)
 
     @cached_property
@@ -186,12 +214,13 @@ class Store:
     def open(
         cls,
         location: str | None = None,
-        clock: Clock | None = None,
+        clock: Callable[[], int] | None = None,
         interface: Interface = "library",
         patience_s: float | None = None,
     ) -> Store:
         """Open the store at `location` (see `store_url`); `interface` is recorded in the audit log, and an
-        unavailable database is waited for so long, by default for `PATIENCE_S`.
+        unavailable database is waited for so long, by default for `PATIENCE_S`. A `clock` that returns
+        milliseconds since 1970 replaces that of the database.
 
         Raises:
             ConfigError: there is none, it has another version than this code, or its key is missing.
@@ -359,11 +388,12 @@ def _upsert_statement(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> 
 
 
 @cache
-def upsert_adding(table: Table, on_sqlite: bool, column: str) -> Executable:
-    """The statement that inserts a row, or adds its `column` to that of the row with the same primary key."""
+def upsert_adding(table: Table, on_sqlite: bool, columns: tuple[str, ...]) -> Executable:
+    """The statement that inserts a row, or adds its `columns` to those of the row with the same primary
+    key."""
     into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
-    total = table.c[column] + into.excluded[column]
-    return into.on_conflict_do_update(index_elements=list(table.primary_key), set_={column: total})
+    totals = {name: table.c[name] + into.excluded[name] for name in columns}
+    return into.on_conflict_do_update(index_elements=list(table.primary_key), set_=totals)
 
 
 def read_pages(

@@ -35,7 +35,7 @@ from dialint.labeling.store.database.engine import display_url, on_sqlite, open_
 from dialint.labeling.store.database.keys import Key, make_key
 from dialint.labeling.store.database.migrate import migrate, newest_revision
 from dialint.labeling.store.database.transactions import Store, Transaction, read_version
-from dialint.labeling.store.database.verify import check_log, check_schema, is_sealed
+from dialint.labeling.store.database.verify import check_log, check_schema
 
 LOCK = 0x6469616C696E74
 """Key of PostgreSQL's advisory lock: one upgrade at a time."""
@@ -67,12 +67,10 @@ def upgrade(
             raise ConfigError(
                 "E_STORE_VERSION", f"{display_url(url)}: version {before} is newer than {target}"
             )
-        if on_sqlite(url):
-            _restrict_modes(Path(str(url.database)))
         backup_folder = None
         if before is not None:
             backup_folder = backup(store, backup_to or _backup_path(store, before))
-        if not is_sealed(before):
+        else:
             make_key(url)
         store.write(lambda transaction: _upgrade(transaction, revisions), repeatable=True)
         return before, backup_folder
@@ -84,13 +82,6 @@ def _create_file(path: Path) -> None:
         make_output_folder(path.parent)
         with suppress(FileExistsError):
             os.close(create_private(path))
-
-
-def _restrict_modes(path: Path) -> None:
-    """Restrict the files to their owner: older versions created them with the modes of the umask."""
-    for name in ("", "-wal", "-shm", "-journal"):
-        with suppress(FileNotFoundError, PermissionError):
-            Path(f"{path}{name}").chmod(0o600)
 
 
 def _backup_path(store: Store, revision: str) -> Path:
@@ -111,13 +102,11 @@ def _upgrade(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
     lock_head(connection)
     before = read_version(transaction)
     with Replay() as replay:
-        if is_sealed(before):
+        if before is not None:
             check_schema(connection, check_log(connection, key, replay)[2])
-            migrate(connection, revisions=revisions)
-        else:
-            head = Head(0, START) if before is None else check_log(connection, None, replay)[0]
-            migrate(connection, revisions=revisions)
-            sign(connection, head, key)
+        migrate(connection, revisions=revisions)
+        if before is None:
+            sign(connection, Head(0, START), key, is_first=True)
         rebuild(connection)
         _record_rows(transaction, replay, key, "upgrade", version=read_version(transaction))
 

@@ -15,6 +15,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -38,20 +39,15 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import Store, Transaction, read_version, to_world_error
+from dialint.labeling.store.database.transactions import Store, to_world_error
 from dialint.labeling.store.errors import StoreDamaged
-
-SEALED_SINCE = "0007"
-"""The first version whose log is signed and records the changed rows."""
 
 ERASE = "dialogues.erase"
 """Action of the entries that annotations may end by (`dialint.labeling.store.erasure`)."""
 ANNOTATIONS = annotation_rows.name
 
-ADDED = "rejections"
-"""A column of later annotations: a row without it has the sha256 that it had before the column was added."""
-HASHED = tuple(each.name for each in annotation_rows.columns if each.name not in ("id", "sha256", ADDED))
-"""Columns that an annotation's sha256 covers: all but its number, and `ADDED` where it is set."""
+HASHED = tuple(each.name for each in annotation_rows.columns if each.name not in ("id", "sha256"))
+"""Columns that an annotation's sha256 covers: all but its number."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,7 @@ class VerifiedCounts:
 
 def hash_annotation(values: dict[str, Any]) -> str:
     """The sha256 of a row of ``annotations``, from the values of its columns."""
-    added = [values[ADDED]] if values.get(ADDED) is not None else []
-    return fingerprint([*(values[name] for name in HASHED), *added])
+    return fingerprint([values[name] for name in HASHED])
 
 
 def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
@@ -80,13 +75,13 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
         WorldError: the database cannot be reached.
     """
     try:
-        store.read(lambda transaction: None)  # replaces connections that a restart of the server has cut off
+        with suppress(WorldError):  # which comes again below
+            store.read(lambda transaction: None)  # replaces connections that a restart of the server cut off
         with store.engine.connect() as plain:
             sqlite = plain.dialect.name == "sqlite"
             connection = plain if sqlite else plain.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
-                sealed = is_sealed(read_version(Transaction(connection, store)))
-                return check_all(connection, store.key if sealed else None, expect_head)
+                return check_all(connection, store.key, expect_head)
     except DBAPIError as error:
         if isinstance(error, DatabaseError) and not isinstance(error, OperationalError):
             kind = type(error.orig).__name__
@@ -98,36 +93,29 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
         ) from error
 
 
-def is_sealed(version: str | None) -> bool:
-    """Whether a store of this version is sealed with a key."""
-    return version is not None and version >= SEALED_SINCE
-
-
-def check_all(connection: Connection, key: Key | None, expect_head: Head | None = None) -> VerifiedCounts:
-    """As `verify`, inside the caller's transaction; without a key for a store from before version 0007."""
+def check_all(connection: Connection, key: Key, expect_head: Head | None = None) -> VerifiedCounts:
+    """As `verify`, inside the caller's transaction."""
     if connection.dialect.name == "sqlite":
         _check_pages(connection)
     with Replay() as replay:
         head, n_annotations, schema = check_log(connection, key, replay, expect_head)
     n_dialogues, n_verdicts = (_check_content(connection, table) for table in (dialogues, verdicts))
     _check_counts(connection)
-    if connection.dialect.has_table(connection, "dialogue_index"):  # since version 0010
-        check_derived(connection)
-    if key is not None:
-        _check_tasks(connection)
-        _check_shares(connection)
-        check_schema(connection, schema)
+    check_derived(connection)
+    _check_tasks(connection)
+    _check_shares(connection)
+    check_schema(connection, schema)
     return VerifiedCounts(head.number, n_annotations, n_dialogues, n_verdicts, head)
 
 
 def check_log(
-    connection: Connection, key: Key | None, replay: Replay, expect_head: Head | None = None
+    connection: Connection, key: Key, replay: Replay, expect_head: Head | None = None
 ) -> tuple[Head, int, dict[str, str]]:
-    """Verify the audit log and, with a key, all tables against it. Returns the head, the number of
+    """Verify the audit log, and all tables against it. Returns the head, the number of
     annotations, and the schema as of the last upgrade; `replay` holds the expected rows."""
     try:
         head, n_annotations, upgrade = _check_audit(connection, key, expect_head, replay)
-        for difference in replay.differences(connection, key) if key else ():
+        for difference in replay.differences(connection, key):
             raise StoreDamaged("E_ROW", difference.text)
     except sqlite3.Error as error:
         raise WorldError("E_STORE", "a temporary file of SQLite: {error}", error=str(error)) from error
@@ -144,7 +132,7 @@ def _check_pages(connection: Connection) -> None:
 
 
 def _check_audit(
-    connection: Connection, key: Key | None, expect_head: Head | None, replay: Replay
+    connection: Connection, key: Key, expect_head: Head | None, replay: Replay
 ) -> tuple[Head, int, Entry | None]:
     """Verify the chain, and the annotation of every entry that saved one, unless a later entry erased it.
     Returns the head, the number of annotations, and the entry of the last upgrade."""
@@ -218,10 +206,7 @@ def _find_differing(connection: Connection, hashes: dict[int, str]) -> set[int]:
     """The numbers of annotations that are missing or not as they were logged."""
     if not hashes:
         return set()
-    stored = catalog.list_tables(connection).get(ANNOTATIONS)
-    is_older = stored is not None and ADDED not in stored.others
-    columns = [column for column in annotation_rows.columns if not (is_older and column.name == ADDED)]
-    query = select(*columns).where(annotation_rows.c.id.in_(hashes))
+    query = select(annotation_rows).where(annotation_rows.c.id.in_(hashes))
     same = {
         row.id
         for row in connection.execute(query)

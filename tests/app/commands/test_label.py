@@ -277,18 +277,16 @@ def test_labelers_see_masked_text_unless_told_otherwise(
     assert masked == {"a": True, "b": True, "c": False}
 
 
-def test_a_project_has_a_cap_and_pay(dialint: Dialint, people: dict[str, str], tmp_path: Path) -> None:
+def test_a_project_has_pay(dialint: Dialint, people: dict[str, str], tmp_path: Path) -> None:
     options = ("label", "project", "create", "p", "--codes", "C1")
-    dialint(*options, "--max-minutes", 600, "--pay", "0.120", "--currency", "EUR")
+    dialint(*options, "--pay", "0.120", "--currency", "EUR")
     with Store.open(str(tmp_path / "store.sqlite")) as store:
         ((project, _state),) = projects.list_projects(store, "lea")
-    assert project.max_minutes == 600
     assert project.pay == Pay(amount=Decimal("0.12"), currency="EUR")
     for wrong, said in (
         (("--pay", "0.12"), "--pay and --currency belong together"), (("--currency", "EUR"), "belong together"),
         (("--pay", "much", "--currency", "EUR"), "--pay: expected an amount"),
         (("--pay", "0", "--currency", "EUR"), "--pay: "), (("--pay", "1", "--currency", "euro"), "--currency: "),
-        (("--max-minutes", 0), "--max-minutes: "),
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=said):
             dialint(*options, *wrong)

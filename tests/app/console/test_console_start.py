@@ -10,7 +10,7 @@ from dialint.app.console.demo.store import CONTROL_SHARE, LABEL, REVIEW, load_sa
 from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, server_command, server_environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict
-from dialint.labeling.store import leases, passwords, projects, tasks
+from dialint.labeling.store import leases, passwords, projects, task_view, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import NotAllowed
@@ -95,10 +95,10 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
         lease = leases.claim(store, "reviewer", REVIEW)
         assert lease is not None
         assert lease.dialogue == found[0].id
-        assert tasks.view_task(store, "reviewer", lease.task).verdict is not None
+        assert task_view.view_task(store, "reviewer", lease.task).verdict is not None
         blind = leases.claim(store, "labeler", LABEL)
         assert blind is not None
-        assert tasks.view_task(store, "labeler", blind.task).verdict is None
+        assert task_view.view_task(store, "labeler", blind.task).verdict is None
         with pytest.raises(NotAllowed):
             leases.claim(store, "labeler", REVIEW)
         shares = {project.id: project.control_share for project, _ in projects.list_projects(store, "lead")}

@@ -91,7 +91,7 @@ CONSOLE_ROWS: dict[str, Row] = {
 }
 
 WHO = identities.Identity(issuer="https://id.example", subject="1")
-NO_LIMIT: dict[str, Any] = {"fair_share": None, "control_share": 0.0, "deadline": None, "max_minutes": None}
+NO_LIMIT: dict[str, Any] = {"fair_share": None, "control_share": 0.0, "deadline": None}
 
 
 def erased(store: Store, actor: str, made: Any) -> object:
@@ -283,7 +283,6 @@ CONSOLE_ROWS |= {
         upto="expert",
     ),
     "store.own_work.count_waiting": Row("labeler", lambda s, a, m: own_work.count_waiting(s, a, "p")),
-    "store.own_work.is_time_used_up": Row("labeler", lambda s, a, m: own_work.is_time_used_up(s, a, "p")),
     "store.own_work.count_own_answers": Row(
         "labeler",
         lambda s, a, m: own_work.count_own_answers(s, a, "p"),

@@ -20,6 +20,7 @@ from dialint.labeling.store import (
     leases,
     projects,
     rater_status,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.database.transactions import Store
@@ -185,6 +186,18 @@ STORE_ROWS: dict[str, Row] = {
         others=lambda s, a, m: leases.claim_dialogue(s, a, "a", "d1"),
         upto="reviewer",
     ),
+    "store.task_view.claim_and_open": Row(
+        "labeler",
+        lambda s, a, m: task_view.claim_and_open(s, a, "p"),
+        others=lambda s, a, m: task_view.claim_and_open(s, a, "a"),
+        upto="reviewer",
+    ),
+    "store.task_view.claim_and_open_dialogue": Row(
+        "reviewer",
+        lambda s, a, m: task_view.claim_and_open_dialogue(s, a, "v", "d2"),
+        others=lambda s, a, m: task_view.claim_and_open_dialogue(s, a, "a", "d1"),
+        upto="reviewer",
+    ),
     "store.leases.find_held": Row(
         "labeler",
         lambda s, a, m: leases.find_held(s, a, "p"),
@@ -238,6 +251,15 @@ STORE_ROWS: dict[str, Row] = {
         lambda s, a, m: annotations.submit(s, a, THEIRS["p"].task, THEIRS["p"].token, f"x {a}"),
         instead=StaleLease,
     ),
+    "store.annotations.submit_and_claim": Row(
+        "labeler",
+        lambda s, a, m: annotations.submit_and_claim(s, a, m.task, m.token, f"one {a}", project="p"),
+        taken("p"),
+        lambda s, a, m: annotations.submit_and_claim(
+            s, a, THEIRS["p"].task, THEIRS["p"].token, f"x {a}", project="p"
+        ),
+        instead=StaleLease,
+    ),
     "store.annotations.correct": Row(
         "labeler",
         lambda s, a, m: annotations.correct(s, a, int(m.id), f"correction {a}"),
@@ -280,8 +302,8 @@ STORE_ROWS: dict[str, Row] = {
     "store.drafts.save_draft": Row("labeler", lambda s, a, m: drafts.save_draft(s, a, "note:d1", a, "d1")),
     "store.drafts.load_draft": Row(
         "labeler",
-        lambda s, a, m: drafts.load_draft(s, a, "note:d2"),
-        others=lambda s, a, m: drafts.load_draft(s, a, "note:d2"),
+        lambda s, a, m: drafts.load_draft(s, a, "note:d2", "d2"),
+        others=lambda s, a, m: drafts.load_draft(s, a, "note:d2", "d2"),
         instead=None,
     ),
     "store.drafts.delete_draft": Row("labeler", lambda s, a, m: drafts.delete_draft(s, a, "note:d2")),
@@ -299,7 +321,7 @@ STORE_ROWS: dict[str, Row] = {
     "store.tasks.add": Row("lead", lambda s, a, m: tasks.add(s, a, "p", [NewTask(dialogue="d2", turn=1)])),
     "store.tasks.set_wanted": Row("lead", lambda s, a, m: tasks.set_wanted(s, a, 1, 99)),
     "store.tasks.count_tasks": Row("reviewer", lambda s, a, m: tasks.count_tasks(s, a, "p")),
-    "store.tasks.view_task": Row("reviewer", lambda s, a, m: tasks.view_task(s, a, 1)),
+    "store.task_view.view_task": Row("reviewer", lambda s, a, m: task_view.view_task(s, a, 1)),
     "store.annotation_import.import_annotations": Row(
         "lead",
         lambda s, a, m: imported(s, a, a),

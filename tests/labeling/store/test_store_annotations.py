@@ -2,6 +2,7 @@
 
 import os
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,19 +20,27 @@ from dialint.labeling.store import (
     grades,
     leases,
     projects,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.errors import Conflict, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.records import Gold, Lease, NewTask, Project
 
 
 def held(
-    store: Store, made: Any, actor: str = "ann", *, overlap: int = 1, prelabelled: bool = False
+    store: Store,
+    made: Any,
+    actor: str = "ann",
+    *,
+    overlap: int = 1,
+    prelabelled: bool = False,
+    deadline: datetime | None = None,
 ) -> Lease:
-    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=overlap, prelabelled=prelabelled))
+    limits = {"overlap": overlap, "deadline": deadline}
+    projects.create(store, "lea", Project(id="p", codes=("C1",), prelabelled=prelabelled, **limits))
     dialogues.add(store, "lea", [made.dialogue("d1")])
     dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding(probability=0.87))])
     why = "risk: 1 of 7"
@@ -54,6 +63,31 @@ def test_the_same_key_again_gives_the_same_row(store: Store, made: Any) -> None:
     assert kept == first.model_copy(update={"dialogue_id": "d1"})
 
 
+def test_an_answer_and_the_next_claim_are_one(store: Store, made: Any) -> None:
+    lease = held(store, made)
+    dialogues.add(store, "lea", [made.dialogue("d2")])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d2")])
+    drafts.save_draft(store, "ann", f"task:{lease.task}", "{}", "d1")
+    key = (lease.task, lease.token, lease.answer_key)
+    answer, opened = annotations.submit_and_claim(store, "ann", *key, [made.finding()], project="p")
+    assert opened is not None
+    assert (opened.lease.dialogue, opened.view.dialogue.turns) == ("d2", made.dialogue("d2").turns)
+    assert drafts.load_draft(store, "ann", f"task:{lease.task}", "d1") is None
+    assert leases.claim(store, "ann", "p") == opened.lease, "it is found again, with the same key"
+    again = annotations.submit_and_claim(store, "ann", *key, [made.finding()], project="p")
+    assert again == (answer, opened), "however often it is sent, it counts once"
+    with pytest.raises(StaleLease):
+        annotations.submit_and_claim(store, "ann", lease.task, lease.token, "other", project="p")
+
+
+def test_an_answer_stands_where_nothing_more_can_be_claimed(store: Store, made: Any, time_: Any) -> None:
+    lease = held(store, made, deadline=datetime.fromtimestamp(time_.wall_ms / 1000 + 9, UTC))
+    time_.pass_s(10)
+    key = (lease.task, lease.token, "k")
+    answer, opened = annotations.submit_and_claim(store, "ann", *key, project="p")
+    assert (annotations.list_own(store, "ann"), opened) == ((answer,), None)
+
+
 def test_why_a_finding_was_rejected_is_part_of_the_answer(store: Store, made: Any) -> None:
     lease = held(store, made, prelabelled=True)
     why = (Rejection(turn=1, code="C1", reason="answered"),)
@@ -71,13 +105,14 @@ def test_why_a_finding_was_rejected_is_part_of_the_answer(store: Store, made: An
     verify(store)
 
 
-def test_an_answer_without_reasons_has_the_hash_that_it_always_had(store: Store, made: Any) -> None:
-    """Computed by hand from the columns that there were before reasons."""
+def test_the_hash_of_an_answer_by_hand(store: Store, made: Any) -> None:
+    """Of the columns in their order."""
     lease = held(store, made)
     annotations.submit(store, "ann", lease.task, lease.token, "k", seconds=12)
     (row,) = store.read(lambda t: t.run(annotation_rows.select()).mappings().all())
     values = [
         "k", "p", lease.task, "d1", None, "ann", "crowd", '["C1"]', "[]", False, 12.0, row["at_ms"], None,
+        None,
     ]  # fmt: skip
     assert (row["rejections"], row["sha256"]) == (None, fingerprint(values))
 
@@ -134,7 +169,7 @@ def test_a_correction_is_a_new_row(store: Store, made: Any) -> None:
 def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, made: Any) -> None:
     lease = held(store, made, overlap=2)
     assert annotations.find_last_answer(store, "ann", "p") is None, "held is not answered"
-    before = tasks.view_task(store, "ann", lease.task)
+    before = task_view.view_task(store, "ann", lease.task)
     other = leases.claim(store, "rob", "p")
     assert other is not None
     for actor, one in (("rob", other), ("ann", lease)):
@@ -150,7 +185,7 @@ def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, ma
     for actor in ("ben", "ria"):  # who did not answer it
         assert annotations.find_last_answer(store, actor, "p") is None
         with pytest.raises(NotAllowed):
-            tasks.view_task(store, actor, lease.task, again=True)
+            task_view.view_task(store, actor, lease.task, again=True)
     accounts.set_status(store, "lea", "ann", "suspended")
     with pytest.raises(NotAllowed):
         annotations.find_last_answer(store, "ann", "p")
@@ -164,7 +199,7 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any)
     lease = leases.claim(store, "ann", "p")
     assert lease is not None
     assert lease.dialogue == "known"
-    before = tasks.view_task(store, "ann", lease.task)
+    before = task_view.view_task(store, "ann", lease.task)
     annotations.submit(store, "ann", lease.task, lease.token, "k")
     found = annotations.find_last_answer(store, "ann", "p")
     assert found is not None
@@ -181,7 +216,7 @@ def test_blind_unless_prelabelled_and_the_store_notes_it(store: Store, made: Any
     other = leases.claim(store, "ben", "p")
     assert other is not None
     annotations.submit(store, "ben", other.task, other.token, "ben's", [made.finding(probability=1.0)])
-    seen = tasks.view_task(store, "ann", lease.task)
+    seen = task_view.view_task(store, "ann", lease.task)
     assert seen.answers == ()
     assert (seen.verdict is not None) == prelabelled
     raw = seen.model_dump_json() + lease.model_dump_json()
@@ -190,10 +225,10 @@ def test_blind_unless_prelabelled_and_the_store_notes_it(store: Store, made: Any
     saved = annotations.submit(store, "ann", lease.task, lease.token, "k")
     assert saved.seen_verdict is prelabelled
     with pytest.raises(NotAllowed):
-        tasks.view_task(store, "ann", lease.task)
+        task_view.view_task(store, "ann", lease.task)
     with pytest.raises(NotAllowed):
         dialogues.read(store, "ann", "d1")
-    assert [one.labeler for one in tasks.view_task(store, "rob", lease.task).answers] == ["ben", "ann"]
+    assert [one.labeler for one in task_view.view_task(store, "rob", lease.task).answers] == ["ben", "ann"]
 
 
 def test_f9_the_second_is_shown_both_values(store: Store, made: Any) -> None:
@@ -243,12 +278,12 @@ def test_drafts_are_ones_own(store: Store, made: Any) -> None:
     dialogues.add(store, "lea", [made.dialogue("d1")])
     drafts.save_draft(store, "ann", "note:d1", '{"half": "a thought"}', "d1")
     drafts.save_draft(store, "ann", "note:d1", '{"half": "a better one"}', "d1")
-    found = drafts.load_draft(store, "ann", "note:d1")
+    found = drafts.load_draft(store, "ann", "note:d1", "d1")
     assert found is not None
     assert found.content == '{"half": "a better one"}'
-    assert drafts.load_draft(store, "ada", "note:d1") is None
+    assert drafts.load_draft(store, "ada", "note:d1", "d1") is None
     drafts.delete_draft(store, "ann", "note:d1")
-    assert drafts.load_draft(store, "ann", "note:d1") is None
+    assert drafts.load_draft(store, "ann", "note:d1", "d1") is None
 
 
 def test_whoever_reviews_no_more_corrects_no_review(store: Store, made: Any) -> None:

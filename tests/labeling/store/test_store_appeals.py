@@ -13,6 +13,7 @@ from dialint.labeling.store import (
     gold,
     leases,
     projects,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.appeals import (
@@ -46,7 +47,7 @@ def second(store: Store, *found: Any) -> None:
     open_second_reviews(store, "lea", "s")
     lease = claim_second(store, "ria", "s")
     assert lease is not None
-    seen = tasks.view_task(store, "ria", lease.task)
+    seen = task_view.view_task(store, "ria", lease.task)
     assert (seen.verdict, seen.answers, seen.turn) == (None, (), 1)
     annotations.submit(store, "ria", lease.task, lease.token, "ria", found)
 

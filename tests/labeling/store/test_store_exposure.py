@@ -23,10 +23,11 @@ from dialint.labeling.store import (
     labels,
     leases,
     projects,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.annotation_import import import_annotations
-from dialint.labeling.store.database.schema import audit, participants
+from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.records import Account, Gold, Lease, NewTask, Project
@@ -142,7 +143,7 @@ def held(store: Store, who: str, project: str, dialogue: str = "mine") -> Lease:
 
 READS: dict[str, Callable[[Store, str], object]] = {
     "the verdict": lambda s, who: dialogues.read(s, who, "mine"),
-    "a task of it": lambda s, who: tasks.view_task(s, who, 3),
+    "a task of it": lambda s, who: task_view.view_task(s, who, 3),
     "answers": lambda s, who: annotations.list_annotations(s, who, "mine"),
     "labels": lambda s, who: labels.list_labels(s, who, "mine"),
     "all gold": lambda s, who: gold.list_gold(s, who),
@@ -223,7 +224,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     )
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
-        tasks.view_task(working, "rob", 1)
+        task_view.view_task(working, "rob", 1)
         list(counted_annotations.iterate_counted(working, "rob"))
     assert entries(working, "read", "read.all") == [
         ("rob", "read", "mine", {"kinds": ["verdict"]}),
@@ -232,7 +233,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     statements.clear()
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
-        tasks.view_task(working, "rob", 1)
+        task_view.view_task(working, "rob", 1)
         list(counted_annotations.iterate_counted(working, "rob"))
         dialogues.read(working, "boss", "mine")
     first = statements.index("INSERT") if "INSERT" in statements else len(statements)
@@ -339,32 +340,3 @@ def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store
         ("lea", {"source": "x", "project": None, "n_others": 0, "in_the_name_of": []}),
         ("ada", {"source": "y", "project": None, "n_others": 2, "in_the_name_of": ["ann", "stranger"]}),
     ]
-
-
-def test_who_spoke_is_kept_of_dialogues_of_older_versions(nowhere: str, made: Any) -> None:
-    from dialint.labeling.store.database.engine import open_engine, store_url
-    from dialint.labeling.store.database.migrate import migrate
-    from dialint.labeling.store.database.schema import dialogues as rows
-    from dialint.labeling.store.database.upgrade import upgrade
-
-    if "://" not in nowhere:
-        from pathlib import Path
-
-        Path(nowhere).parent.mkdir()
-    found = [made.dialogue("one", agent="a1"), with_author(made, "two", "a3", agent="a2")]
-    with Store(open_engine(store_url(nowhere))) as store:
-        store.write(lambda t: migrate(t.connection, "0004"))
-        put = [dialogues._dialogue_row(each, each.model_dump(mode="json"), 1) for each in found]
-        store.write(lambda t: t.connection.execute(rows.insert(), put))
-    upgrade(nowhere, backup_to=None if "://" not in nowhere else made_folder(nowhere))
-    with Store.open(nowhere) as store:
-        asked = select(participants).order_by(participants.c.dialogue, participants.c.person)
-        people = store.read(lambda t: [tuple(row) for row in t.run(asked)])
-    assert people == [("one", "a1"), ("two", "a2"), ("two", "a3")]
-
-
-def made_folder(place: str) -> Any:
-    import tempfile
-    from pathlib import Path
-
-    return Path(tempfile.mkdtemp()) / place.rsplit("/", 1)[1]

@@ -19,6 +19,7 @@ from dialint.labeling.store import (
     leases,
     projects,
     rater_status,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.database.transactions import Store
@@ -95,9 +96,9 @@ def test_the_holder_cannot_tell_a_control_task(store: Store, made: Any, monkeypa
     second = claimed(store, "ann", at_once=2)
     assert (first.dialogue, second.dialogue) == ("g0", "d0")
     differ = [name for name in Lease.model_fields if getattr(first, name) != getattr(second, name)]
-    assert set(differ) <= {"task", "dialogue", "token"}
+    assert set(differ) <= {"task", "dialogue", "token", "answer_key"}
     assert first.token == second.token, "it tells the time only"
-    views = [tasks.view_task(store, "ann", lease.task) for lease in (first, second)]
+    views = [task_view.view_task(store, "ann", lease.task) for lease in (first, second)]
     for view in views:
         assert view.dialogue.id == f"task-{view.task}"
     shown = [view.model_dump(exclude={"task"}) for view in views]
@@ -128,7 +129,7 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
         monkeypatch.setattr(control_tasks.RNG, "random", lambda draw=draw: draw)
         lease = claimed(store, "ann", at_once=2)
         assert (lease.dialogue == name) is (draw == 0.0)
-        view = tasks.view_task(store, "ann", lease.task)
+        view = task_view.view_task(store, "ann", lease.task)
         saved = annotations.submit(store, "ann", lease.task, lease.token, f"{draw}", [made.finding()])
         corrected = annotations.correct(store, "ann", int(saved.id), f"{draw} again")
         with pytest.raises(Conflict) as conflict:

@@ -1,7 +1,6 @@
 """The key that a store is sealed with: where it is, who may read it, what happens without it, and stores from
 before there was one."""
 
-import hashlib
 import os
 import stat
 import tracemalloc
@@ -14,17 +13,13 @@ from sqlalchemy import text
 
 from dialint.app.commands import db
 from dialint.app.store_session import StoreConfig
-from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import ConfigError
-from dialint.detector.records import Dialogue
 from dialint.labeling.store import accounts, dialogues
-from dialint.labeling.store.annotations import list_own
 from dialint.labeling.store.database import changes, verify
-from dialint.labeling.store.database.audit import START, Entry, Head, canonical_json, hash_entry
+from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
-from dialint.labeling.store.database.migrate import migrate
 from dialint.labeling.store.database.transactions import Store, read_version
 from dialint.labeling.store.database.upgrade import rekey, upgrade
 from dialint.labeling.store.errors import StoreDamaged
@@ -100,7 +95,7 @@ def test_the_key_is_in_no_backup(store: Store, tmp_path: Path) -> None:
 
 def test_a_store_is_sealed_with_another_key(place: str, time_: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialint.labeling.store.database.upgrade.BATCH", 3)
-    with Store.open(place, time_.clock()) as store:
+    with Store.open(place, time_.clock) as store:
         before, key = verify.verify(store).head, new_key()
         rekey(store, key)
         with pytest.raises(ConfigError, match=f"sealed with the key {key.id}"):
@@ -112,86 +107,6 @@ def test_a_store_is_sealed_with_another_key(place: str, time_: Any, monkeypatch:
             connection.execute(text("UPDATE accounts SET role = 'admin' WHERE id = 'new'"))
         with pytest.raises(StoreDamaged, match="role was changed"):
             rekey(store, new_key())
-
-
-def old_store(place: str) -> None:
-    """A store of version 0004 with a log of three entries and an account."""
-    Path(place).parent.mkdir(exist_ok=True) if "://" not in place else None
-    with Store(open_engine(store_url(place))) as store, store.engine.begin() as connection:
-        migrate(connection, "0004")
-        connection.execute(text(
-            "INSERT INTO accounts (id, role, status, skills, created_ms) VALUES ('ann', 'labeler', 'active', '[]', 1)"
-        ))  # fmt: skip
-        last = START
-        for number in (1, 2, 3):
-            entry = Entry(number, "ada", "account.create", "ann", "{}")
-            last = hash_entry(last, number, entry)
-            row = {"id": number, **entry._asdict(), "hash": last}
-            connection.execute(text(
-                "INSERT INTO audit (id, at_ms, account, action, subject, content, hash) "
-                "VALUES (:id, :at_ms, :account, :action, :subject, :content, :hash)"
-            ), row)  # fmt: skip
-        connection.execute(text("UPDATE audit_head SET id = 3, hash = :hash"), {"hash": last})
-
-
-def test_a_store_from_before_is_verified_and_then_sealed(nowhere: str, tmp_path: Path) -> None:
-    old_store(nowhere)
-    upgrade(nowhere, backup_to=tmp_path / "b")
-    with Store.open(nowhere) as store:
-        whole = verify.verify(store)
-        assert whole.audit_entries == 4  # the upgrade enters the rows that were there
-        for change in (
-            "UPDATE accounts SET role = 'admin'", "DELETE FROM accounts", "UPDATE audit_head SET signature = NULL",
-        ):  # fmt: skip
-            with store.engine.connect() as connection, connection.begin() as transaction:
-                connection.execute(text(change))
-                with pytest.raises(StoreDamaged):
-                    verify.check_all(connection, store.key)
-                transaction.rollback()
-
-
-def test_annotations_from_before_reasons_are_verified_and_upgraded(nowhere: str, tmp_path: Path) -> None:
-    old_store(nowhere)
-    columns = {
-        "key": "k", "project": None, "task": None, "dialogue": "d", "turn": None, "labeler": "ann", "kind": "crowd",
-        "codes": '["C1"]', "findings": "[]", "seen_verdict": False, "seconds": 1.5, "at_ms": 5, "supersedes": None,
-    }  # fmt: skip
-    sha256 = fingerprint(list(columns.values()))
-    content = canonical_json(Dialogue(id="d", turns=()).model_dump(mode="json"))
-    with Store(open_engine(store_url(nowhere))) as store, store.engine.begin() as connection:
-        row = {
-            "id": "d",
-            "created_ms": 1,
-            "content": content,
-            "sha256": hashlib.sha256(content.encode()).hexdigest(),
-        }
-        for table, values in (("dialogues", row), ("annotations", {"id": 1, **columns, "sha256": sha256})):
-            names = ", ".join(values)
-            marks = ", ".join(f":{name}" for name in values)
-            connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({marks})"), values)
-        last = connection.execute(text("SELECT hash FROM audit_head")).scalar_one()
-        entry = Entry(4, "ann", "annotate", "annotation 1", canonical_json({"id": 1, "sha256": sha256}))
-        last = hash_entry(last, 4, entry)
-        connection.execute(text(
-            "INSERT INTO audit (id, at_ms, account, action, subject, content, hash) "
-            "VALUES (:id, :at_ms, :account, :action, :subject, :content, :hash)"
-        ), {"id": 4, **entry._asdict(), "hash": last})  # fmt: skip
-        connection.execute(text("UPDATE audit_head SET id = 4, hash = :hash"), {"hash": last})
-    upgrade(nowhere, backup_to=tmp_path / "b")
-    with Store.open(nowhere) as store:
-        assert verify.verify(store).annotations == 1
-        (answer,) = list_own(store, "ann")
-        assert (answer.seconds, answer.rejections) == (1.5, ())
-
-
-def test_a_store_from_before_that_is_damaged_is_not_sealed(nowhere: str, tmp_path: Path) -> None:
-    old_store(nowhere)
-    with Store(open_engine(store_url(nowhere))) as store:
-        with store.engine.begin() as connection:
-            connection.execute(text("UPDATE audit_head SET id = 4"))
-        with pytest.raises(StoreDamaged, match="head does not agree"):
-            upgrade(nowhere, backup_to=tmp_path / "b")
-        assert store.read(read_version) == "0004"
 
 
 NEXT = """

@@ -16,7 +16,16 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.masking import MaskedText
 from dialint.detector.records import Dialogue, Finding, ToolCall, Turn
 from dialint.labeling.exchange import store_import
-from dialint.labeling.store import annotations, dialogues, erasure, leases, masked_view, projects, tasks
+from dialint.labeling.store import (
+    annotations,
+    dialogues,
+    erasure,
+    leases,
+    masked_view,
+    projects,
+    task_view,
+    tasks,
+)
 from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, StoreRefused
@@ -83,14 +92,14 @@ def test_stored_views_mask_the_calls_of_tools(store: Store) -> None:
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
     lease = leases.claim(store, "ann", "p")
     assert lease is not None
-    seen = tasks.view_task(store, "ann", lease.task).dialogue
+    seen = task_view.view_task(store, "ann", lease.task).dialogue
     assert [len(turn.tool_calls) for turn in seen.turns] == [0, 1, 0, 0]
     assert not [each for each in SECRETS if each in seen.model_dump_json().lower()]
 
 
 def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store: Store, made: Any) -> None:
     lease = held(store, made, prelabelled=True)
-    seen = tasks.view_task(store, "ann", lease.task)
+    seen = task_view.view_task(store, "ann", lease.task)
     assert [turn.text for turn in seen.dialogue.turns] == ["Hi, I am [NAME_1], my mail is [EMAIL_1].", MASKED]
     assert not [each for each in SECRETS if each in seen.model_dump_json().lower()]
     assert seen.verdict is not None
@@ -99,8 +108,8 @@ def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store:
     assert (said.reason, said.rewrite) == ("So [NAME_1] has [EMAIL_1]", "Hi, I am [NAME_1].")
     other = leases.claim(store, "rob", "p")
     assert other is not None
-    assert tasks.view_task(store, "rob", other.task).dialogue.turns == TURNS
-    assert tasks.view_task(store, "ria", lease.task).verdict == dialogues.read(store, "ria", "d1")[1]
+    assert task_view.view_task(store, "rob", other.task).dialogue.turns == TURNS
+    assert task_view.view_task(store, "ria", lease.task).verdict == dialogues.read(store, "ria", "d1")[1]
 
 
 def test_labelers_get_what_their_codes_cannot_be_judged_without(store: Store) -> None:
@@ -119,7 +128,7 @@ def test_labelers_get_what_their_codes_cannot_be_judged_without(store: Store) ->
         tasks.add(store, "lea", code, [NewTask(dialogue="d1")])
         lease = leases.claim(store, "ann", code)
         assert lease is not None
-        seen = tasks.view_task(store, "ann", lease.task).dialogue
+        seen = task_view.view_task(store, "ann", lease.task).dialogue
         wanted = {
             "sources": ("[NAME_1] ordered a lamp.",) if code == "I1" else (),
             "policy": "refunds" if code == "P1" else None,
@@ -194,7 +203,7 @@ def test_a_reviewer_in_the_same_project_works_on_the_original(store: Store, made
 
 def test_a_project_may_show_labelers_the_original(store: Store, made: Any) -> None:
     lease = held(store, made, masked=False, prelabelled=True)
-    seen = tasks.view_task(store, "ann", lease.task)
+    seen = task_view.view_task(store, "ann", lease.task)
     assert seen.dialogue.turns == TURNS
     assert seen.verdict is not None
     assert seen.verdict.findings == dialogues.read(store, "rob", "d1")[1].findings  # type: ignore[union-attr]
@@ -271,13 +280,13 @@ def test_a_dialogue_is_masked_once_and_not_at_each_look(
     store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lease = held(store, made, prelabelled=True)
-    expected = tasks.view_task(store, "ann", lease.task)
+    expected = task_view.view_task(store, "ann", lease.task)
     masked = counted(monkeypatch)
     masked_view.prepare_view(store, "d1")
     assert len(masked) == 2  # the dialogue, and what the verdict says of it
     masked.clear()
     masked_view.prepare_view(store, "d1")
-    assert tasks.view_task(store, "ann", lease.task) == expected
+    assert task_view.view_task(store, "ann", lease.task) == expected
     assert expected.verdict is not None
     answer = annotations.submit(store, "ann", lease.task, lease.token, "k", expected.verdict.findings)
     assert answer.findings == expected.verdict.findings
@@ -299,11 +308,11 @@ def test_new_rules_make_the_view_anew(store: Store, made: Any, monkeypatch: pyte
     masked_view.prepare_view(store, "d1")
     monkeypatch.setattr(masked_view, "hash_masking_rules", lambda: "other rules")
     masked = counted(monkeypatch)
-    tasks.view_task(store, "ann", lease.task)
+    task_view.view_task(store, "ann", lease.task)
     assert masked == ["d1"], "a view of other rules is not shown"
     masked_view.prepare_view(store, "d1")
     masked.clear()
-    tasks.view_task(store, "ann", lease.task)
+    task_view.view_task(store, "ann", lease.task)
     assert masked == []
     rows = store.read(lambda transaction: transaction.run(masked_views.select()).all())
     assert [row.rules for row in rows] == ["other rules"]

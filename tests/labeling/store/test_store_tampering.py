@@ -51,7 +51,8 @@ from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"
-TABLES = (*sorted(metadata.tables), "alembic_version")
+TABLES = (*sorted({*metadata.tables} - {"drafts"}), "alembic_version")
+"""All but the drafts of answers, which are not signed."""
 N = 4
 
 
@@ -218,7 +219,7 @@ def this(table: Table, row: Any) -> list[Any]:
 
 
 def test_the_matrix_knows_every_table(shared: Store) -> None:
-    assert set(inspect(shared.engine).get_table_names()) - set(WORDS) == set(TABLES)
+    assert set(inspect(shared.engine).get_table_names()) - {*WORDS, "drafts"} == set(TABLES)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -285,7 +286,7 @@ def test_every_trigger_and_index_is_missed(shared: Store) -> None:
         drops += [
             "ALTER TABLE leases DROP CONSTRAINT leases_account_fkey",
             "CREATE RULE quiet AS ON DELETE TO drafts DO INSTEAD NOTHING",
-            "CREATE OR REPLACE FUNCTION audit_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+            "CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
             "$$ BEGIN RETURN NULL; END $$",
         ]
     drops += ["ALTER TABLE accounts ADD COLUMN note TEXT", "CREATE TABLE extra (id INTEGER PRIMARY KEY)"]
@@ -330,7 +331,7 @@ def computed_anew(connection: Connection, upto: int) -> None:
 
 @pytest.mark.parametrize("damage", [
     "UPDATE audit SET account = 'eve' WHERE id = 3", "UPDATE audit SET changes = NULL WHERE id = 3",
-    "UPDATE audit SET origin = NULL, changes = NULL", None,
+    "UPDATE audit SET origin = '{}', changes = NULL", None,
 ])  # fmt: skip
 def test_a_chain_computed_anew_or_cut_is_not_signed(shared: Store, damage: str | None) -> None:
     n = verify(shared).audit_entries

@@ -39,6 +39,7 @@ from dialint.labeling.store import (
     gold,
     leases,
     projects,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.annotation_import import import_annotations
@@ -152,7 +153,7 @@ def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(
         tasks.add(store, "lea", name, [NewTask(dialogue="d0")])
         lease = leases.claim(store, actor, name)
         assert lease is not None
-        verdict = tasks.view_task(store, actor, lease.task).verdict
+        verdict = task_view.view_task(store, actor, lease.task).verdict
         assert verdict is not None
         assert (len(verdict.findings), len(verdict.suggestions)) == (0, purpose == "review")
 

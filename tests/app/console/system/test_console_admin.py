@@ -203,7 +203,7 @@ def test_limits_are_changed_and_costs_shown(view: Open, store: Store) -> None:
     project = next(
         project for project, _ in projects.list_projects(store, "lea") if project.id == "to review"
     )
-    assert (project.overlap, project.fair_share, project.max_minutes) == (4, 0.3, None)
+    assert (project.overlap, project.fair_share) == (4, 0.3)
     press(fill(page, **{"limits overlap:to review": 9}), "Save limits")
     assert "Most must not be less than overlap" in words(page)
     spending = projects.list_spending(store, "lea")
@@ -215,25 +215,24 @@ def test_limits_that_are_shown_rounded_are_not_changed_with_another(view: Open, 
     """Before: a change of the deadline made 12.5 % to 12 %, and lifted a limit of 0.4 %."""
     deadline = datetime(2099, 1, 2, 12, 0, tzinfo=UTC)
     exact = {"fair_share": 0.004, "control_share": 0.125, "deadline": deadline}
-    projects.change_limits(store, "lea", "to review", overlap=1, most=5, max_minutes=None, **exact)
+    projects.change_limits(store, "lea", "to review", overlap=1, most=5, **exact)
     page = view("budgets", "lea")
-    press(fill(page, **{"limits minutes:to review": 30}), "Save limits")
+    press(fill(page, **{"limits most:to review": 6}), "Save limits")
     project = next(each for each, _ in projects.list_projects(store, "lea") if each.id == "to review")
-    assert (project.fair_share, project.control_share, project.max_minutes) == (0.004, 0.125, 30)
+    assert (project.fair_share, project.control_share, project.most) == (0.004, 0.125, 6)
     assert project.deadline == deadline
 
 
-def test_a_project_gets_pay_and_a_cap_and_budgets_shows_both(view: Open, store: Store) -> None:
+def test_a_project_gets_pay_and_budgets_shows_it(view: Open, store: Store) -> None:
     page = view("projects", "lea")
-    assert "Minutes allowed" not in words(view("budgets", "lea")), "only where a project has a cap"
     fill(page, project_name="paid", project_codes=["C1"], project_pay=0.125, project_currency="xyz")
     press(page, "Create project")
     assert "Pay needs a currency by its three letters, such as EUR (E_CURRENCY)." in words(page)
-    press(fill(page, project_currency="eur", project_minutes=2), "Create project")
+    press(fill(page, project_currency="eur"), "Create project")
     assert "paid was created." in words(page)
     pay = Pay(amount=Decimal("0.125"), currency="EUR")
     project = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
-    assert (project.pay, project.max_minutes) == (pay, 2)
+    assert project.pay == pay
     tasks.add(store, "lea", "paid", [NewTask(dialogue=name) for name in ("d1", "d2", "d3")])
     for _ in range(3):
         lease = leases.claim(store, "ben", "paid")
@@ -242,14 +241,7 @@ def test_a_project_gets_pay_and_a_cap_and_budgets_shows_both(view: Open, store: 
     page = view("budgets", "lea")
     tables = [each.value for each in page.test.get("table")]
     row = tables[0].loc[tables[0]["Project"] == "paid"].iloc[0]
-    assert (row["Minutes allowed"], row["Pay"]) == (r"1\.6 of 2", r"€0\.375")
-    fill(page, budget_project="paid")
-    page.test.run()
-    press(fill(page, **{"limits minutes:paid": 5}), "Save limits")
-    changed = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
-    assert (changed.max_minutes, changed.pay) == (5, pay)
-    press(fill(page, **{"limits minutes:paid": 0}), "Save limits")
-    assert {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"].max_minutes is None
+    assert row["Pay"] == r"€0\.375"
 
 
 def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> None:
@@ -403,7 +395,7 @@ def test_what_a_lead_may_not_do_changes_nothing(store: Store) -> None:
         lambda: identities.link(store, "lea", who, "rob"), lambda: identities.unlink(store, "lea", who),
         lambda: identities.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
         lambda: accounts.change(store, "ada", "ada", "labeler", None), lambda: erasure.erase(store, "lea", ["d1"], "x"),
-        lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None, max_minutes=None),
+        lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None),
         lambda: projects.list_spending(store, "rob"), lambda: gold.restore_gold(store, "rob", "d1"),
     ):  # fmt: skip
         with pytest.raises(NotAllowed):

@@ -1,4 +1,4 @@
-"""Label and Review where a project's time is used up, and the pay counter of a labeler."""
+"""The pay counter of a labeler."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -11,7 +11,6 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Pay, Project
 
 Open = Callable[..., Any]
-USED_UP = "The time of this project is used up"
 
 
 @pytest.fixture
@@ -20,10 +19,8 @@ def paid(store: Store) -> None:
     for name in ("to label", "to review"):
         projects.set_state(store, "lea", name, "closed")
     pay = Pay(amount=Decimal("0.125"), currency="EUR")
-    projects.create(store, "lea", Project(id="paid", codes=("C1",), overlap=2, max_minutes=2, pay=pay))
-    review = Project(
-        id="reviewed", codes=("C1", "T1"), purpose="review", prelabelled=True, max_minutes=1, pay=pay
-    )
+    projects.create(store, "lea", Project(id="paid", codes=("C1",), overlap=2, pay=pay))
+    review = Project(id="reviewed", codes=("C1", "T1"), purpose="review", prelabelled=True, pay=pay)
     projects.create(store, "lea", review)
     for name in ("paid", "reviewed"):
         tasks.add(store, "lea", name, [NewTask(dialogue=each) for each in ("d1", "d2", "d3")])
@@ -44,44 +41,6 @@ def words(page: Any) -> str:
 
 def say_no(page: Any) -> Any:
     return page.send("label", {"kind": "say", "code": "C1", "present": False}, {"kind": "save"})
-
-
-@pytest.mark.usefixtures("paid")
-def test_label_says_that_the_time_is_used_up_once_what_is_held_is_answered(
-    open_page: Open, store: Store
-) -> None:
-    page = open_page("ann")
-    assert "Tasks that wait for you: 3" in words(page)
-    assert USED_UP not in words(page)
-    page.start()
-    work(store, "ben", "paid", 120.0)
-    assert page.session("label").item is not None
-    say_no(page)
-    assert "Saved." in words(page), "what is held can still be answered"
-    assert page.session("label").item is None
-    assert USED_UP in words(page)
-    assert "Tasks that wait for you: 0" in words(page)
-    assert "Nothing is waiting" not in words(page)
-    page.start()
-    assert page.session("label").item is None
-    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0, "deadline": None}
-    projects.change_limits(store, "lea", "paid", **limits, max_minutes=9)
-    page.start()
-    assert page.session("label").item is not None
-
-
-@pytest.mark.usefixtures("paid")
-def test_review_says_that_the_time_is_used_up(open_page: Open, store: Store) -> None:
-    work(store, "ria", "reviewed", 59.0)
-    page = open_page("rob")
-    assert USED_UP not in words(page)
-    work(store, "ria", "reviewed", 1.0)
-    page = open_page("rob")
-    assert USED_UP in words(page)
-    assert "Dialogues that wait for you: 0" in words(page)
-    page.start()
-    assert page.session("review").item is None
-    assert "€" not in words(page), "the counter is for labelers"
 
 
 @pytest.mark.usefixtures("paid")

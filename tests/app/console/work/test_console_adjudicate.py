@@ -109,7 +109,7 @@ def test_a_decision_is_saved_where_no_next_case_is_to_be_had(
     """Before: after the deadline of the project the page said that the decision was not saved."""
     send(open_page)
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Yes, an error")
-    limits = {"overlap": 1, "most": 5, "fair_share": None, "control_share": 0.0, "max_minutes": None}
+    limits = {"overlap": 1, "most": 5, "fair_share": None, "control_share": 0.0}
     projects.change_limits(
         disputed, "lea", "adjudication", deadline=datetime(2020, 1, 1, tzinfo=UTC), **limits
     )
@@ -124,7 +124,7 @@ def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store,
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
     (task,) = [leases.find_held(disputed, "eve", "adjudication")]
     assert task is not None
-    assert drafts.load_draft(disputed, "eve", f"case:{task.task}") is not None
+    assert drafts.load_draft(disputed, "eve", f"case:{task.task}", task.dialogue) is not None
     again = open_page("eve", at="Adjudicate")
     assert again.enabled("Decide and next"), "the decision was kept"
     again.test.text_area[0].set_value("There is nothing to answer.")

@@ -91,7 +91,7 @@ def verdict(*findings: Finding, **more: Any) -> Verdict:
 
 
 def test_a_confirmed_finding_is_a_persons_own_word() -> None:
-    answer = start_answer(verdict(finding(), finding("T1"), finding("L1")), ["C1", "T1"], None)
+    answer = start_answer(verdict(finding(), finding("T1"), finding("L1")), ["C1", "T1"], None, "key")
     assert [choice.finding.code for choice in answer.choices] == ["C1", "T1"]  # L1 was not asked
     assert answer.undecided == (0, 1)
     answer = decide(decide(answer, 0, "kept"), 1, "rejected")
@@ -102,7 +102,7 @@ def test_a_confirmed_finding_is_a_persons_own_word() -> None:
 def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> None:
     said = verdict(finding(), suggestions=(finding("T1", 6, 9), finding("C1", 10, 12), finding("L1")))
     codes = ("C1", "T1")
-    answer = start_answer(said, codes, None)
+    answer = start_answer(said, codes, None, "key")
     assert [(choice.finding.code, choice.suggested) for choice in answer.choices] == [
         ("C1", False), ("T1", True), ("C1", True),
     ]  # fmt: skip
@@ -120,7 +120,7 @@ def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> 
     assert [choice.state for choice in again.choices] == ["rejected", "kept", "open"]
     assert again.findings == answer.findings
     assert verdict_text(said, 1, 2) == "r1: 1 finding; 2 suggestions below, not counted."
-    present = set_present(start_answer(said, codes, None), "T1", True)
+    present = set_present(start_answer(said, codes, None, "key"), "T1", True)
     assert present.findings == ()
 
 
@@ -134,7 +134,7 @@ def test_an_own_finding_is_not_taken_for_a_suggestion_of_its_code() -> None:
 
 
 def test_a_changed_code_loses_the_reason_of_the_other() -> None:
-    answer = decide(start_answer(verdict(finding()), ["C1", "T1"], None), 0, "kept")
+    answer = decide(start_answer(verdict(finding()), ["C1", "T1"], None, "key"), 0, "kept")
     answer = change(answer, 0, CODES["T1"], "S1")
     (kept,) = answer.findings
     assert (kept.code, kept.severity, kept.reason, kept.start, kept.end) == ("T1", "S1", "", 0, 5)
@@ -146,7 +146,7 @@ def test_a_changed_code_loses_the_reason_of_the_other() -> None:
 def test_an_answer_is_taken_up_as_it_was_given() -> None:
     said = verdict(finding(), finding("T1", 6, 9), finding("U2", 10, 12))
     codes = ("C1", "T1", "U2", "C2")
-    first = start_answer(said, codes, None)
+    first = start_answer(said, codes, None, "key")
     first = decide(change(decide(first, 0, "kept"), 1, CODES["C2"], "S3"), 1, "kept")
     first = decide(first, 2, "rejected", "too_small")
     own = make_finding(dialogue(), Selection(turn=4, start=2, end=10), CODES["T1"], "S2")
@@ -174,7 +174,7 @@ def test_yes_needs_a_place_and_no_takes_it_away() -> None:
 
 
 def test_yes_confirms_what_the_model_marked_and_no_takes_it_away() -> None:
-    answer = start_answer(verdict(finding(), finding("T1")), ["C1", "T1"], None)
+    answer = start_answer(verdict(finding(), finding("T1")), ["C1", "T1"], None, "key")
     assert unanswered_codes(answer, ["C1", "T1"]) == ("C1", "T1")
     answer = set_present(set_present(answer, "C1", True), "T1", False)
     assert unanswered_codes(answer, ["C1", "T1"]) == ()
@@ -191,7 +191,9 @@ def test_what_is_sent_again_is_equal() -> None:
 
 
 def test_a_draft_survives_as_json() -> None:
-    answer = seal(set_present(decide(start_answer(verdict(finding()), ["C1"], None), 0, "kept"), "T1", False))
+    answer = seal(
+        set_present(decide(start_answer(verdict(finding()), ["C1"], None, "key"), 0, "kept"), "T1", False)
+    )
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
 
 
@@ -268,7 +270,9 @@ def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, i
 
 
 def test_marks_say_their_state_in_signs() -> None:
-    answer = decide(start_answer(verdict(finding(), finding("T1", 6, 9)), ["C1", "T1"], None), 0, "rejected")
+    answer = decide(
+        start_answer(verdict(finding(), finding("T1", 6, 9)), ["C1", "T1"], None, "key"), 0, "rejected"
+    )
     labels = [mark.label for mark in make_marks(answer, Selection(turn=4, start=0, end=1))]
     assert labels == ["1 C1 ✗", "2 T1 ?", "selected"]
 
@@ -436,7 +440,13 @@ def test_a_code_that_is_shown_by_other_characters_is_meant_by_them() -> None:
     ((_, said),) = event.events
     assert isinstance(said, Say)
     answer = apply_edit(
-        start_answer(None, (raw,), None), said, dialogue(), (raw,), None, load_taxonomy(), lambda _: None
+        start_answer(None, (raw,), None, "key"),
+        said,
+        dialogue(),
+        (raw,),
+        None,
+        load_taxonomy(),
+        lambda _: None,
     )
     assert answer.said == {raw: False}
 
@@ -445,7 +455,7 @@ ADD = {"kind": "add", "id": "own-a", "turn": 4, "start": 2, "end": 10, "code": "
 
 
 def test_edits_say_what_is_to_be_so_one_is_undone_by_what_was() -> None:
-    fresh = start_answer(verdict(finding()), ["C1", "T1"], None)
+    fresh = start_answer(verdict(finding()), ["C1", "T1"], None, "key")
     changed = edited(fresh, {**SET, "code": "T1", "severity": "S1"}, ADD)
     assert [(each.code, each.severity) for each in changed.findings] == [("T1", "S1"), ("T1", "S1")]
     assert changed.choices[1].finding.quote == "Anything"
@@ -464,12 +474,12 @@ def test_edits_say_what_is_to_be_so_one_is_undone_by_what_was() -> None:
     ],
 )  # fmt: skip
 def test_an_edit_that_does_not_fit_changes_nothing(event: dict[str, Any]) -> None:
-    fresh = start_answer(verdict(finding()), ["C1", "T1"], None)
+    fresh = start_answer(verdict(finding()), ["C1", "T1"], None, "key")
     assert edited(fresh, event) == fresh
 
 
 def test_only_the_turn_in_question_takes_findings() -> None:
-    fresh = start_answer(verdict(finding()), ["C1", "T1"], None)
+    fresh = start_answer(verdict(finding()), ["C1", "T1"], None, "key")
     assert edited(fresh, ADD, only_turn=2) == fresh
 
 

@@ -85,7 +85,7 @@ def test_an_experts_case_is_closed_with_its_draft(open_page: Open, store: Store)
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
     held = leases.find_held(store, "eve", "adjudication")
     assert held is not None
-    assert drafts.load_draft(store, "eve", f"case:{held.task}") is not None
+    assert drafts.load_draft(store, "eve", f"case:{held.task}", "d3") is not None
     erasure.erase(store, "ada", ["d3"], "asked for")
     assert list_drafts(store) == [], "the draft of a case goes with its dialogue"
     page.press("Not applicable")

@@ -220,7 +220,7 @@ def test_a_refusal_of_each_run_is_told_once(open_page: Open, store: Store) -> No
     """Before: each run of the page added it once more."""
     page = label_nothing(open_page("ann").start())
     past = datetime(2020, 1, 1, tzinfo=UTC)
-    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0, "max_minutes": None}
+    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0}
     projects.change_limits(store, "lea", "to label", deadline=past, **limits)
     page.act("stop", "label").press("Start labeling")
     page.test.run()

@@ -48,7 +48,7 @@ def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Sav
     assert 0 <= row["seconds"] < 60
     assert "Dialogue d1; 1 more wait for you" in page.words
     assert "Only you see this: 1 done in this sitting" in page.words
-    assert drafts.load_draft(store, "rob", "task:2") is None
+    assert drafts.load_draft(store, "rob", "task:2", "d2") is None
 
 
 def test_looking_at_a_page_takes_no_task(open_page: Open, store: Store) -> None:
@@ -181,7 +181,7 @@ def test_a_second_click_counts_once(open_page: Open, store: Store, saved: Saved)
     assert "stored already" in page.words
     assert page.session("review").item.task != item.task
     save(at, item)  # the click that came late: another item is on the desk
-    assert [str(row["id"]) for row in saved()] == [again.id]  # type: ignore[union-attr]
+    assert [str(row["id"]) for row in saved()] == [again.answer.id]  # type: ignore[union-attr]
 
 
 def test_events_count_once_however_often_they_are_sent(open_page: Open, store: Store) -> None:
@@ -209,7 +209,7 @@ def test_events_count_once_however_often_they_are_sent(open_page: Open, store: S
     assert [choice.state for choice in at.answer.choices] == ["open", "open", "kept"]
     receive(at, {"tab": "two", "draft": "of another item", "events": [{**confirm, "seq": 9}]})
     assert at.answer.choices[0].state == "open"
-    stored = drafts.load_draft(store, "rob", at.item.name)
+    stored = drafts.load_draft(store, "rob", at.item.name, at.item.dialogue.id)
     assert stored is not None
     assert Answer.model_validate_json(stored.content).applied == {"one": 2, "two": 1}
 

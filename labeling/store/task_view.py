@@ -1,0 +1,172 @@
+"""What an account sees of a task, and opening the next one: claimed, with its draft, in one transaction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import select
+
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.database.schema import annotation_rows, leases, tasks
+from dialint.labeling.store.database.transactions import (
+    Transaction,
+    in_transaction,
+    read_operation,
+    write_operation,
+)
+from dialint.labeling.store.dialogues import load_dialogue, load_verdict
+from dialint.labeling.store.drafts import find_draft, name_of_task
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.exposure import ReadKind, record_read
+from dialint.labeling.store.leases import claim, claim_dialogue
+from dialint.labeling.store.masked_view import MaskedView, task_alias, view_for_account
+from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.projects import get_project
+from dialint.labeling.store.records import Account, Draft, Lease, Project, TaskView
+from dialint.labeling.store.stored_annotations import to_annotation
+
+
+class OpenTask(NamedTuple):
+    """A task that the actor holds, with the actor's draft of the answer to it, if there is one."""
+
+    lease: Lease
+    view: TaskView
+    draft: Draft | None
+
+
+@write_operation(repeatable=True)
+def claim_and_open(transaction: Transaction, actor: str, project: str) -> OpenTask | None:
+    """Claim the next task for the actor (`leases.claim`) and open it, or return none.
+
+    Raises:
+        NotAllowed: the actor lacks the right, the skills or the status.
+        StoreRefused: the project is closed or past its deadline.
+    """
+    lease = in_transaction(claim)(transaction, actor, project)
+    return None if lease is None else open_lease(transaction, actor, lease)
+
+
+@write_operation(repeatable=True)
+def claim_and_open_dialogue(transaction: Transaction, actor: str, project: str, dialogue: str) -> OpenTask:
+    """Claim the review of a dialogue that the actor has chosen (`leases.claim_dialogue`) and open it.
+
+    Raises:
+        NotAllowed: the actor does not review, has no part in the project, or spoke in the dialogue.
+        StoreRefused: it cannot be reviewed there, or somebody else holds it.
+    """
+    return open_lease(
+        transaction, actor, in_transaction(claim_dialogue)(transaction, actor, project, dialogue)
+    )
+
+
+def open_lease(transaction: Transaction, actor: str, lease: Lease) -> OpenTask:
+    """Open a task that the actor has just claimed."""
+    account = require_permission(transaction, actor, "label")
+    project = get_project(transaction, lease.project)
+    view = view_for_account(transaction, account, project, lease.dialogue)
+    dialogue = load_dialogue(transaction, lease.dialogue) if view is None else view.dialogue
+    verdict = load_verdict(transaction, lease.dialogue) if project.prelabelled else None
+    assert dialogue is not None, "a foreign key"
+    hidden = _hide(account, project, dialogue, lease.task)
+    shown = _show(account, project, view, lease.task, lease.turn, hidden, verdict)
+    return OpenTask(lease, shown, find_draft(transaction, actor, name_of_task(lease.task), lease.dialogue))
+
+
+@read_operation
+def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
+    """What the actor may see of a task.
+
+    Blind for its holder: no answers of others, nothing of how it was sampled, no agent's name, no metadata,
+    and a verdict only if the project is pre-labelled. Labelers see the turns, other fields only as far as the
+    codes need them, and personal data as placeholders unless the project is not masked. Reviewers who do not
+    hold the task see verdict and answers, which is recorded.
+
+    Suggestions of the verdict are for reviewers in review projects alone; so are, where the project is
+    pre-labelled, the agent's name and team.
+
+    With `again`, the view that the actor had when answering the task.
+
+    Raises:
+        NotAllowed: the actor neither holds the task nor reviews; or, with `again`, has not answered it.
+    """
+    account = require_permission(transaction, actor, "label")
+    row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
+    held = select(leases.c.state).where(leases.c.task == task, leases.c.account == actor)
+    holds = transaction.run(held).scalar_one_or_none() == ("answered" if again else "held")
+    if row is None or not (holds or (has_permission(account, "review") and not again)):
+        raise NotAllowed("E_RIGHT", "{actor} has no right to see this task, or there is none", actor=actor)
+    project = get_project(transaction, row.project)
+    view = view_for_account(transaction, account, project, row.dialogue)
+    dialogue = load_dialogue(transaction, row.dialogue) if view is None else view.dialogue
+    verdict = load_verdict(transaction, row.dialogue) if project.prelabelled or not holds else None
+    assert dialogue is not None, "a foreign key"
+    if holds:
+        hidden = _hide(account, project, dialogue, task)
+        return _show(account, project, view, task, row.turn, hidden, verdict)
+    answers = load_answers(transaction, task)
+    kinds: list[ReadKind] = ["dialogue" if verdict is None else "verdict"]
+    if any(one.labeler != actor for one in answers):
+        kinds.append("answers")
+    record_read(transaction, account, row.dialogue, *kinds)
+    return _show(account, project, view, task, row.turn, dialogue, verdict, answers)
+
+
+def _show(
+    account: Account,
+    project: Project,
+    view: MaskedView | None,
+    task: int,
+    turn: int | None,
+    dialogue: Dialogue,
+    verdict: Verdict | None,
+    answers: tuple[Annotation, ...] = (),
+) -> TaskView:
+    if verdict is not None:
+        sees_suggestions = project.purpose == "review" and has_permission(account, "review")
+        verdict = verdict.model_copy(
+            update={
+                "dialogue_id": dialogue.id,
+                "findings": verdict.findings if view is None else view.mask_findings(verdict.findings),
+                "suggestions": verdict.suggestions if sees_suggestions else (),
+            }
+        )
+    return TaskView(
+        task=task, project=project.id, dialogue=dialogue, turn=turn, codes=project.codes,
+        instructions=project.instructions, verdict=verdict, answers=answers,
+    )  # fmt: skip
+
+
+def _hide(account: Account, project: Project, dialogue: Dialogue, task: int) -> Dialogue:
+    """What the holder of a task sees of its dialogue."""
+    if not has_permission(account, "review"):
+        return _keep_needed(dialogue, task_alias(task), project)
+    shows_origin = project.purpose == "review" and project.prelabelled
+    origin = {} if shows_origin else {"agent": None, "team": None}
+    turns = tuple(turn.model_copy(update={"author": None}) for turn in dialogue.turns)
+    return dialogue.model_copy(update={**origin, "metadata": {}, "turns": turns})
+
+
+def _keep_needed(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
+    """The dialogue with its turns and only those other fields that the project's codes need: any other field,
+    or its absence, may reveal a control task."""
+    codes = load_taxonomy().codes
+    needs = {need for code in project.codes if code in codes for need in codes[code].needs}
+    turns = tuple(
+        turn.model_copy(
+            update={"at": turn.at if "timestamps" in needs else None, "author": None, "edits": ()}
+        )
+        for turn in dialogue.turns
+    )
+    sources = dialogue.sources if "sources" in needs else ()
+    policy = dialogue.policy if "policy" in needs else None
+    return Dialogue(id=name, turns=turns, sources=sources, policy=policy, masked=dialogue.masked)
+
+
+def load_answers(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
+    """All annotations of a task, oldest first; permissions are checked by the caller."""
+    rows = transaction.run(
+        select(annotation_rows).where(annotation_rows.c.task == task).order_by(annotation_rows.c.id)
+    )
+    return tuple(to_annotation(row) for row in rows)
