@@ -162,12 +162,6 @@ STORE_ROWS: dict[str, Row] = {
     "store.counted_annotations.get_last_entry": Row(
         "reviewer", lambda s, a, m: counted_annotations.get_last_entry(s, a)
     ),
-    "store.counted_annotations.load_changes": Row(
-        "reviewer", lambda s, a, m: counted_annotations.load_changes(s, a, "p", 0)
-    ),
-    "store.counted_annotations.list_newest_releases": Row(
-        "reviewer", lambda s, a, m: counted_annotations.list_newest_releases(s, a, "p")
-    ),
     "store.rater_status.evaluate_status": Row("lead", lambda s, a, m: rater_status.evaluate_status(s, a)),
     "store.rater_status._apply": Row("lead", lambda s, a, m: rater_status._apply(s, a, "ben")),
     "store.accounts._ban": Row(

@@ -150,7 +150,6 @@ READS: dict[str, Callable[[Store, str], object]] = {
     "all answers": lambda s, who: list(counted_annotations.iterate_counted(s, who)),
     "answers of a project": lambda s, who: list(counted_annotations.iterate_counted(s, who, "label")),
     "appeals": lambda s, who: appeals.list_open(s, who),
-    "news": lambda s, who: counted_annotations.load_changes(s, who, "label", 0),
 }
 
 
