@@ -84,7 +84,7 @@ def _load_scanner(release: Release, taxonomy: Taxonomy, config: DetectorConfig) 
     if config.engine == "local":
         engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
     else:
-        require_library("httpx2", "--engine http:")
+        require_library("openai", "--engine http:")
         from dialint.detector.engines.pooling import open_pooling_engine
 
         engine = open_pooling_engine(release, config.engine, config.row_tokens)

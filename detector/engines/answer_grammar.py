@@ -1,5 +1,5 @@
-"""Grammars for constrained decoding in vLLM: the answer's JSON schema, compact as in training, with a quote
-that is a part of the quoted text, word for word.
+"""Verdicts as tokens, and grammars for constrained decoding in vLLM: the answer's JSON schema, compact as in
+training, with a quote that is a part of the quoted text, word for word.
 
 The conversions of the libraries that vLLM calls write a blank after each colon and 0.98 as
 0.97999999999999998, which no training answer has (xgrammar 0.2.8, 2026-11-23); so the grammar is written
@@ -13,6 +13,7 @@ of a reason, with a vocabulary of 8,192, while every other request of the server
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,6 +23,27 @@ from dialint.detector.judge import compact_json
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")
 """What a quote may begin and end with: words, signs, and the letters of scripts that put no blanks."""
 _CHARACTER = r'[^"\\\x00-\x1f]'
+
+
+def find_fork(prefixes: Sequence[Sequence[int]]) -> tuple[list[int], list[int]] | None:
+    """The tokens with which all answers begin, and the first in which they differ, one for each of
+    `VERDICTS`. `prefixes` are the tokens of the answers' beginnings, verdict included, in that order; None if
+    not every two part at the same token."""
+    shortest, shared = min(map(len, prefixes)), 0
+    while shared < shortest and len({tuple(ids[: shared + 1]) for ids in prefixes}) == 1:
+        shared += 1
+    if shared == shortest:
+        return None
+    first = [ids[shared] for ids in prefixes]
+    return (list(prefixes[0][:shared]), first) if len(set(first)) == len(prefixes) else None
+
+
+def verdict_softmax(logprobs: Sequence[float]) -> tuple[float, float, float]:
+    """Probabilities of `VERDICTS` from the log-probabilities of their tokens, of which one is finite."""
+    most = max(logprobs)
+    error, no_error, not_applicable = (math.exp(value - most) for value in logprobs)
+    total = error + no_error + not_applicable
+    return error / total, no_error / total, not_applicable / total
 
 
 def narrow_schema(schema: Mapping[str, Any], verdict: str | None, *, brief: bool) -> dict[str, Any]:

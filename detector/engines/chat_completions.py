@@ -1,14 +1,21 @@
-"""The wire form of a chat completion: what is sent, what comes back, and what a server says it lacks."""
+"""The wire form of a chat completion: what is sent, what comes back, what a server says it lacks, and how
+many tokens a chat has at most where the tokenizer is not at hand.
+
+Probabilities of verdicts are read from the log-probabilities beside the answer, at the tokens in which the
+verdict begins, however the server's tokenizer cuts them: a token may hold what stands before the verdict,
+only its first letter, or all of it and more.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from dialint.detector.engines.server_answers import ChatCompletion, TokenUsage, parse
+from dialint.detector.engines.server_answers import AnswerToken, ChatCompletion, TokenUsage, parse
 from dialint.detector.engines.spelling import escape_control_tokens
-from dialint.detector.engines.verdict_tokens import verdict_probabilities
 from dialint.detector.judge import VERDICTS, JudgeRequest, compact_json
 
 AnswerFormat = Literal["strict schema", "schema", "object", "text"]
@@ -152,3 +159,113 @@ def simpler_dialect(dialect: Dialect, message: str, *, is_probe: bool) -> Dialec
     if formats and (names_format or (is_probe and "model" not in words)):
         return replace(dialect, answer_format=formats[0])
     return replace(dialect, top_logprobs=0) if is_probe and fewer and "model" not in words else None
+
+
+_KEY = re.compile(rb'"verdict"\s{0,8}:\s{0,8}"')
+_VERDICTS = tuple(verdict.encode() for verdict in VERDICTS)
+
+
+def verdict_probabilities(tokens: Sequence[AnswerToken] | None) -> tuple[float, float, float] | None:
+    """Of `VERDICTS`, in order, summing to 1; None where `tokens` do not say, or one that begins a verdict has
+    no log-probability.
+
+    Alternatives that begin no verdict are left out. An alternative that begins two of them ("no") counts half
+    for each, unless it was taken: then the next token tells. The probability of an error is exact either way.
+    """
+    spelled = [token.spelling for token in tokens or ()]
+    key = _KEY.search(b"".join(spelled))
+    if key is None:
+        return None
+    position = start = 0
+    while start + len(spelled[position]) <= key.end():
+        start += len(spelled[position])
+        position += 1
+        if position == len(spelled):
+            return None
+    lead = b"".join(spelled)[start : key.end()]  # of the token, what stands before the verdict
+    mass, path, written = [0.0] * len(VERDICTS), 1.0, b""
+    for token, text in zip((tokens or ())[position:], spelled[position:], strict=True):
+        chosen = 0.0
+        for alternative, probability in _alternatives(token):
+            if not alternative.startswith(lead):
+                continue
+            starts = _begins(written + alternative[len(lead) :])
+            if starts and probability is None:
+                return None
+            probability = probability or 0.0
+            if alternative == text and len(starts) > 1:
+                chosen = probability
+            elif 0 < len(starts) < len(VERDICTS):
+                for verdict in starts:
+                    mass[verdict] += path * probability / len(starts)
+        written += text[len(lead) :]
+        if chosen == 0.0:
+            break
+        path, lead = path * chosen, b""
+    total = sum(mass)
+    if total < 1e-12:
+        return None
+    error, no_error, not_applicable = (part / total for part in mass)
+    return error, no_error, not_applicable
+
+
+def _begins(text: bytes) -> list[int]:
+    """The verdicts that `text`, what the answer says after the opening, may be the beginning of."""
+    return [
+        index
+        for index, verdict in enumerate(_VERDICTS)
+        if verdict.startswith(text) or text.startswith(verdict + b'"') or text == verdict
+    ]
+
+
+def _alternatives(token: AnswerToken) -> Iterator[tuple[bytes, float | None]]:
+    """The token and those that might have stood in its place, each once, with probabilities."""
+    seen = set()
+    for entry in (token, *(token.top_logprobs or ())):
+        if entry is not None and entry.spelling not in seen:
+            seen.add(entry.spelling)
+            yield entry.spelling, None if entry.logprob is None else math.exp(min(0.0, entry.logprob))
+
+
+MESSAGE_TOKENS = 8
+"""What a chat template puts around a message."""
+MARGIN = 1.02
+MOST = 8.0
+"""A server's count that is higher than so many times the estimate is not believed."""
+
+
+class TokenEstimate:
+    """Estimates by characters; `factor` grows by what servers count.
+
+    The first estimate holds for the tokenizers of today's models and for English with a small vocabulary of
+    8,192 (2026-11-23); small vocabularies need half as many again for Cyrillic, which the first counts show.
+    """
+
+    def __init__(self) -> None:
+        self.factor = 1.0
+
+    def of_chat(self, messages: Sequence[Mapping[str, str]]) -> int:
+        """Tokens of a chat, with what its template adds."""
+        return int(self.factor * sum(map(_message_tokens, messages))) + 1
+
+    def believe(self, messages: Sequence[Mapping[str, str]], counted: int) -> int:
+        """A server's count of a chat; 0, as if it did not count, where it cannot be one."""
+        return counted if counted <= MOST * sum(map(_message_tokens, messages)) else 0
+
+    def learn(self, messages: Sequence[Mapping[str, str]], counted: int) -> None:
+        """Takes in that a server counted so many tokens of a chat."""
+        self.factor = min(MOST, max(self.factor, MARGIN * counted / sum(map(_message_tokens, messages))))
+
+
+def _message_tokens(message: Mapping[str, str]) -> float:
+    text = message["content"]
+    size = len(text.encode("utf-8", "replace"))
+    letters = sum(map(text.count, "abcdefghijklmnopqrstuvwxyz ETAOINSR"))
+    foreign = sum(not char.isascii() for char in text) if size > len(text) else 0
+    return (
+        MESSAGE_TOKENS
+        + letters / 3
+        + 0.9 * (len(text) - letters - foreign)
+        + (size - len(text)) * 0.75
+        + foreign * 0.25
+    )

@@ -21,7 +21,7 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
         raise ConfigError("E_OPTION", "no judge was named: --judge")
     kind, where = parse_judge(config.judge)
     if kind == "http":
-        require_library("httpx2", "--judge http:")
+        require_library("openai", "--judge http:")
         from dialint.detector.engines.judge_http import HttpJudge
 
         return HttpJudge(config)

@@ -5,6 +5,10 @@ process. Elsewhere they are chat completions at temperature 0 with a JSON schema
 server does not take is found out by short questions before any dialogue is sent, and left out: token ids, a
 strict schema, schemas, JSON, log-probabilities, `max_tokens`, a temperature. `HttpJudge.notes` says what that
 means for the user, and replies whether their probabilities are approximate.
+
+Failures that may pass are tried again by openai's client. A request that still has no answer waits until the
+server answers anything (the job stops if it does not in time) and is tried again with no other such request
+beside it, so that one that takes the server down takes no other with it.
 """
 
 from __future__ import annotations
@@ -16,38 +20,35 @@ import threading
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, TypeVar
+
+import httpx2
+import openai
 
 from dialint.detector.engines.chat_completions import (
     FORMATS,
     PROBE,
     Completion,
     Dialect,
+    TokenEstimate,
     context_limit,
     parse_completion,
     payload,
     simpler_dialect,
 )
-from dialint.detector.engines.delivery import (
-    Delivery,
-    PendingRequest,
-    RequestRefused,
-    TransientFailure,
+from dialint.detector.engines.model_server import client_options, connection_reason, parse_address
+from dialint.detector.engines.server_answers import (
+    ModelCard,
+    bare_json,
+    fits_schema,
+    parse_error,
+    parse_models,
 )
-from dialint.detector.engines.json_answers import bare_json, fits_schema
-from dialint.detector.engines.openai_server import (
-    ConnectionFailed,
-    OpenAIServer,
-    Response,
-    parse_address,
-)
-from dialint.detector.engines.pacing import Concurrency, RetryPolicy, retry_after_s
-from dialint.detector.engines.server_answers import ModelCard, parse_models
 from dialint.detector.engines.spelling import escape_control_tokens
-from dialint.detector.engines.token_completions import TokenCompletions
-from dialint.detector.engines.token_estimate import TokenEstimate
+from dialint.detector.engines.token_completions import RequestRefused, TokenCompletions
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge import JudgeReply, JudgeRequest
 from dialint.detector.judge.api_key import read_key
@@ -59,45 +60,78 @@ ANSWER_TOKENS = 512
 MIN_ANSWER_TOKENS = 64
 """A shorter room for the answer is not worth asking."""
 MAX_NAMES = 5
-TRANSIENT = {408, 409, 425, 429}
+TRANSIENT = {408, 409, 429}
 """Beside those of the server's own failures, 500 and above."""
-OVERLOAD = {429, 503}
+RETRIES_ALONE = 2
+"""Of a request that had no answer beside others: the server may die between two of them."""
+PAUSE_S = 0.5
+"""Between questions whether the server is back."""
 
 T = TypeVar("T")
+
+
+class NoAnswer(Exception):
+    """No answer after all tries of the client; another one may have one later. The text is safe to show."""
+
+
+@dataclass
+class _Pending:
+    """A request on its way to a reply, and what it cost so far."""
+
+    request: JudgeRequest
+    max_tokens: int
+    reply: JudgeReply | None = None
+    answers: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+    def finish(self, **values: Any) -> None:
+        """Set the reply."""
+        self.reply = JudgeReply(
+            prompt_tokens=self.prompt_tokens,
+            cached_tokens=self.cached_tokens,
+            output_tokens=self.output_tokens,
+            seconds=self.seconds,
+            **values,
+        )
 
 
 class HttpJudge:
     """A judge on a server, ready to be asked; opening it asks the server one short question. May be used by
     one thread at a time."""
 
-    def __init__(self, config: JudgeConfig, policy: RetryPolicy | None = None) -> None:
+    def __init__(self, config: JudgeConfig) -> None:
         """
         Raises:
             ConfigError: the server refuses the job as such.
             WorldError: it does not answer.
         """
         key, note = read_key(config.judge_key_file, "--judge-key-file")
-        address = parse_address(parse_judge(str(config.judge))[1], has_key=key is not None)
-        self.is_remote = not address.is_loopback
+        self._address = parse_address(parse_judge(str(config.judge))[1], has_key=key is not None)
+        self.is_remote = not self._address.is_loopback
         self.notes = [note] if note else []
         self._has_key = key is not None
-        self._policy = policy or RetryPolicy(outage_s=config.judge_outage_s)
-        self._timeout_s = config.judge_timeout_s
-        self._address = address
+        self._outage_s = config.judge_outage_s
         self._estimate = TokenEstimate()
         self._dialect = Dialect()
         self._tokens: TokenCompletions | None = None
-        self._server = OpenAIServer(address, key, config.judge_concurrency + 2)
+        options = client_options(self._address, key, config.judge_timeout_s, is_async=True)
+        self._client = openai.AsyncOpenAI(**options)
         self._loop = asyncio.new_event_loop()
-        self.concurrency = Concurrency(config.judge_concurrency)
-        self._delivery = Delivery(self._send, self._probe, self.concurrency, self._policy)
+        self._slots = asyncio.Semaphore(config.judge_concurrency)
+        self._retry = asyncio.Lock()
+        self._is_up = asyncio.Event()
+        self._is_up.set()
+        self._answered_s = 0.0
         self._model, self._root, self._context = config.judge_model or "", "", config.judge_context
         try:
             self._run(self._open())
-        except WorldError as error:
+        except NoAnswer as failure:
             self.close()
             raise WorldError(
-                error.code, f"{address.url}: {error.message}: is the server running, and is this its address?"
+                "E_SERVER", f"{self._address.url}: {failure}: is the server running, and is this its address?"
             ) from None
         except BaseException:
             self.close()
@@ -132,21 +166,15 @@ class HttpJudge:
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         """See `JudgeEngine.ask`."""
-        pending = [PendingRequest(request, request.max_tokens) for request in requests]
-        try:
-            self._run(self._delivery.deliver(pending))
-        except WorldError as error:
-            raise WorldError(
-                error.code,
-                f"{self._address.url}: {error.message}, nor anything else for {self._policy.outage_s:g} s: "
-                "start the same command again when the server is back; what is done stays done",
-            ) from None
+        pending = [_Pending(request, request.max_tokens) for request in requests]
+        self._is_up.set()
+        self._run(self._deliver_all(pending))
         return [each.reply for each in pending if each.reply is not None]
 
     def close(self) -> None:
         """Closes the connections."""
         if not self._loop.is_closed():
-            self._run(self._server.close())
+            self._run(self._client.close())
             self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -173,17 +201,20 @@ class HttpJudge:
             thread.join(2.0)
 
     async def _open(self) -> None:
-        """Finds the model and what the server takes, within `RetryPolicy.opening_s`."""
-        await self._delivery.until_answered(self._find_model, self._policy.opening_s)
+        """Finds the model and what the server takes."""
+        await self._find_model()
         where = self._address.host
         if self._is_vllm:
-            await self._delivery.until_answered(self._open_tokens, self._policy.opening_s)
+            # vLLM lists no context of an adapter; that of its base stands in what it tokenizes.
+            self._tokens = await TokenCompletions.open(self._post, self._address, self._model)
             if self._tokens is None:
                 self.notes.append(
                     f"{where}: takes no questions as token ids (/tokenize, /v1/completions): probabilities "
                     "are approximate, not those of the same model in this process"
                 )
-        await self._delivery.until_answered(self._probe, self._policy.opening_s)
+            elif self._tokens.context is not None:
+                self._limit_context(self._tokens.context)
+        await self._probe()
         self._first_dialect = self._dialect
         if self._tokens is not None:
             return
@@ -198,15 +229,15 @@ class HttpJudge:
             )
 
     async def _find_model(self) -> None:
-        health = await self._get(f"{self._address.root_url}/health")
-        if health.status >= 500:
-            raise TransientFailure(f"it is not ready (health check: {health.status})")
-        listed = await self._get(f"{self._address.url}/models")
-        if listed.status >= 500 or listed.status in TRANSIENT:
-            raise TransientFailure(f"it answers {listed.status}")
-        if listed.status in (401, 402, 403) or 300 <= listed.status < 400:
-            raise self._config_error(listed, safe=False)
-        models = {card.id: card for card in parse_models(listed.body)}
+        with suppress(RequestRefused):  # only some servers have it
+            await self._request("GET", f"{self._address.root_url}/health")
+        try:
+            listed = await self._request("GET", f"{self._address.url}/models")
+        except RequestRefused as refusal:
+            if refusal.status in (401, 402, 403) or 300 <= refusal.status < 400:
+                raise self._config_error(refusal, safe=False) from None
+            listed = b""
+        models = {card.id: card for card in parse_models(listed)}
         if not self._model:
             if len(models) != 1:
                 names = f" (it has {_list_names(models)})" if models else ""
@@ -219,13 +250,6 @@ class HttpJudge:
         self._is_vllm = card.owned_by == "vllm"
         if card.max_model_len is not None:
             self._limit_context(card.max_model_len)
-
-    async def _open_tokens(self) -> None:
-        """Finds out whether the server takes token ids. vLLM lists no context of an adapter; that of its base
-        stands in what it tokenizes."""
-        self._tokens = await TokenCompletions.open(self._post, self._address, self._model)
-        if self._tokens is not None and self._tokens.context is not None:
-            self._limit_context(self._tokens.context)
 
     def _limit_context(self, tokens: int) -> None:
         """The server's own context is used, unless --judge-context is smaller."""
@@ -241,38 +265,88 @@ class HttpJudge:
         try:
             completion = await self._complete(PROBE, PROBE.max_tokens, again=False)
         except RequestRefused as refusal:
-            raise self._config_error(refusal.response, safe=True) from None
+            raise self._config_error(refusal, safe=True) from None
         if not completion.is_readable:
-            raise TransientFailure("its answer is no completion")
+            raise NoAnswer("its answer is no completion")
         if self._tokens is None and self._dialect.top_logprobs and completion.probabilities is None:
             self._dialect = replace(self._dialect, top_logprobs=0)
 
-    async def _send(self, pending: PendingRequest) -> None:
+    async def _deliver_all(self, pending: Sequence[_Pending]) -> None:
+        """
+        Raises:
+            WorldError: E_SERVER, nothing was answered for ``--judge-outage-s``.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                for each in pending:
+                    group.create_task(self._deliver(each))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    async def _deliver(self, pending: _Pending) -> None:
+        """Gives one request a reply."""
+        async with self._slots:
+            await self._is_up.wait()
+            started_s = time.monotonic()
+            try:
+                await self._send(pending)
+                return
+            except NoAnswer:
+                pass
+        async with self._retry:
+            for _ in range(RETRIES_ALONE):
+                await self._wait_for_server(started_s)
+                started_s = time.monotonic()
+                try:
+                    await self._send(pending)
+                    return
+                except NoAnswer:
+                    pass
+        pending.finish(failure="E_SERVER")
+
+    async def _wait_for_server(self, since_s: float) -> None:
+        """Asks the short question until the server has answered anything since then."""
+        end_s = time.monotonic() + self._outage_s
+        while self._answered_s < since_s:
+            reason = "no answer in time"
+            try:
+                await asyncio.wait_for(self._probe(), max(0.0, end_s - time.monotonic()))
+                break
+            except NoAnswer as failure:
+                reason = str(failure)
+            except TimeoutError:
+                pass
+            self._is_up.clear()
+            if time.monotonic() + PAUSE_S >= end_s:
+                raise WorldError(
+                    "E_SERVER",
+                    f"{self._address.url}: {reason}, nor anything else for {self._outage_s:g} s: start the "
+                    "same command again when the server is back; what is done stays done",
+                )
+            await asyncio.sleep(PAUSE_S)
+        self._is_up.set()
+
+    async def _send(self, pending: _Pending) -> None:
         """One request; again with more room or with the schema in words if the answer does not fit it."""
         request = pending.request
         while True:
-            started = time.monotonic()
+            started_s = time.monotonic()
             try:
                 completion = await self._complete(request, pending.max_tokens, again=pending.answers > 0)
             except RequestRefused as refusal:
-                if self._shorten_answer(pending, refusal.response):
+                if self._shorten_answer(pending, refusal):
                     continue
-                await self._give_up(pending, refusal.response)
+                await self._give_up(pending, refusal)
                 return
             finally:
-                seconds = time.monotonic() - started
-                pending.seconds += seconds
+                pending.seconds += time.monotonic() - started_s
             counted = self._estimate.believe(request.messages, completion.prompt_tokens)
-            prompt_tokens = counted or self._estimate.of_chat(request.messages)
-            pending.prompt_tokens += prompt_tokens
+            pending.prompt_tokens += counted or self._estimate.of_chat(request.messages)
             pending.cached_tokens += completion.cached_tokens
             output_tokens = completion.output_tokens
             if not 0 < output_tokens <= max(pending.max_tokens, len(completion.text.encode())):
                 output_tokens = pending.max_tokens  # not counted, or more than can be
             pending.output_tokens += output_tokens
-            self.concurrency.record_success(
-                seconds, max(0, prompt_tokens - completion.cached_tokens), output_tokens
-            )
             if counted and pending.answers == 0:
                 self._estimate.learn(request.messages, counted)
             text = bare_json(completion.text)
@@ -291,26 +365,22 @@ class HttpJudge:
             if completion.cut:
                 pending.max_tokens = 2 * request.max_tokens
 
-    def _shorten_answer(self, pending: PendingRequest, response: Response) -> bool:
+    def _shorten_answer(self, pending: _Pending, refusal: RequestRefused) -> bool:
         """Whether the prompt fits the context and a shorter answer too; `pending` then has less room."""
-        most, prompt_tokens = (response.status in (400, 422) and context_limit(response.error)) or (
-            None,
-            None,
-        )
+        most, prompt_tokens = (refusal.status in (400, 422) and context_limit(refusal.words)) or (None, None)
         room = (most or 0) - (prompt_tokens or most or 0)
         if not MIN_ANSWER_TOKENS <= room < pending.max_tokens:
             return False
         pending.max_tokens = room
         return True
 
-    async def _give_up(self, pending: PendingRequest, response: Response) -> None:
+    async def _give_up(self, pending: _Pending, refusal: RequestRefused) -> None:
         """The failure of a request that the server refuses, unless it refuses all."""
-        limit = context_limit(response.error) if response.status in (400, 413, 422) else None
+        limit = context_limit(refusal.words) if refusal.status in (400, 413, 422) else None
         if limit is None:
             await self._probe()  # raises where it refuses everything
             pending.finish(failure="E_REFUSED")
             return
-        self._delivery.last_answer = time.monotonic()
         most, prompt_tokens = limit
         if prompt_tokens:
             self._estimate.learn(pending.request.messages, prompt_tokens)
@@ -326,52 +396,54 @@ class HttpJudge:
         the schema in words or, by token ids, asks for no more than it requires.
 
         Raises:
-            TransientFailure: worth another try.
+            NoAnswer: worth another try.
             RequestRefused: not worth one.
         """
         if self._tokens is not None:
             return await self._tokens.complete(request, max_tokens, brief=again)
         while True:
             dialect = self._dialect
-            body = payload(self._model, request, max_tokens, dialect, remind=again)
-            response = await self._post(f"{self._address.url}/chat/completions", body)
-            if response.status == 200:
-                return parse_completion(response.body)
-            if response.status in (400, 422) and context_limit(response.error) is None:
-                if dialect != self._dialect:
-                    continue
-                if simpler := simpler_dialect(dialect, response.error, is_probe=request is PROBE):
+            try:
+                body = payload(self._model, request, max_tokens, dialect, remind=again)
+                return parse_completion(await self._post(f"{self._address.url}/chat/completions", body))
+            except RequestRefused as refusal:
+                if refusal.status not in (400, 422) or context_limit(refusal.words) is not None:
+                    raise
+                if dialect == self._dialect:  # else another request has found out
+                    simpler = simpler_dialect(dialect, refusal.words, is_probe=request is PROBE)
+                    if simpler is None:
+                        raise
                     self._dialect = simpler
-                    continue
-            raise RequestRefused(response)
 
-    async def _post(self, url: str, body: Mapping[str, Any]) -> Response:
-        """The response: a success, or a refusal of the request itself.
+    async def _post(self, url: str, body: Mapping[str, Any]) -> bytes:
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        return await self._request("POST", url, content=content)
+
+    async def _request(self, method: str, url: str, **options: Any) -> bytes:
+        """The body of a success.
 
         Raises:
-            TransientFailure: worth another try.
+            NoAnswer: there is none after all tries of the client.
+            RequestRefused: the server refuses the request itself.
         """
+        send = self._client.get if method == "GET" else self._client.post
         try:
-            response = await self._server.request("POST", url, self._timeout_s, body)
-        except ConnectionFailed as failure:
-            raise TransientFailure(failure.reason, overload=failure.timed_out) from None
-        status = response.status
-        if status in TRANSIENT or status >= 500:
-            wait_s = retry_after_s(response.headers)
-            raise TransientFailure(f"it answers {status}", overload=status in OVERLOAD, wait_s=wait_s)
-        if status == 200:
-            self._delivery.last_answer = time.monotonic()
-        return response
+            response = await send(url, cast_to=httpx2.Response, **options)
+        except openai.APIConnectionError as error:
+            raise NoAnswer(connection_reason(error)) from None
+        except openai.APIStatusError as error:
+            status = error.status_code
+            if status in TRANSIENT or status >= 500:
+                raise NoAnswer(f"it answers {status}") from None
+            raise RequestRefused(status, parse_error(error.response.content)) from None
+        if response.status_code != 200:
+            raise RequestRefused(response.status_code, parse_error(response.content))
+        self._answered_s = time.monotonic()
+        return response.content
 
-    async def _get(self, url: str) -> Response:
-        try:
-            return await self._server.request("GET", url, min(self._timeout_s, self._policy.opening_s))
-        except ConnectionFailed as failure:
-            raise TransientFailure(failure.reason) from None
-
-    def _config_error(self, response: Response, *, safe: bool) -> ConfigError:
+    def _config_error(self, refusal: RequestRefused, *, safe: bool) -> ConfigError:
         """What the user can do about a refusal of everything. `safe`: the server's words may be shown."""
-        where, status = self._address.url, response.status
+        where, status = self._address.url, refusal.status
         if status in (401, 403):
             done = "is refused: is it this server's?" if self._has_key else "is missing"
             return ConfigError(
@@ -382,9 +454,9 @@ class HttpJudge:
             return ConfigError(
                 "E_JUDGE", f"{where}: it redirects elsewhere, which is not followed: give the final URL"
             )
-        if status == 404 and "model" in response.error.lower():
+        if status == 404 and "model" in refusal.words.lower():
             return self._unknown_model({})
-        words = "".join(c if c.isprintable() else " " for c in response.error)[:160] if safe else ""
+        words = "".join(c if c.isprintable() else " " for c in refusal.words)[:160] if safe else ""
         hint = "; does the URL end in /v1?" if status == 404 else ""
         return ConfigError(
             "E_JUDGE", f"{where}: it refuses questions ({status}{': ' if words else ''}{words}){hint}"

@@ -16,9 +16,9 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from dialint.detector.engines.answer_grammar import find_fork
 from dialint.detector.engines.base_models import ModelSource, load_folder_tokenizer, tokenizer_folder
 from dialint.detector.engines.spelling import JsonSpelling
-from dialint.detector.engines.verdict_tokens import find_fork
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge import (
     OPENING,

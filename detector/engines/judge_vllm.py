@@ -21,10 +21,9 @@ from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG
-from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema
+from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema, verdict_softmax
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder, weights_sha256
 from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
-from dialint.detector.engines.verdict_tokens import verdict_softmax
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.extras import is_installed, missing_extra_error
 from dialint.detector.judge import (

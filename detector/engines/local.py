@@ -51,7 +51,7 @@ class LocalEngine:
         """Scores of each window, in the order given."""
         results: list[WindowScores | None] = [None] * len(windows)
         before, wanted = self.n_tokens, sum(map(len, windows))
-        for row in self.rows(windows):
+        for row in fill_rows([len(window) for window in windows], self.row_tokens):
             self.share_scanned = (self.n_tokens - before) / wanted
             self.n_tokens += sum(len(windows[position]) for position in row)
             self.on_row()
@@ -60,18 +60,6 @@ class LocalEngine:
             ):
                 results[position] = result
         return [result for result in results if result is not None]
-
-    def rows(self, windows: Sequence[Rendered]) -> list[list[int]]:
-        """Places of windows that go through the model together, longest first."""
-        rows: list[list[int]] = []
-        room = 0
-        for position in sorted(range(len(windows)), key=lambda position: -len(windows[position])):
-            if not rows or len(windows[position]) > room:
-                rows.append([])
-                room = max(self.row_tokens, len(windows[position]))
-            rows[-1].append(position)
-            room -= len(windows[position])
-        return rows
 
     def pack(self, windows: Sequence[Rendered]) -> packed.PackedRow:
         """One row of tokens on this engine's device."""
@@ -84,6 +72,19 @@ class LocalEngine:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             states = self.model.hidden_states(row)
         return read_heads(self.model, states.float(), windows, row)
+
+
+def fill_rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:
+    """Places of windows, of `sizes` in tokens, that go through the model together, longest first."""
+    rows: list[list[int]] = []
+    room = 0
+    for position in sorted(range(len(sizes)), key=lambda position: -sizes[position]):
+        if not rows or sizes[position] > room:
+            rows.append([])
+            room = max(row_tokens, sizes[position])
+        rows[-1].append(position)
+        room -= sizes[position]
+    return rows
 
 
 def pack_windows(windows: Sequence[Rendered], prefix: int = 0) -> packed.PackedRow:

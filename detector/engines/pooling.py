@@ -5,26 +5,24 @@ logits for every token. The slots, the strongest token of each turn and its lear
 the release. A backbone that is given a vector for each token's history beside its id cannot be served so.
 
 At first one window is scored by the server and in this process: another model's scores would be verdicts too.
-Requests that fail are tried again, with the waits of `RetryPolicy`; nothing answered for long ends the job.
+Failures that may pass are tried again by openai's client; then the job ends.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import random
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
 import numpy as np
+import openai
 
-from dialint.detector.engines.local import load_engine
-from dialint.detector.engines.openai_server import MAX_BODY_BYTES, Address, parse_address
-from dialint.detector.engines.pacing import RetryPolicy, retry_after_s
-from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT
+from dialint.detector.engines.local import fill_rows, load_engine
+from dialint.detector.engines.model_server import Address, client_options, connection_reason, parse_address
+from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, HEADS
 from dialint.detector.engines.server_answers import Pooling, parse, parse_models
 from dialint.detector.engines.weight_formats import decode_weight
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
@@ -33,15 +31,13 @@ from dialint.detector.release import Release
 from dialint.detector.render import Rendered, Renderer
 from dialint.detector.scanner import WindowScores
 
-HEADS = ("turn_head", "dialogue_head", "span_head")
-"""The order of the stacked head's thirds."""
 IN_FLIGHT = 4
 """Requests at a time; the server batches them."""
 TIMEOUT_S = 60.0
-POLICY = RetryPolicy(outage_s=60.0)
+RETRIES = 6
+"""Tries after the first one: about 24 s of waiting where the server names no time."""
 ANOTHER_MODEL = 0.5
 """Largest difference of a logit between the server and this process that arithmetic alone explains."""
-TRANSIENT = {408, 409, 425, 429}
 PROBE = Dialogue(
     id="probe",
     turns=(
@@ -55,9 +51,7 @@ PROBE = Dialogue(
 class PoolingEngine:
     """Windows in requests of about `row_tokens` tokens, some requests at a time."""
 
-    def __init__(
-        self, release: Release, address: Address, row_tokens: int = 4096, policy: RetryPolicy = POLICY
-    ) -> None:
+    def __init__(self, release: Release, address: Address, row_tokens: int = 4096) -> None:
         """
         Raises:
             ReleaseRefused: the release cannot be served so.
@@ -71,7 +65,7 @@ class PoolingEngine:
                 f"{info.id}: tells its model which words occurred before, which vLLM cannot; train with "
                 "--history=false, or leave out --engine",
             )
-        self._address, self._policy = address, policy
+        self._address = address
         self._n_codes = len(info.head_codes)
         self._bias = decode_weight(release, "span_head.bias").numpy()
         has_evidence = EVIDENCE_WEIGHT in release.tensors
@@ -83,13 +77,8 @@ class PoolingEngine:
         """Tokens that were sent."""
         self.share_scanned = 0.0
         """Share of the tokens of the `scan` that is at work, 0 to 1."""
-        self._client = httpx2.Client(
-            timeout=httpx2.Timeout(TIMEOUT_S, connect=10.0),
-            follow_redirects=False,
-            trust_env=not address.is_loopback,
-            headers={"User-Agent": "dialint", "Accept-Encoding": "identity"},
-        )
-        self._last_answer = time.monotonic()
+        options = client_options(address, None, TIMEOUT_S, retries=RETRIES, is_async=False)
+        self._client = openai.OpenAI(**options)
         self._model = self._find_model(info.render.context_tokens)
         self._verify(release)
 
@@ -103,7 +92,7 @@ class PoolingEngine:
         """Scores of each window, in the order given."""
         results: dict[int, WindowScores] = {}
         wanted = sum(map(len, windows))
-        rows = _rows([len(window) for window in windows], self.row_tokens)
+        rows = fill_rows([len(window) for window in windows], self.row_tokens)
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             answers = pool.map(lambda row: self._pool([windows[place] for place in row]), rows)
             before = self.n_tokens
@@ -141,9 +130,7 @@ class PoolingEngine:
             "embed_dtype": "float32",
             "endianness": "little",
         }
-        n_bytes = 4 * len(HEADS) * self._n_codes * sum(map(len, windows))
-        received = self._ask("POST", f"{self._address.root_url}/pooling", body, MAX_BODY_BYTES + 2 * n_bytes)
-        pooled = parse(Pooling, received)
+        pooled = parse(Pooling, self._ask("POST", f"{self._address.root_url}/pooling", body=body))
         rows = {} if pooled is None else {row.index: row.data for row in pooled.data}
         if set(rows) != set(range(len(windows))):
             raise ConfigError("E_ENGINE", f"{self._address.url}: does not answer for each window")
@@ -169,7 +156,7 @@ class PoolingEngine:
 
     def _find_model(self, context_tokens: int) -> str:
         """The name of the only model, which must hold a whole window."""
-        cards = parse_models(self._ask("GET", f"{self._address.url}/models", None))
+        cards = parse_models(self._ask("GET", f"{self._address.url}/models"))
         if len(cards) != 1:
             raise ConfigError("E_ENGINE", f"{self._address.url}: expected a server with one model, the scan")
         most = cards[0].max_model_len
@@ -196,55 +183,26 @@ class PoolingEngine:
                 )
         self.n_tokens, self.share_scanned = 0, 0.0
 
-    def _ask(
-        self, method: str, url: str, body: Mapping[str, Any] | None, max_bytes: int = MAX_BODY_BYTES
-    ) -> bytes:
-        """The body of a response, after as many tries as the policy allows.
+    def _ask(self, method: str, url: str, **options: Any) -> bytes:
+        """The body of a response, after as many tries as the client allows.
 
         Raises:
             ConfigError: E_ENGINE, the server refuses the request.
-            WorldError: E_SERVER, nothing was answered for `RetryPolicy.outage_s`.
+            WorldError: E_SERVER, it does not answer.
         """
-        started_s, failures = time.monotonic(), 0
-        while True:
-            reason, wait_s = "", None
-            try:
-                response, received = self._request(method, url, body, max_bytes)
-            except httpx2.HTTPError as error:
-                reason = f"no answer ({type(error).__name__})"
-            else:
-                if response.status_code == 200:
-                    self._last_answer = time.monotonic()
-                    return received
-                reason = f"status {response.status_code}"
-                if response.status_code < 500 and response.status_code not in TRANSIENT:
-                    hint = ": is it vLLM with --runner pooling?" if response.status_code == 404 else ""
-                    raise ConfigError("E_ENGINE", f"--engine {url}: {reason}{hint}")
-                wait_s = retry_after_s(response.headers)
-            pause_s = self._policy.wait_s(failures, wait_s, random.random)
-            failures += 1
-            limit_s = self._policy.outage_s if self.n_tokens else self._policy.opening_s
-            if time.monotonic() + pause_s - max(started_s, self._last_answer) > limit_s:
-                raise WorldError(
-                    "E_SERVER", f"--engine {url}: {reason}: is the server running, and is this its address?"
-                )
-            time.sleep(pause_s)
-
-    def _request(
-        self, method: str, url: str, body: Mapping[str, Any] | None, max_bytes: int
-    ) -> tuple[httpx2.Response, bytes]:
-        """One response and its body.
-
-        Raises:
-            httpx2.HTTPError: none, or one that is longer or takes longer than it may.
-        """
-        end_s, received = time.monotonic() + TIMEOUT_S, bytearray()
-        with self._client.stream(method, url, json=body) as response:
-            for part in response.iter_raw():
-                received += part
-                if len(received) > max_bytes or time.monotonic() > end_s:
-                    raise httpx2.ReadError("a response without an end")
-        return response, bytes(received)
+        send = self._client.get if method == "GET" else self._client.post
+        try:
+            return send(url, cast_to=httpx2.Response, **options).content
+        except openai.APIConnectionError as error:
+            reason = connection_reason(error)
+        except openai.APIStatusError as error:
+            reason = f"status {error.status_code}"
+            if error.status_code < 500 and error.status_code not in (408, 409, 429):
+                hint = ": is it vLLM with --runner pooling?" if error.status_code == 404 else ""
+                raise ConfigError("E_ENGINE", f"--engine {url}: {reason}{hint}") from None
+        raise WorldError(
+            "E_SERVER", f"--engine {url}: {reason}: is the server running, and is this its address?"
+        )
 
 
 def open_pooling_engine(release: Release, url: str, row_tokens: int) -> PoolingEngine:
@@ -253,26 +211,10 @@ def open_pooling_engine(release: Release, url: str, row_tokens: int) -> PoolingE
     Raises:
         ConfigError: E_OPTION, no URL; or as `PoolingEngine`, with its other errors.
     """
-    if not url.startswith(("http://", "https://")):
-        raise ConfigError("E_OPTION", f"--engine {url}: expected local, or the URL of a server")
     try:
         address = parse_address(url.rstrip("/").removesuffix("/v1") + "/v1", has_key=False)
     except ConfigError:
         raise ConfigError(
-            "E_OPTION", f"--engine {url}: expected a URL such as http://127.0.0.1:8000"
+            "E_OPTION", f"--engine {url}: expected local, or a URL such as http://127.0.0.1:8000"
         ) from None
     return PoolingEngine(release, address, row_tokens)
-
-
-def _rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:
-    """Places of windows that are sent together, longest first."""
-    rows: list[list[int]] = []
-    room = 0
-    ordered: Iterable[int] = sorted(range(len(sizes)), key=lambda place: -sizes[place])
-    for place in ordered:
-        if not rows or sizes[place] > room:
-            rows.append([])
-            room = max(row_tokens, sizes[place])
-        rows[-1].append(place)
-        room -= sizes[place]
-    return rows

@@ -117,6 +117,8 @@ def _narrow(module: nn.Module, out_features: int | None = None, in_features: int
         module.bias = nn.Parameter(module.bias.detach()[: module.out_features].clone())
 
 
+HEADS = ("turn_head", "dialogue_head", "span_head")
+"""The heads in the order in which an export for a server stacks them."""
 EVIDENCE_WEIGHT = "evidence_weight"
 """Tensor of a release whose turns' scores take in their evidence; older ones have none."""
 

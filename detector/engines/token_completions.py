@@ -13,13 +13,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema
+from dialint.detector.engines.answer_grammar import (
+    answer_grammar,
+    find_fork,
+    narrow_schema,
+    verdict_softmax,
+)
 from dialint.detector.engines.chat_completions import PROBE, UNREADABLE, Completion, count_text
-from dialint.detector.engines.delivery import RequestRefused
-from dialint.detector.engines.openai_server import Address, Response
+from dialint.detector.engines.model_server import Address
 from dialint.detector.engines.server_answers import TextChoice, TextCompletion, Tokenized, TokenUsage, parse
 from dialint.detector.engines.spelling import LETTER, escape_control_tokens
-from dialint.detector.engines.verdict_tokens import find_fork, verdict_softmax
 from dialint.detector.judge import (
     OPENING,
     SYSTEM,
@@ -31,8 +34,17 @@ from dialint.detector.judge import (
     verdict_json,
 )
 
-Post = Callable[[str, Mapping[str, Any]], Awaitable[Response]]
-"""Sends a JSON body to a URL; raises `TransientFailure` where the response is worth another try."""
+Post = Callable[[str, Mapping[str, Any]], Awaitable[bytes]]
+"""Sends a JSON body to a URL and returns the body of the answer; raises `RequestRefused`, or another error
+where the answer is worth another try."""
+
+
+class RequestRefused(Exception):
+    """The same request would be refused again. `words` are the server's own, which may quote the prompt."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(status)
+        self.status, self.words = status, words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +66,8 @@ class TokenCompletions:
         """None if the server or its model does not take questions in this form."""
 
         async def tokenize(**prompt: Any) -> Tokenized:
-            tokenized = await _tokenize(post, address, {"model": model, **prompt})
-            return tokenized or Tokenized(tokens=[0])
+            body = await post(f"{address.root_url}/tokenize", {"model": model, **prompt})
+            return parse(Tokenized, body) or Tokenized(tokens=[0])
 
         question = {"role": "user", "content": "?"}
         try:
@@ -92,12 +104,11 @@ class TokenCompletions:
         once, though it is sent up to twice: what the second request computes of it anew is not called cached.
 
         Raises:
-            TransientFailure: worth another try.
-            RequestRefused: not worth one.
+            RequestRefused: not worth another try.
         """
         messages: Any = fold_system(request.messages) if self.folds_system else list(request.messages)
         body = {"model": self.model, "messages": messages}
-        tokenized = await _tokenize(self.post, self.address, body)
+        tokenized = parse(Tokenized, await self.post(f"{self.address.root_url}/tokenize", body))
         if tokenized is None:
             return UNREADABLE
         ids = tokenized.tokens
@@ -145,10 +156,7 @@ class TokenCompletions:
         """The first choice, if there is one, and the tokens that were computed of the prompt and of the
         answer."""
         body = {"model": self.model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0, **options}
-        response = await self.post(f"{self.address.url}/completions", body)
-        if response.status != 200:
-            raise RequestRefused(response)
-        completion = parse(TextCompletion, response.body)
+        completion = parse(TextCompletion, await self.post(f"{self.address.url}/completions", body))
         if completion is None:
             return None, (len(prompt), max_tokens)
         choice, usage = completion.choices[0], completion.usage or TokenUsage()
@@ -161,10 +169,3 @@ class TokenCompletions:
         logprobs = [each.get(f"token_id:{token}") for each in top for token in self.first]
         known = [value for value in logprobs if value is not None]
         return verdict_softmax(known) if known and len(known) == len(logprobs) else None
-
-
-async def _tokenize(post: Post, address: Address, body: Mapping[str, Any]) -> Tokenized | None:
-    response = await post(f"{address.root_url}/tokenize", body)
-    if response.status != 200:
-        raise RequestRefused(response)
-    return parse(Tokenized, response.body)

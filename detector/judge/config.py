@@ -37,7 +37,7 @@ class JudgeConfig:
     one."""
 
     judge_timeout_s: Annotated[float, Field(gt=0)] = 120.0
-    """Seconds after which a request to the server is given up, and tried again."""
+    """Seconds after which a request to the server is given up, and tried again a few times."""
 
     judge_outage_s: Annotated[float, Field(gt=0)] = 120.0
     """Seconds without any answer of the server after which the job stops; the same command goes on later."""
@@ -46,8 +46,9 @@ class JudgeConfig:
     """Tokens of the model's context; without it what the server or the model says, else 8192. Of a server
     never more than it says."""
 
-    judge_concurrency: Annotated[int, Field(ge=1, le=1024)] = 64
-    """Most requests at a time; fewer are sent where the server answers more slowly with more."""
+    judge_concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
+    """Requests at a time: a server of vLLM on a GPU answers more with 64, llama.cpp with as many as it has
+    slots."""
 
     judge_budget: str | None = None
     """What the judge may be asked for each thousand dialogues: "500 questions", "200k tokens" (prompts and

@@ -95,9 +95,9 @@ def write_classifier(folder: Path, model: ScanModel, shape: Mapping[str, Any]) -
 
 
 def stack_heads(model: ScanModel, part: str) -> torch.Tensor:
-    """Weight, shape (3 x codes, hidden), or bias of the heads, in the order of `pooling.HEADS`."""
+    """Weight, shape (3 x codes, hidden), or bias of the heads, in the order of `scan_model.HEADS`."""
     import torch
 
-    from dialint.detector.engines.pooling import HEADS
+    from dialint.detector.engines.scan_model import HEADS
 
     return torch.cat([getattr(getattr(model, head), part) for head in HEADS]).detach()

@@ -193,7 +193,9 @@ def _bare(engine: LocalEngine, windows: Sequence[Rendered]) -> None:
     """The backbone alone on the rows that the scan makes."""
     import torch
 
-    for row in engine.rows(windows):
+    from dialint.detector.engines.local import fill_rows
+
+    for row in fill_rows([len(window) for window in windows], engine.row_tokens):
         packed = engine.pack([windows[index] for index in row])
         with (
             torch.inference_mode(),

@@ -1,19 +1,15 @@
-"""Questions to a judge on a server, and policies that do not wait long."""
+"""Questions to a judge on a server."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dialint.detector.engines.judge_http import HttpJudge
-from dialint.detector.engines.pacing import RetryPolicy
 from dialint.detector.judge import SCHEMA, JudgeRequest, Question, build_chat
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 
-FAST = RetryPolicy(
-    first_wait_s=0.002, longest_wait_s=0.01, longest_retry_after_s=0.2, opening_s=8, outage_s=8
-)
 RUDE = "You fool."
 CODES = load_taxonomy().codes
 
@@ -27,5 +23,5 @@ def request(text: str, code: str = "T1", customer: str = "Where is it?") -> Judg
     )  # fmt: skip
 
 
-def opened(url: str, policy: RetryPolicy = FAST, **options: Any) -> HttpJudge:
-    return HttpJudge(JudgeConfig(judge=f"http:{url}", **options), policy)
+def opened(url: str, **options: Any) -> HttpJudge:
+    return HttpJudge(JudgeConfig(judge=f"http:{url}", **options))

@@ -1,11 +1,9 @@
-"""Control tokens without a tokenizer, verdicts among tokens, schemas, words of refusals, pacing."""
+"""Control tokens without a tokenizer, verdicts among tokens, schemas, words of refusals."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,14 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema
-from dialint.detector.engines.chat_completions import Dialect, context_limit, simpler_dialect
-from dialint.detector.engines.json_answers import fits_schema
-from dialint.detector.engines.pacing import Concurrency, RetryPolicy, retry_after_s
-from dialint.detector.engines.server_answers import ChatCompletion, parse
+from dialint.detector.engines.answer_grammar import (
+    answer_grammar,
+    find_fork,
+    narrow_schema,
+    verdict_softmax,
+)
+from dialint.detector.engines.chat_completions import (
+    Dialect,
+    TokenEstimate,
+    context_limit,
+    simpler_dialect,
+    verdict_probabilities,
+)
+from dialint.detector.engines.server_answers import ChatCompletion, fits_schema, parse
 from dialint.detector.engines.spelling import escape_control_tokens
-from dialint.detector.engines.token_estimate import TokenEstimate
-from dialint.detector.engines.verdict_tokens import find_fork, verdict_probabilities, verdict_softmax
 from dialint.detector.judge import compact_json
 
 CONTROL = [
@@ -201,68 +206,6 @@ SCREEN = {
 )  # fmt: skip
 def test_schemas_of_lists(text: str, fits: bool) -> None:
     assert fits_schema(text, SCREEN) is fits
-
-
-def test_retry_after_is_read_as_a_number_and_as_a_date() -> None:
-    now = datetime(2026, 11, 23, 12, 0, 0, tzinfo=UTC)
-    read = {text: retry_after_s({"retry-after": text}, lambda: now) for text in
-            ("2", "0.5", "Mon, 23 Nov 2026 12:00:30 GMT", "Mon, 23 Nov 2026 11:00:00 GMT", "soon", "-1", "")}  # fmt: skip
-    assert list(read.values()) == [2.0, 0.5, 30.0, 0.0, None, None, None]
-
-
-def test_waits_grow_with_full_jitter_up_to_a_cap() -> None:
-    policy = RetryPolicy(first_wait_s=1, longest_wait_s=10)
-    assert [policy.wait_s(n, None, lambda: 0.5) for n in range(6)] == [0.5, 1, 2, 4, 5, 5]
-    assert policy.wait_s(99, None, lambda: 0.0) == 0
-    assert policy.wait_s(0, 1e9, lambda: 0.5) == policy.longest_retry_after_s
-
-
-def run(concurrency: Concurrency, capacity: int, windows: int) -> list[int]:
-    """Limits after windows of answers of a server that is no faster with more than `capacity` at a time."""
-    limits = []
-    for _ in range(windows):
-        concurrency._waited = True
-        seconds = max(1.0, concurrency.limit / capacity)
-        for _ in range(max(8, concurrency.limit)):
-            concurrency.record_success(seconds, 160, 20)
-        limits.append(concurrency.limit)
-    return limits
-
-
-def test_the_number_at_a_time_grows_while_it_pays_and_halves_on_refusal() -> None:
-    fast, slow = Concurrency(64), Concurrency(64)
-    assert run(fast, 1000, 6) == [8, 16, 32, 64, 64, 64]
-    assert run(slow, 12, 6)[:3] == [8, 16, 32]
-    assert max(run(slow, 12, 30)) <= 20
-    epoch = fast.epoch
-    fast.back_off(epoch)
-    fast.back_off(epoch)  # of the same crowd
-    assert fast.limit == 32
-    assert run(fast, 1000, 3) == [36, 41, 47]
-    for _ in range(9):
-        fast.back_off(fast.epoch)
-    assert fast.limit == 1
-
-
-def test_an_idle_connection_does_not_grow() -> None:
-    concurrency = Concurrency(64)
-    for _ in range(100):
-        concurrency.record_success(0.1, 100, 10)
-    assert concurrency.limit == 4
-
-
-def test_a_place_is_given_back_when_its_owner_leaves() -> None:
-    async def leave() -> None:
-        concurrency = Concurrency(1)
-        concurrency.back_off(0, pause_s=60)
-        waiting = asyncio.create_task(concurrency.acquire())
-        await asyncio.sleep(0.01)
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        concurrency._paused_until = 0
-        await asyncio.wait_for(concurrency.acquire(), 1)
-
-    asyncio.run(leave())
 
 
 def test_the_estimate_is_above_what_a_small_vocabulary_needs() -> None:

@@ -133,11 +133,10 @@ def test_an_encoder_never_shares_a_prefix() -> None:
 
 
 def test_rows_keep_the_token_budget_and_hold_every_window_once() -> None:
-    runs = engine(tiny.ENCODER, row_tokens=120)
-    items = windows()
-    rows = runs.rows(items)
-    assert sorted(place for row in rows for place in row) == list(range(len(items)))
-    assert all(len(row) == 1 or sum(len(items[place]) for place in row) <= 120 for row in rows)
+    sizes = [50, 130, 7, 60, 60, 119, 3]
+    rows = local.fill_rows(sizes, 120)
+    assert sorted(place for row in rows for place in row) == list(range(len(sizes)))
+    assert all(len(row) == 1 or sum(sizes[place] for place in row) <= 120 for row in rows)
 
 
 def test_int8_rows_with_scales_load_close_to_the_original(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ from hostile_values import BODIES, HOSTILE, fields, with_value
 from pooling_server import PoolingServer, serving_pooling
 from tiny import ENCODER, release_info, render_config, write_release
 
-from dialint.detector.engines import pooling
+from dialint.detector.engines import model_server
 from dialint.detector.engines.local import load_engine
-from dialint.detector.engines.openai_server import parse_address
-from dialint.detector.engines.pacing import RetryPolicy
+from dialint.detector.engines.model_server import parse_address
 from dialint.detector.engines.pooling import PoolingEngine
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
 from dialint.detector.interface import DetectorConfig
@@ -25,8 +24,6 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.render import Rendered, Renderer
 from dialint.finetune.scanner.export import ExportConfig, export
-
-FAST = RetryPolicy(first_wait_s=0.01, longest_wait_s=0.05, opening_s=0.5, outage_s=0.5)
 
 
 def dialogues(n: int) -> list[Dialogue]:
@@ -69,7 +66,7 @@ def windows_of(release: Path, n: int) -> list[Rendered]:
 
 
 def connect(release: Path, url: str, row_tokens: int = 300) -> PoolingEngine:
-    return PoolingEngine(Release(release), parse_address(f"{url}/v1", has_key=False), row_tokens, FAST)
+    return PoolingEngine(Release(release), parse_address(f"{url}/v1", has_key=False), row_tokens)
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/pooling"])
@@ -102,9 +99,9 @@ def test_a_response_without_an_end_is_no_answer(
 ) -> None:
     state, url = server
     engine = connect(release, url)
-    monkeypatch.setattr(pooling, "MAX_BODY_BYTES", 1000)
+    monkeypatch.setattr(model_server, "MAX_BODY_BYTES", 1000)
     state.mutate = lambda at, content: b" " * 10**7
-    with pytest.raises(WorldError, match="no answer"):
+    with pytest.raises(WorldError, match="has no end"):
         engine.scan(windows_of(release, 1))
 
 
@@ -199,7 +196,3 @@ def test_what_cannot_be_asked_is_one_line(release: Path, tmp_path: Path) -> None
         load_detector(DetectorConfig(engine="http://127.0.0.1:9"))
     with pytest.raises(ReleaseRefused, match="train with --history=false"):
         export(EMBEDDED, config=ExportConfig(out=tmp_path / "out"))
-
-
-def test_the_order_of_heads_is_that_of_the_export() -> None:
-    assert pooling.HEADS == ("turn_head", "dialogue_head", "span_head")

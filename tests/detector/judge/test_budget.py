@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fake_llm import FakeLLM, serving
-from judge_requests import FAST, opened
+from judge_requests import opened
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import PlainDetector
@@ -80,7 +80,7 @@ def test_a_budget_is_never_exceeded(mood: str, budget: str, takes: tuple[str, ..
     llm, stage = FakeLLM(takes=takes, false_positives={"": 0.3}), StageOptions(
         codes=frozenset({"T1", "C1", "M1", "X1"}), budget=parse_budget(budget), price=PRICE
     )  # fmt: skip
-    with serving(llm) as url, closing(opened(url, FAST)) as engine:
+    with serving(llm) as url, closing(opened(url)) as engine:
         llm.log.clear()
         llm.mutate = MOODS[mood]
         detector = JudgedDetector(Clean(), engine, stage)
@@ -104,7 +104,7 @@ def test_a_budget_is_never_exceeded(mood: str, budget: str, takes: tuple[str, ..
 @pytest.mark.parametrize("budget", ["1 questions", "500 tokens", "0.0001 usd", "0 questions"])
 def test_a_budget_for_no_question_says_what_to_type(budget: str) -> None:
     """One question of a thousand dialogues is one of a few; what asks nothing is refused."""
-    with serving(FakeLLM()) as url, closing(opened(url, FAST)) as engine:
+    with serving(FakeLLM()) as url, closing(opened(url)) as engine:
 
         def asked(value: str) -> int:
             stage = StageOptions(codes=frozenset({"T1"}), budget=parse_budget(value), price=PRICE)

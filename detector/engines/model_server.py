@@ -1,0 +1,193 @@
+"""The client of an OpenAI-compatible server: openai's, with the rules of this house on addresses and keys.
+
+A key is sent over TLS or to this machine only, and stands in no error, no log and no `repr`. Certificates are
+always verified (``SSL_CERT_FILE`` names another authority's). No redirect is followed. Proxies of the
+environment are used, but not for this machine. A response has a greatest size and a greatest duration. The
+client tries requests again after lost connections, time-outs, 408, 409, 429 and 500 and above, as
+``Retry-After`` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from dialint.detector.errors import ConfigError
+
+CONNECT_S = 10.0
+RETRIES = 3
+"""Tries after the first one: about 3 s of waiting where the server names no time."""
+SENT_HEADERS = frozenset(
+    ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent")
+)
+"""openai's client adds others, some from environment variables of its own; servers get none of them."""
+MAX_BODY_BYTES = 64 * 2**20
+"""Of a response; the largest are the logits of a scan."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A checked URL. `url` has no slash at its end."""
+
+    url: str
+    host: str
+    is_loopback: bool
+
+    @property
+    def root_url(self) -> str:
+        """Where servers have what OpenAI's interface has not, such as ``/health``: beside ``/v1``."""
+        return re.sub(r"/v1$", "", self.url)
+
+
+def parse_address(url: str, *, has_key: bool, option: str = "--judge http:") -> Address:
+    """
+    Raises:
+        ConfigError: E_OPTION, no URL of a server, one with a user or key in it, or one to which a key would
+            go unencrypted.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host, port = "", None
+    if not host or parts.scheme not in ("http", "https") or port == 0 or not url.isprintable() or " " in url:
+        raise ConfigError("E_OPTION", f"{option}URL: expected a URL such as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(
+            "E_OPTION", f"{option}URL: a URL with a user or a key in it; keys belong into DIALINT_JUDGE_KEY"
+        )
+    try:
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = host.lower() == "localhost"
+    if has_key and parts.scheme == "http" and not is_loopback:
+        raise ConfigError(
+            "E_OPTION",
+            f"{option}//{host}: a key is not sent unencrypted to another machine: use https, or "
+            f"a tunnel (ssh -L 8000:127.0.0.1:8000 {host}) and http://127.0.0.1:8000/v1",
+        )
+    return Address(url.rstrip("/"), host, is_loopback)
+
+
+def client_options(
+    address: Address, key: str | None, timeout_s: float, *, retries: int = RETRIES, is_async: bool
+) -> dict[str, Any]:
+    """The arguments of openai's client, asynchronous or not, for one server. Of the environment variables
+    that it reads none is used.
+
+    Raises:
+        ConfigError: E_OPTION, the environment names certificates or a proxy that cannot be used.
+    """
+    names = SENT_HEADERS if key is None else SENT_HEADERS | {"authorization"}
+    on_request, on_response = partial(_drop_headers, names=names), partial(_bound_body, timeout_s=timeout_s)
+    make = _TimedClient if is_async else httpx2.Client
+    try:
+        http_client = make(
+            follow_redirects=False,
+            verify=httpx2.create_ssl_context() if address.url.startswith("https:") else True,
+            trust_env=not address.is_loopback,  # proxies; the authority's file is read in any case
+            timeout=httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s), pool=None),
+            limits=httpx2.Limits(max_connections=None),
+            event_hooks={
+                "request": [_as_async(on_request) if is_async else on_request],
+                "response": [_as_async(on_response) if is_async else on_response],
+            },
+        )
+    except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
+        raise ConfigError(
+            "E_OPTION",
+            f"{address.url}: SSL_CERT_FILE or a proxy of the environment cannot be used "
+            f"({type(error).__name__})",
+        ) from None
+    return {
+        "api_key": key or "none",
+        "base_url": address.url,
+        "default_headers": {"Accept-Encoding": "identity", "User-Agent": "dialint"},
+        "timeout": http_client.timeout,
+        "max_retries": retries,
+        "http_client": http_client,
+    }
+
+
+def connection_reason(error: Exception) -> str:
+    """Why openai's client had no complete response, safe to show."""
+    cause = error.__cause__
+    if isinstance(cause, httpx2.ConnectTimeout):
+        return "no connection in time"
+    if isinstance(cause, httpx2.TimeoutException):
+        return "no answer in time"
+    if isinstance(cause, _NoEnd):
+        return "its response has no end"
+    if not isinstance(cause, httpx2.ConnectError):
+        return "the connection was cut"
+    if "CERTIFICATE" in str(cause):
+        return "its certificate is not valid (SSL_CERT_FILE names an authority of your own)"
+    return "no connection"
+
+
+class _TimedClient(httpx2.AsyncClient):
+    """Ends a response after the time-out altogether, also one whose headers come byte by byte."""
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        try:
+            async with asyncio.timeout(self.timeout.read):
+                return await super().send(request, **options)
+        except TimeoutError:
+            raise httpx2.ReadTimeout("too slow", request=request) from None
+
+
+class _NoEnd(httpx2.ReadError):
+    """A body that is longer than it may be."""
+
+
+class _BoundedBody(httpx2.AsyncByteStream, httpx2.SyncByteStream):
+    """The body of a response, which ends by an error where it is too long or takes too long."""
+
+    def __init__(self, stream: Any, timeout_s: float) -> None:
+        self._stream, self._end_s, self._n_bytes = stream, time.monotonic() + timeout_s, 0
+
+    def _count(self, part: bytes) -> bytes:
+        self._n_bytes += len(part)
+        if self._n_bytes > MAX_BODY_BYTES:
+            raise _NoEnd("too long")
+        if time.monotonic() > self._end_s:
+            raise httpx2.ReadTimeout("too slow")
+        return part
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self._count, self._stream)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            yield self._count(part)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _bound_body(response: httpx2.Response, timeout_s: float) -> None:
+    response.stream = _BoundedBody(response.stream, timeout_s)
+
+
+def _drop_headers(request: httpx2.Request, names: frozenset[str]) -> None:
+    for name in request.headers.keys() - names:
+        del request.headers[name]
+
+
+def _as_async(hook: Callable[[Any], None]) -> Callable[[Any], Awaitable[None]]:
+    async def call(event: Any) -> None:
+        hook(event)
+
+    return call
