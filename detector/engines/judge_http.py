@@ -428,7 +428,7 @@ class HttpJudge:
         """
         send = self._client.get if method == "GET" else self._client.post
         try:
-            response = await send(url, cast_to=httpx2.Response, **options)
+            response: httpx2.Response = await send(url, cast_to=httpx2.Response, **options)
         except openai.APIConnectionError as error:
             raise NoAnswer(connection_reason(error)) from None
         except openai.APIStatusError as error:

@@ -192,7 +192,8 @@ class PoolingEngine:
         """
         send = self._client.get if method == "GET" else self._client.post
         try:
-            return send(url, cast_to=httpx2.Response, **options).content
+            response: httpx2.Response = send(url, cast_to=httpx2.Response, **options)
+            return response.content
         except openai.APIConnectionError as error:
             reason = connection_reason(error)
         except openai.APIStatusError as error:
