@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dialint.detector.calibration import MIN_PRECISION, Check, CodeRelease, format_probability
+from dialint.detector.checks.context import GateInput
+from dialint.detector.checks.gates import GATES
 from dialint.detector.domain import Domain
-from dialint.detector.gates import GATES, GateInput
 from dialint.detector.language_coverage import TurnCoverage
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
 from dialint.detector.overrides import NO_OVERRIDES, Overrides

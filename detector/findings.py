@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from dialint.detector.calibration import round_probability
+from dialint.detector.checks.context import append_proof
 from dialint.detector.decide import Decision
-from dialint.detector.gates import append_proof
 from dialint.detector.masking import MaskedText
 from dialint.detector.records import Finding, Turn
 from dialint.detector.taxonomy import Code, Taxonomy

@@ -26,9 +26,9 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.checks import load_checks
+from dialint.detector.checks.gates import GATES
 from dialint.detector.domain import Domain
 from dialint.detector.errors import OutputRefused, ReleaseRefused
-from dialint.detector.gates import GATES
 from dialint.detector.manifests import Folder
 from dialint.detector.records import Record
 from dialint.detector.render import RenderConfig

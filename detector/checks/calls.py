@@ -7,9 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.context import (
+    CheckContext,
+    Evidence,
+    GateInput,
+    GateResult,
+    Hit,
+    check,
+    finding,
+    first_position,
+)
 from dialint.detector.checks.values import ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, Patterns
+from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, tool_uses, uses_by_turn
 
@@ -223,3 +233,37 @@ def _open_request(customer: Sequence[Turn], done: Sequence[str]) -> int | None:
 def _is_helper(name: str) -> bool:
     words = name_words(name)
     return "think" in words or not words
+
+
+@per_dialogue
+def _has_tools(dialogue: Dialogue) -> bool:
+    return any(turn.tool_calls or turn.role == "tool" for turn in dialogue.turns)
+
+
+@per_dialogue
+def _calls_from(dialogue: Dialogue) -> float:
+    return first_position(dialogue, speaks_of_calls)
+
+
+def tools_are_logged(suspicion: GateInput) -> GateResult:
+    """I2, I4, P, R2, R3 must see that the log holds tool calls: this dialogue has one, or enough others."""
+    if _has_tools(suspicion.dialogue):
+        return finding("the dialogue holds the agent's tool calls")
+    if suspicion.log.has_tools:
+        return finding("the log holds tool calls, this dialogue has none")
+    return GateResult("inapplicable", "the log holds no tool calls")
+
+
+def shows_machine_text(suspicion: GateInput) -> GateResult:
+    """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
+    text, masking = suspicion.turn.text, suspicion.log.is_masking
+    if _calls_from(suspicion.dialogue) < suspicion.position:
+        return GateResult("inapplicable", "the customer speaks of calls")
+    matches = PATTERNS.machine_text.finditer(text)
+    match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)
+    if match is None:
+        roles = {role.casefold(): None for role in PATTERNS.roles.findall(text)}
+        if len(roles) < 2:
+            return GateResult("inapplicable", "plain words")
+        return finding(f"{' and '.join(roles)} are roles of a transcript")
+    return finding(f"“{' '.join(match[0].split())[:40]}” is text of a machine")

@@ -9,8 +9,23 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import Patterns
+from dialint.detector.checks.context import (
+    CheckContext,
+    Evidence,
+    GateInput,
+    GateResult,
+    Hit,
+    check,
+    dropped,
+    finding,
+)
+from dialint.detector.checks.words import (
+    Patterns,
+    find_phrases,
+    has_phrase,
+    sentences,
+    split_words,
+)
 from dialint.detector.dialogue_cache import Spans, per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.yaml_document import read_document
@@ -149,3 +164,53 @@ def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     for position, hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):
         if not is_postal_code(dialogue.turns[position].text[hit.start : hit.end], dialogue, position):
             yield hit
+
+
+BARE_WORDS = 3
+"""Most words of a question that is the name of the secret alone: "And your PIN?"."""
+CHANGE_DISTANCE = 4
+"""Most words between a verb of change, as in "reset your PIN", and the secret."""
+
+
+def asks_for_secret(suspicion: GateInput) -> GateResult:
+    """V2 must see a noun of secrets as the object asked for: in a sentence that requests, or before one that
+    says "send me those"; not in a warning, a reset, or a login of the customer's own; and the customer did
+    not bring the noun up himself, unless he is plainly told to hand it over."""
+    used = suspicion.customer_before.find("secrets") is not None
+    why, pending = "no secret is asked for", False
+    for sentence in sentences(QUOTED.sub(" ", suspicion.turn.text)):
+        gives = has_phrase(sentence, "hand_over")
+        secrets = list(find_phrases(sentence, "secrets"))
+        if not secrets:
+            if (
+                pending
+                and gives
+                and has_phrase(sentence, "pronouns")
+                and not has_phrase(sentence, "warnings")
+            ):
+                return finding("a secret is named and asked for")
+            continue
+        pending = False
+        if is_postal_code(secrets[0][1], suspicion.dialogue, suspicion.position):
+            why = "the PIN code is a postal code"
+        elif has_phrase(sentence, "warnings") or has_phrase(sentence, "part_of_secret"):
+            why = "a warning, or a part of the secret only"
+        elif _is_changed(sentence, secrets[0][0]):
+            why = "the secret is to be changed or typed elsewhere, not told"
+        elif not (gives or has_phrase(sentence, "asks_secret") or _is_bare_question(sentence)):
+            why, pending = "the secret is named, not asked for", True
+        elif used and not gives:
+            why = "the turn follows the customer's own word"
+        else:
+            return finding(f"“{secrets[0][1]}” is asked for")
+    return dropped(why)
+
+
+def _is_bare_question(sentence: str) -> bool:
+    return "?" in sentence and len(split_words(sentence)) <= BARE_WORDS
+
+
+def _is_changed(sentence: str, place: int) -> bool:
+    if any(start < place for start, _ in find_phrases(sentence, "own_login")):
+        return True
+    return any(0 <= place - start <= CHANGE_DISTANCE for start, _ in find_phrases(sentence, "changes_secret"))

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from operator import itemgetter
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import Patterns, read_words
-from dialint.detector.dialogue_cache import per_dialogue
+from dialint.detector.checks.context import (
+    CheckContext,
+    Evidence,
+    GateInput,
+    GateResult,
+    Hit,
+    check,
+    dropped,
+    finding,
+    suggestion,
+)
+from dialint.detector.checks.words import (
+    Patterns,
+    are_near,
+    has_phrase,
+    read_words,
+    sentences,
+    split_words,
+    trigrams,
+    words_of,
+)
+from dialint.detector.dialogue_cache import any_between, per_dialogue
+from dialint.detector.log_profile import words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import tool_uses
 
@@ -44,7 +66,7 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     further help.
     """
     sent: dict[str, int] = {}
-    first = first_positions(dialogue)
+    first = _first_word_positions(dialogue)
     for index, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
@@ -94,7 +116,7 @@ def last_message_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
 
 
 @per_dialogue
-def first_positions(dialogue: Dialogue) -> dict[str, int]:
+def _first_word_positions(dialogue: Dialogue) -> dict[str, int]:
     """Each word of a dialogue with the position of the turn in which it occurs first."""
     first: dict[str, int] = {}
     for index, turn in enumerate(dialogue.turns):
@@ -107,7 +129,7 @@ def is_uncalled_for(
     text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
 ) -> bool:
     """Whether the customer's turns between the positions `sent` and `position` give no reason to send the
-    text again. `first` is that of `first_positions`."""
+    text again. `first` is that of `_first_word_positions`."""
     if position - sent > MAX_BETWEEN:
         return False
     between = turns[sent:position]
@@ -136,3 +158,103 @@ def _calls_for_more(reply: str, earlier_words: set[str], last: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
+
+
+MAX_COMPARED = 100
+"""Different texts with the same values that a text is compared with."""
+_VALUE_WORD = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
+
+
+def repeats_itself(suspicion: GateInput) -> GateResult:
+    """M3 must see a near-copy of an earlier turn of the agent with the same values, no result of a tool and
+    no call in between that was not there before, and no reason in the customer's words to say it again."""
+    turns, position, turn = suspicion.dialogue.turns, suspicion.position, suspicion.turn
+    if len(words(turn.text)) < MIN_WORDS or ROUTINE.search(turn.text):
+        return dropped("a short or routine text may be said again")
+    spoken = _spoken(suspicion.dialogue)
+    n_copies, last = spoken.find_copies(position)
+    if not n_copies:
+        return dropped("no earlier turn is a near-copy")
+    if not any_between(spoken.customer, last, position):
+        return dropped("the customer said nothing in between")
+    if any_between(spoken.new_evidence, last + 1, position):
+        return dropped("a new call or result stands in between")
+    why = f"a near-copy of turn {turns[last].index}, and nothing new in between"
+    if is_uncalled_for(turn.text, turns, last, position, _first_word_positions(suspicion.dialogue)):
+        return finding(why)
+    if "?" in turn.text or has_phrase(turn.text, "asks_detail"):
+        return dropped("a request of the agent that was not met")
+    customer = suspicion.customer_before
+    if customer.asks_again and (n_copies == 1 or any_between(spoken.evidence, last + 1, position)):
+        return dropped("the customer asks to hear it again, or to try again")
+    if n_copies > 1:
+        return finding(f"{why}; it was sent {n_copies} times before")
+    if customer.words.intersection(words(turn.text)) - words_of("empty_words"):
+        return suggestion(f"{why} but a request that it may answer")
+    return finding(f"{why} but what it does not answer")
+
+
+class _Spoken:
+    """What the agents of a dialogue said before, and between which turns something happened: the positions of
+    turns of the customer with words, of calls and results, and of those of the latter that are new."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._turns = dialogue.turns
+        self._positions: dict[tuple[frozenset[str], str], list[int]] = {}  # by values and words
+        self._texts: dict[frozenset[str], list[tuple[int, str]]] = {}  # by values; the first position of each
+        self._trigrams: dict[str, frozenset[str]] = {}
+        self._keys: dict[int, tuple[frozenset[str], str]] = {}
+        self.customer, self.evidence, self.new_evidence = list[int](), list[int](), list[int]()
+        known: set[str] = set()
+        for position, turn in enumerate(dialogue.turns):
+            if turn.role in JUDGED_ROLES:
+                key = values, text = frozenset(_values(turn.text)), " ".join(split_words(turn.text))
+                if key not in self._positions:
+                    self._texts.setdefault(values, []).append((position, text))
+                    self._trigrams.setdefault(text, trigrams(turn.text))
+                self._positions.setdefault(key, []).append(position)
+                self._keys[position] = key
+            elif turn.role == "customer" and turn.text.strip():
+                self.customer.append(position)
+            evidence = _evidence(turn)
+            self.evidence += [position] if evidence else []
+            self.new_evidence += [position] if evidence - known else []
+            known |= evidence
+
+    def find_copies(self, position: int) -> tuple[int, int]:
+        """How many earlier turns the turn at `position` is a near-copy of, and the position of the last one;
+        of other texts with the same values the last `MAX_COMPARED` are compared."""
+        values, own = self._keys[position]
+        texts = self._texts[values]
+        n_texts = bisect_left(texts, position, key=itemgetter(0))
+        n_copies, last = 0, -1
+        for other in {own, *(text for _, text in texts[max(0, n_texts - MAX_COMPARED) : n_texts])}:
+            positions = self._positions[values, other]
+            n_before = bisect_left(positions, position)
+            if n_before and are_near(self._trigrams[other], self._trigrams[own]):
+                n_copies, last = n_copies + n_before, max(last, positions[n_before - 1])
+        return n_copies, last
+
+
+@per_dialogue
+def _spoken(dialogue: Dialogue) -> _Spoken:
+    return _Spoken(dialogue)
+
+
+def _values(text: str) -> set[str]:
+    """Numbers, codes and, after the first word of a sentence, capitalised words."""
+    names = {
+        word
+        for sentence in sentences(text)
+        for word in sentence.split()[1:]
+        if word[:1].isupper() and word[1:2].islower()
+    }
+    return {*_VALUE_WORD.findall(text), *(name.strip(",.!?'\"") for name in names)}
+
+
+def _evidence(turn: Turn) -> set[str]:
+    """Calls and results in a turn, in a comparable form; a log may hold them as a system's turns of JSON."""
+    evidence = {f"{call.name} {call.arguments}" for call in turn.tool_calls}
+    if turn.role == "tool" or (turn.role == "system" and turn.text.lstrip()[:1] in "{["):
+        evidence.add(turn.text)
+    return evidence

@@ -7,10 +7,21 @@ meant can be named. What cannot be named (an unknown word far from every known o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.context import (
+    CheckContext,
+    Evidence,
+    GateInput,
+    GateResult,
+    Hit,
+    check,
+    dropped,
+    finding,
+    first_positions,
+)
 from dialint.detector.checks.dictionary import (
     LONG,
     MIN_LETTERS,
@@ -26,8 +37,9 @@ from dialint.detector.checks.dictionary import (
     typed_words,
     weigh,
 )
+from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.languages import detect_languages
-from dialint.detector.log_profile import LogProfile
+from dialint.detector.log_profile import LogProfile, words
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 LANGUAGES = ("en",)
@@ -183,3 +195,39 @@ def _names(dialogue: Dialogue) -> frozenset[str]:
         for word in typed_words(turn.text)
         if word.text[0].isupper() and not word.opens
     )
+
+
+RARE = 2
+"""Most dialogues of a log in which an odd word may occur."""
+_LOWER = re.compile(r"(?<![\w@#.])[^\W\d_][^\W\d_A-Z]*+(?:['’][a-z]++)?+(?![\w@])")
+
+
+@per_dialogue
+def _first_words(dialogue: Dialogue) -> dict[str, int]:
+    return first_positions(dialogue, words)
+
+
+def odd_word(suspicion: GateInput) -> GateResult:
+    """L1 must see a word that neither the dictionary nor most of the log has, neither the customer's nor
+    capitalised, unless a sentence begins with it."""
+    text, counts = suspicion.turn.text, suspicion.log.word_dialogues
+    first, position = _first_words(suspicion.dialogue), suspicion.position
+    opening = len(text) - len(text.lstrip())
+    candidates = {
+        words(match[0])[0]: match.start()
+        for match in _LOWER.finditer(text, suspicion.start, suspicion.end)
+        if (match[0].islower() or match.start() <= opening or _begins_sentence(text, match.start()))
+        and first.get(words(match[0])[0], position) >= position
+    }
+    if not candidates:
+        return dropped("every word is a name, an abbreviation or the customer's")
+    if suspicion.log.n_dialogues and all(counts.get(word, 0) > RARE for word in candidates):
+        return dropped("every word is usual in the log")
+    if all(speller("en").is_known(word) or is_foreign(text, at, word) for word, at in candidates.items()):
+        return dropped("every word is in a dictionary, of English or of its neighbours' language")
+    return finding("a word that the log hardly has")
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    before = text[max(0, start - 5) : start].rstrip(" \"'(*-")
+    return before[-1:] in (".", "!", "?", "\n", ":")

@@ -1,8 +1,9 @@
-"""The words of the checks, which stand in `english.yaml`, a file for linguists."""
+"""The words of checks and gates: `english.yaml` and `phrase_lists.yaml` are files for linguists."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,3 +56,71 @@ class Patterns:
 
 SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
 """A sentence with its end mark and outer blanks; a mark within a word or number ends none."""
+
+
+NEAR_COPY = 0.8
+"""Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""
+_WORD = re.compile(r"\w++(?:['’]\w++)*+")
+_SENTENCES = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text in lower case, digits included, ’ as '."""
+    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text with their end marks; a mark within a word or number ends none."""
+    return [part.strip() for part in _SENTENCES.findall(text) if part.strip()]
+
+
+@cache
+def _phrase_lists() -> dict[str, frozenset[tuple[str, ...]]]:
+    document = read_document(Path(__file__).with_name("phrase_lists.yaml"), "E_GATES").value
+    return {
+        name: frozenset(tuple(split_words(str(phrase))) for phrase in phrases)
+        for name, phrases in document.items()
+    }
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The list `name` in `phrase_lists.yaml`, each phrase with blanks between its words."""
+    return frozenset(" ".join(phrase) for phrase in _phrase_lists()[name])
+
+
+def find_phrases(text: str, name: str) -> Iterator[tuple[int, str]]:
+    """The phrases of the list `name` that a text holds, whole words only, each with the position of its first
+    word."""
+    phrases = _phrase_lists()[name]
+    longest = max(map(len, phrases))
+    split = split_words(text)
+    for start in range(len(split)):
+        for size in range(min(longest, len(split) - start), 0, -1):
+            if tuple(split[start : start + size]) in phrases:
+                yield start, " ".join(split[start : start + size])
+                break
+
+
+def has_phrase(text: str, name: str) -> bool:
+    """Whether a text holds a phrase of the list `name`."""
+    return next(find_phrases(text, name), None) is not None
+
+
+def content(text: str) -> frozenset[str]:
+    """The first letters of the words that carry content, so that "refund" and "refunded" are one."""
+    empty = {word for _, word in find_phrases(text, "empty_words")}
+    return frozenset(word[:5] for word in split_words(text) if len(word) > 2 and word not in empty)
+
+
+def are_near(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Whether two sets of `trigrams` are those of near-copies."""
+    if min(len(a), len(b)) < NEAR_COPY * max(len(a), len(b)):
+        return False
+    shared = len(a & b)
+    return shared >= NEAR_COPY * (len(a) + len(b) - shared) > 0
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """The three letters from each position of a text's words with one blank between."""
+    joined = " ".join(split_words(text))
+    return frozenset(joined[start : start + 3] for start in range(len(joined) - 2))

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialint.detector.calibration import format_probability, round_probability
+from dialint.detector.checks.context import append_proof, proof_name
 from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, decide, review
-from dialint.detector.gates import append_proof, proof_name
 from dialint.detector.judge.cases import Case, Ruling
 from dialint.detector.judge.messages import PROMPT_VERSION, REWRITE_CHARS, locate_quote
 from dialint.detector.records import Finding, Verdict

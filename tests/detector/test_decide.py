@@ -3,9 +3,10 @@
 import pytest
 
 from dialint.detector.calibration import Check, CodeRelease, Contract, NaturalThreshold, Reading, Scan
+from dialint.detector.checks.context import GateResult
+from dialint.detector.checks.gates import GATES
 from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, review
 from dialint.detector.domain import Domain
-from dialint.detector.gates import GATES, GateResult
 from dialint.detector.language_coverage import TurnCoverage
 from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Turn

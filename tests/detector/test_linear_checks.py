@@ -18,8 +18,10 @@ from typing import Any
 
 import pytest
 
-from dialint.detector.checks import CheckContext, load_checks, values
-from dialint.detector.gates import GATES, GateInput, suspicion, templates
+from dialint.detector.checks import CheckContext, load_checks, repeats, values
+from dialint.detector.checks import context as gate_context
+from dialint.detector.checks.context import GateInput
+from dialint.detector.checks.gates import GATES
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.policy import parse_policy, violations
 from dialint.detector.policy.format import OPERATORS, RULES
@@ -280,8 +282,8 @@ def test_every_check_and_gate_has_an_exchange_that_it_finds_something_in() -> No
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a short dialogue reaches."""
     monkeypatch.setattr(values, "MAX_AMOUNTS", N // 4)
-    monkeypatch.setattr(suspicion, "MAX_TURNS", N // 4)
-    monkeypatch.setattr(templates, "MAX_COMPARED", N // 4)
+    monkeypatch.setattr(gate_context, "MAX_TURNS", N // 4)
+    monkeypatch.setattr(repeats, "MAX_COMPARED", N // 4)
 
 
 @pytest.mark.usefixtures("low_limits")

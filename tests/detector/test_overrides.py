@@ -7,8 +7,8 @@ import pytest
 import tiny
 
 from dialint.detector.calibration import Check, CodeRelease, Contract, Scan
+from dialint.detector.checks.context import proof_name
 from dialint.detector.errors import ConfigError, ReleaseRefused
-from dialint.detector.gates import proof_name
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.overrides import (

@@ -14,7 +14,7 @@ import pytest
 import tiny
 from hypothesis import strategies as st
 
-from dialint.detector import checks, gates
+from dialint.detector import checks
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import (
     Check,
@@ -24,6 +24,7 @@ from dialint.detector.calibration import (
     format_probability,
     round_probability,
 )
+from dialint.detector.checks import context, gates
 from dialint.detector.decide import NO_POLICY
 from dialint.detector.findings import _reason
 from dialint.detector.ingest.cleaning import clean_texts
@@ -138,7 +139,7 @@ def test_what_may_only_be_suggested_is_no_finding(
     monkeypatch.setitem(
         gates.GATES,
         "even_turns",
-        lambda suspicion: gates.GateResult(
+        lambda suspicion: context.GateResult(
             "finding" if suspicion.position % 4 == 1 else "suggestion", "counted turns"
         ),
     )
@@ -160,7 +161,7 @@ def test_what_may_only_be_suggested_is_no_finding(
         assert places([*after.findings, *after.suggestions]) == places(before.findings)
         assert {finding.code for finding in after.findings} <= {"L1", "R1"}
         for finding in after.suggestions:
-            names[finding.code, gates.proof_name(finding)] += 1
+            names[finding.code, context.proof_name(finding)] += 1
             assert item.turns[finding.turn].text[finding.start : finding.end] == finding.quote
     assert {key for key, n in names.items() if n} == {
         ("L1", "gate 'even_turns'"),
@@ -220,7 +221,7 @@ def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
         for finding in after.suggestions:
             n += 1
             assert finding.probability == pytest.approx(stated[finding.turn] * 9 / 49, abs=1e-5)
-            assert gates.proof_name(finding).startswith("demoted: spot check of 2026-11-23")
+            assert context.proof_name(finding).startswith("demoted: spot check of 2026-11-23")
         rest = {(each.code, each.turn): each.probability for each in before.findings if each.code != "T1"}
         for finding in after.findings:
             assert finding.probability == pytest.approx(rest[finding.code, finding.turn] * 3 / 7, abs=1e-5)
@@ -238,7 +239,7 @@ def test_a_check_that_only_suggests_takes_no_finding_from_the_scan(
     )
     plugin = Plugin("every_turn", "dialint.checks", "here", "here", content=every_turn)
     monkeypatch.setitem(detector._arguments["plugins"], "every_turn", plugin)
-    monkeypatch.setitem(gates.GATES, "none", lambda suspicion: gates.GateResult("dropped", "no proof"))
+    monkeypatch.setitem(gates.GATES, "none", lambda suspicion: context.GateResult("dropped", "no proof"))
     check = Check(name="every_turn", precision=0.3, report="suggestion")
 
     def with_check(gate: str | None) -> ReleaseDetector:
@@ -289,7 +290,7 @@ def test_what_is_below_the_contract_is_suggested_where_the_release_says_so(
             if 0.4 <= row["T1"] < (0.7 if has_contract else 1)
         }
         assert {finding.turn: finding.probability for finding in after.suggestions} == expected
-        names = {gates.proof_name(finding) for finding in after.suggestions}
+        names = {context.proof_name(finding) for finding in after.suggestions}
         assert names <= {"demoted: below the contract"}
         n += len(expected)
     assert n > 5

@@ -14,8 +14,8 @@ import pytest
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.checks.context import proof_name
 from dialint.detector.errors import ConfigError
-from dialint.detector.gates import proof_name
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 from dialint.detector.verdict_files import read_verdicts

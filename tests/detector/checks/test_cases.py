@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from marked_dialogues import read_case
 
 from dialint.detector.checks import Hit, load_checks
+from dialint.detector.checks.context import GateInput
+from dialint.detector.checks.gates import GATES
 from dialint.detector.checks.words import read_words
-from dialint.detector.records import Dialogue, Role, ToolCall, Turn
+from dialint.detector.log_profile import EMPTY_PROFILE
 
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
-ROLES: dict[str, Role] = {"c": "customer", "a": "agent", "b": "bot", "t": "tool", "s": "system"}
-MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
+GATE_CASES: dict[str, Any] = CASES.pop("gates")
 
 
-def read_case(case: str | list[str]) -> tuple[Dialogue, list[tuple[int, int, int]]]:
-    """The dialogue of a case, and the turn, start and end of each marked quote."""
-    lines = ["c: Hello", f"a: {case}"] if isinstance(case, str) else case
-    if not any(re.match(r"[cabts]: |call: ", line) for line in lines):  # customer and agent in turn
-        lines = [f"{'ca'[(len(lines) - n) % 2]}: {line}" for n, line in enumerate(lines)]
-    turns, quotes = list[Turn](), list[tuple[int, int, int]]()
-    for index, line in enumerate(lines):
-        role, _, text = line.partition(": ")
-        if role == "call":
-            name, _, arguments = text.partition(" ")
-            call = ToolCall(name=name, arguments=json.loads(arguments or "{}"))
-            turns.append(Turn(index=index, role="agent", text="", tool_calls=(call,)))
-            continue
-        for n, match in enumerate(MARKED.finditer(text)):
-            quotes.append((index, match.start() - 2 * n, match.end() - 2 * n - 2))
-        turns.append(Turn(index=index, role=ROLES[role], text=MARKED.sub(r"\1", text)))
-    return Dialogue(id="d", turns=tuple(turns), language="en"), quotes
-
-
-def cases() -> Iterator[Any]:
-    for check, groups in CASES.items():
+def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
+    for check, groups in groups_of.items():
         for why, listed in groups.items() if isinstance(groups, dict) else [("", groups)]:
             for case in listed:
                 yield pytest.param(check, why, case, id=f"{check}: {str(case)[:60]}")
 
 
-@pytest.mark.parametrize(("check", "why", "case"), tuple(cases()))
+@pytest.mark.parametrize(("check", "why", "case"), tuple(cases(CASES)))
 def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, case: str | list[str]) -> None:
     dialogue, quotes = read_case(case)
     if check in ("insult", "asks_secret"):  # in several languages
@@ -58,3 +39,18 @@ def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, cas
 
 def test_every_rule_of_grammar_has_a_slip() -> None:
     assert set(CASES["grammar_slip"]) - {"correct"} == set(read_words("grammar_rules"))
+
+
+@pytest.mark.parametrize(("gate", "outcome", "case"), tuple(cases(GATE_CASES)))
+def test_a_gate_decides_by_what_the_log_shows(gate: str, outcome: str, case: str | list[str]) -> None:
+    dialogue, marked = read_case(case)
+    spoken = [n for n, turn in enumerate(dialogue.turns) if turn.role == "agent" and turn.text]
+    position = marked[0][0] if marked else spoken[-1]
+    suspicion = GateInput(dialogue, position, 0, len(dialogue.turns[position].text), 0.9, EMPTY_PROFILE)
+    assert GATES[gate](suspicion).outcome == outcome
+
+
+def test_every_gate_says_what_it_must_see() -> None:
+    assert set(GATE_CASES) | {"odd_word"} == set(GATES)
+    for name, gate in GATES.items():
+        assert " must see " in " ".join((gate.__doc__ or "").split()), name

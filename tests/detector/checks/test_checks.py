@@ -1,15 +1,17 @@
-"""Exact checks: what they must find and, as important, what they must leave alone."""
+"""What checks and gates make of a log as a whole."""
 
 from __future__ import annotations
 
 import pytest
 from languages_corpus import dialogues
+from marked_dialogues import read_case
 
 from dialint.detector.checks import CheckContext
+from dialint.detector.checks.context import GateInput
+from dialint.detector.checks.gates import GATES
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.slots import unfilled_placeholder
-from dialint.detector.log_profile import profile_log
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr", "ru"])
@@ -18,16 +20,43 @@ def test_no_correct_dialogue_holds_an_insult_or_asks_a_secret(language: str) -> 
         assert [*insult(one), *asks_secret(one)] == []
 
 
-def test_the_logs_own_masking_is_no_unfilled_slot() -> None:
-    def log(text: str) -> Dialogue:
-        turns = (
-            Turn(index=0, role="customer", text=text),
-            Turn(index=1, role="agent", text="Hi <<client 4>>!"),
-        )
-        return Dialogue(id=text, turns=turns)
+TOKENS = ("I am {{client 1}}", "{{client 2}} here")
 
-    profile = profile_log([log("I am <<client 1>>"), log("<<client 2>> here")])
-    assert profile.masking == ("<<client>>",)
-    plain = log("Hello")
-    assert [hit.turn for hit in unfilled_placeholder(plain)] == [1]
-    assert list(unfilled_placeholder(plain, CheckContext(profile))) == []
+
+def test_the_logs_own_masking_is_no_slot() -> None:
+    log = profile_log([read_case([text, "Hi!"], str(n))[0] for n, text in enumerate(TOKENS)])
+    assert log.masking == ("{{client}}",)
+    talk, quotes = read_case(["Hello", "Hi ⟦{{client 4}}⟧!"])
+    assert [(hit.turn, hit.start, hit.end) for hit in unfilled_placeholder(talk)] == quotes
+    assert list(unfilled_placeholder(talk, CheckContext(log))) == []
+    outcomes = [
+        GATES["raw_slot"](GateInput(talk, 1, 0, 16, 0.9, each)).outcome for each in (EMPTY_PROFILE, log)
+    ]
+    assert outcomes == ["finding", "dropped"]
+    asked, _ = read_case(["What is {{client 4}}?", "Hi {{client 4}}!"])
+    assert GATES["raw_slot"](GateInput(asked, 1, 0, 16, 0.9, EMPTY_PROFILE)).outcome == "dropped"
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome"),
+    [
+        ("recieved", "finding"),
+        ("Thier", "finding"),
+        ("Elantra", "dropped"),
+        ("fluxo", "dropped"),
+        ("usual", "dropped"),
+        ("demurrage", "dropped"),
+    ],
+)
+def test_an_odd_word(word: str, outcome: str) -> None:
+    text = "Thier usual Elantra was recieved with the fluxo; demurrage starts."
+    talk, start = read_case(["My fluxo is gone", text])[0], text.index(word)
+    log = LogProfile(n_dialogues=50, word_dialogues={"usual": 9, "recieved": 2})
+    assert GATES["odd_word"](GateInput(talk, 1, start, start + len(word), 0.9, log)).outcome == outcome
+
+
+def test_what_only_tool_calls_show_needs_a_log_that_holds_them() -> None:
+    spoken, _ = read_case(["Cancel my order.", "I have cancelled it."])
+    with_calls, _ = read_case(["c: Cancel my order.", "call: cancel", "t: done", "a: I have cancelled it."])
+    log = profile_log([with_calls] * 20)
+    assert GATES["tools_are_logged"](GateInput(spoken, 1, 0, 9, 0.9, log)).outcome == "finding"

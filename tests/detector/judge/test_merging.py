@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dialint.detector.checks.context import append_proof, proof_name
 from dialint.detector.decide import Rules
-from dialint.detector.gates import append_proof, proof_name
 from dialint.detector.judge.cases import Case, Ruling
 from dialint.detector.judge.merging import Merger
 from dialint.detector.judge.messages import Answer

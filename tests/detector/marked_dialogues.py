@@ -1,0 +1,30 @@
+"""Dialogues in a few lines, for the tests of checks and gates."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from dialint.detector.records import Dialogue, Role, ToolCall, Turn
+
+ROLES: dict[str, Role] = {"c": "customer", "a": "agent", "b": "bot", "t": "tool", "s": "system"}
+MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
+
+
+def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tuple[int, int, int]]]:
+    """The dialogue of a case, and the turn, start and end of each marked quote."""
+    lines = ["c: Hello", f"a: {case}"] if isinstance(case, str) else case
+    if not any(re.match(r"[cabts]: |call: ", line) for line in lines):  # customer and agent in turn
+        lines = [f"{'ca'[(len(lines) - n) % 2]}: {line}" for n, line in enumerate(lines)]
+    turns, quotes = list[Turn](), list[tuple[int, int, int]]()
+    for index, line in enumerate(lines):
+        role, _, text = line.partition(": ")
+        if role == "call":
+            name, _, arguments = text.partition(" ")
+            call = ToolCall(name=name, arguments=json.loads(arguments or "{}"))
+            turns.append(Turn(index=index, role="agent", text="", tool_calls=(call,)))
+            continue
+        for n, match in enumerate(MARKED.finditer(text)):
+            quotes.append((index, match.start() - 2 * n, match.end() - 2 * n - 2))
+        turns.append(Turn(index=index, role=ROLES[role], text=MARKED.sub(r"\1", text)))
+    return Dialogue(id=id, turns=tuple(turns), language="en"), quotes
