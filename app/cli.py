@@ -78,12 +78,8 @@ SFT: Commands = {
 }
 TRAIN: Commands = {
     "pretrain": ("dialint.finetune.decoder.pretrain:pretrain", "Pre-train a decoder on dialogues."),
-    "average": (
-        "dialint.finetune.scanner.average:average",
-        "Average the weights of scanners of the same base.",
-    ),
-    "distill": ("dialint.finetune.compression.distill:distill", "Distill a large scanner into a small one."),
-    "prune": ("dialint.finetune.compression.prune:prune", "Prune a scanner's least useful heads or layers."),
+    "distill": ("dialint.finetune.scanner.distill:distill", "Distill a large scanner into a small one."),
+    "prune": ("dialint.finetune.scanner.prune:prune", "Remove a scanner's least useful layers."),
     "pack": ("dialint.finetune.scanner.pack:pack", "Make a release of a trained scanner."),
     "calibrate": (
         "dialint.finetune.scanner.calibrate:calibrate",
@@ -98,8 +94,8 @@ TRAIN: Commands = {
         "dialint.finetune.judge.preference:prefer",
         "Align a judge on preferences directly (DPO, KTO).",
     ),
-    "screen": ("dialint.finetune.screening.screen:screen", "Filter out examples that must not be learned."),
-    "search": ("dialint.finetune.search.search:search", "Search the best hyperparameters of a stage."),
+    "screen": ("dialint.finetune.screening:screen", "Filter out examples that must not be learned."),
+    "search": ("dialint.finetune.search:search", "Search the best hyperparameters of a stage."),
 }
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),

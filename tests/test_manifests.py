@@ -35,7 +35,7 @@ from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects
 from dialint.eval.baselines import BASELINE, WEIGHTS, open_baseline
 from dialint.eval.questions import verified_split
 from dialint.finetune.scanner.data import examples_fingerprint
-from dialint.finetune.screening.dataset import Dataset
+from dialint.finetune.screening import copy_without, open_dataset
 from dialint.finetune.train.checkpoint import SEAL, find_latest, seal
 from dialint.labeling.dataset.mix import labelled_codes
 from dialint.labeling.store.database.backup import backup, read_head, restore
@@ -132,7 +132,8 @@ def _dataset(folder: Path) -> tuple[Path, list[Reader]]:
         out = folder.parent / "screened"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
-        Dataset.open(folder).copy_without(out, {"d1"})
+        for entry in open_dataset(folder)[0]["files"]:
+            copy_without(folder, entry, out, {"d1"})
 
     return folder / MANIFEST, [
         screen, examples_fingerprint, labelled_codes, lambda f: verified_split(f, "train"), verify_path,

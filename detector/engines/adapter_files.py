@@ -18,8 +18,8 @@ from dialint.detector.manifests import Folder
 
 ADAPTER = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"
-BESIDE = frozenset((MANIFEST, "mlflow.db", "mlflow_run", "tensorboard"))
-"""Files that a sealed folder may hold beside those of its manifest: trackers still write to them."""
+BESIDE = frozenset((MANIFEST, "tensorboard"))
+"""What a sealed folder may hold beside the files of its manifest: a tracker still writes to it."""
 KINDS = frozenset((".json", ".jsonl", ".safetensors", ".txt", ".md", ".jinja"))
 """Endings of files that cannot run code when they are read."""
 SUPPORTED = frozenset(

@@ -1,62 +1,34 @@
-"""The decoder: our own shape from one dial, or a base model's folder; and the loss of every token.
+"""The decoder: our own shape from one dial, or a base model's folder; rows of dialogues and the loss of every
+token.
 
-Two ways to keep the dialogues of a row apart: `packed`, an attention call for each piece, quickest on
-CPU as it stands; `masked`, a block mask over static rows, which torch.compile and CUDA want. Both are
-compared with each piece alone before training begins.
+Dialogues are cut into pieces and packed into rows. A row's pieces do not see each other: an attention call
+for each piece (`dialint.detector.engines.packed`), compared with each piece alone before training begins.
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dialint.detector.engines.base_models import validate_sizes
 from dialint.detector.engines.quantization import load_dequantized, storage_format
 from dialint.detector.errors import ConfigError, native_errors
-from dialint.finetune.decoder.packing import IGNORE_INDEX, Batch, build_batch
-from dialint.finetune.decoder.writing import Piece
+from dialint.finetune.decoder.text import Piece
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-AttentionMode = Literal["packed", "masked"]
 HEAD_DIM = 32
+OPEN_ROWS = 64
+"""Rows that a piece may still be packed into."""
 TOLERANCE = 2e-4
 """Largest difference of a logit, as a share of the largest; see `detector.engines.equivalence_check`."""
-
-
-@dataclass(frozen=True)
-class TrainOptions:
-    """What the steps need to know; all but `job` and `checkpoint_minutes` changes weights."""
-
-    job: str
-    seed: int
-    epochs: float
-    row_tokens: int
-    rows: int
-    accumulate: int
-    learning_rate: float
-    weight_decay: float
-    warm_up: float
-    eval_steps: int
-    patience: int
-    precision: str
-    attention: AttentionMode
-    device: str
-    checkpoint_minutes: float
-
-    def losses(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Each token's loss, on CPU in fp32, in the precision of the run."""
-        import torch
-
-        moved = Batch(*(part.to(self.device) for part in vars(batch).values()))
-        low = self.precision == "bf16"
-        with torch.autocast(self.device.split(":")[0], torch.bfloat16) if low else nullcontext():
-            losses = token_losses(model, moved, self.attention)
-        return losses.float().cpu()
 
 
 def decoder_config(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) -> dict[str, Any]:
@@ -64,12 +36,7 @@ def decoder_config(depth: int, vocabulary: int, ids: dict[str, int], row_tokens:
     keys and values where that is even, feed-forward 3 x width, tied embeddings.
 
     `ids` are those of begin, end and pad. Depth 6 has 2.65 M parameters beside the embeddings.
-
-    Raises:
-        ConfigError: no such depth.
     """
-    if not 1 <= depth <= 64:
-        raise ConfigError("E_DEPTH", f"--depth {depth}: 1 to 64")
     width = HEAD_DIM * depth
     return {
         "vocab_size": vocabulary,
@@ -102,7 +69,7 @@ def load_decoder(folder: Path) -> PreTrainedModel:
     """The decoder in a folder, in fp32: local files, safetensors, no code of the folder's.
 
     Raises:
-        ConfigError: there is none that loads under these terms.
+        ConfigError: E_BASE, there is none that loads under these terms.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -130,58 +97,84 @@ def load_decoder(folder: Path) -> PreTrainedModel:
     return loaded
 
 
-def token_losses(model: Any, batch: Batch, way: AttentionMode) -> torch.Tensor:
-    """Cross-entropy in nats of each wanted token, shape of the batch, 0 where nothing is wanted. `model`
-    may be a compiled one (masked only)."""
-    return _packed_losses(model, batch) if way == "packed" else _masked_losses(model, batch)
+@dataclass(frozen=True)
+class Row:
+    """Pieces end to end. `ids` and `positions` are of shape (1, tokens), `targets` of shape (tokens,): the
+    next token of the same piece, -100 at its end. `bounds` begin each piece and end the last."""
+
+    ids: torch.Tensor
+    positions: torch.Tensor
+    targets: torch.Tensor
+    bounds: torch.Tensor
+
+    @property
+    def n_targets(self) -> int:
+        """Tokens to predict."""
+        return int((self.targets >= 0).sum())
 
 
-def _packed_losses(model: Any, batch: Batch) -> torch.Tensor:
-    """All pieces in one row, padding left out."""
+def plan_rows(lengths: Sequence[int], seed: int, epochs: float, row_tokens: int) -> list[list[int]]:
+    """Rows of indices of `lengths` for all epochs, each shuffled and packed anew: first fit over the last
+    `OPEN_ROWS` rows."""
+    rows: list[list[int]] = []
+    for epoch in range(math.ceil(epochs)):
+        order = np.random.default_rng([seed, epoch]).permutation(len(lengths)).tolist()
+        share = min(1.0, epochs - epoch)
+        own: list[list[int]] = []
+        room: list[int] = []
+        for index in order[: math.ceil(share * len(order))]:
+            for row in range(max(0, len(own) - OPEN_ROWS), len(own)):
+                if room[row] >= lengths[index]:
+                    break
+            else:
+                row = len(own)
+                own.append([])
+                room.append(row_tokens)
+            own[row].append(index)
+            room[row] -= lengths[index]
+        rows += own
+    return rows
+
+
+def build_row(pieces: Sequence[Piece]) -> Row:
+    """The pieces end to end."""
     import torch
-    from torch.nn.functional import cross_entropy
 
-    real = batch.segments > 0
-    first = batch.positions[real] == 0
-    ends = torch.nonzero(first).flatten().cpu()
-    bounds = torch.cat((ends, torch.tensor([len(first)])))
-    logits = model(
-        input_ids=batch.ids[real][None],
-        position_ids=batch.positions[real][None],
-        cu_seq_lens_q=bounds,
-        use_cache=False,
-    ).logits
-    losses = torch.zeros(batch.ids.shape, device=logits.device)
-    return losses.masked_scatter(
-        real,
-        cross_entropy(logits[0].float(), batch.wanted[real], ignore_index=IGNORE_INDEX, reduction="none"),
+    lengths = [len(piece.ids) for piece in pieces]
+    targets = [[*piece.ids[1:].tolist(), -100] for piece in pieces]
+    return Row(
+        torch.from_numpy(np.concatenate([piece.ids for piece in pieces]).astype(np.int64))[None],
+        torch.cat([torch.arange(length) for length in lengths])[None],
+        torch.tensor([token for row in targets for token in row]),
+        torch.tensor([0, *lengths]).cumsum(0),
     )
 
 
-def _masked_losses(model: Any, batch: Batch) -> torch.Tensor:
-    """Rows of one length; a token sees the tokens before it that have its segment."""
+def token_losses(model: Any, row: Row, bf16: bool = False) -> torch.Tensor:
+    """Cross-entropy in nats of each token's successor, shape (tokens,), 0 at the end of a piece; in fp32 on
+    the CPU, whatever the model computes in."""
     import torch
     from torch.nn.functional import cross_entropy
 
-    size = batch.ids.shape[1]
-    before = torch.ones(size, size, dtype=torch.bool, device=batch.ids.device).tril()
-    sees = (batch.segments[:, None, :, None] == batch.segments[:, None, None, :]) & before
-    logits = model(
-        input_ids=batch.ids, position_ids=batch.positions, attention_mask=sees, use_cache=False
-    ).logits
-    flat = cross_entropy(
-        logits.float().flatten(0, 1), batch.wanted.flatten(), ignore_index=IGNORE_INDEX, reduction="none"
-    )
-    return flat.view(batch.ids.shape)
+    device = model.device
+    with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+        logits = model(
+            input_ids=row.ids.to(device),
+            position_ids=row.positions.to(device),
+            cu_seq_lens_q=row.bounds,  # stays on the CPU, where every layer reads it
+            use_cache=False,
+        ).logits
+    return cross_entropy(logits[0].float(), row.targets.to(device), reduction="none").float().cpu()
 
 
-def set_attention(model: PreTrainedModel, way: AttentionMode, row_tokens: int) -> None:
-    """Set the way of attention, and refuse a model that does not keep the pieces of a row apart.
+def enable_packing(model: PreTrainedModel, row_tokens: int) -> None:
+    """Switch to packed attention, and refuse a model that does not keep the pieces of a row apart.
 
     Raises:
-        ConfigError: rows are longer than the model's positions, or its losses depend on neighbours.
+        ConfigError: E_BASE, rows are longer than the model's positions, or its losses depend on neighbours.
     """
     import torch
+    from torch.nn.functional import cross_entropy
 
     from dialint.detector.engines import packed
     from dialint.detector.engines.equivalence_check import CONFIG_ERRORS
@@ -192,33 +185,24 @@ def set_attention(model: PreTrainedModel, way: AttentionMode, row_tokens: int) -
         raise ConfigError("E_BASE", f"rows of {row_tokens} tokens, but {kind} has positions for {table}")
     model.eval()  # type: ignore[no-untyped-call]
     generator = torch.Generator().manual_seed(0)
-    pieces = [
-        Piece(torch.randint(0, model.config.vocab_size, (size,), generator=generator).int().numpy(), "", 0)
-        for size in (7, 5, 9)
-    ]
+    ids = [torch.randint(0, model.config.vocab_size, (size,), generator=generator) for size in (7, 5, 9)]
     try:
         with torch.no_grad():
-            alone = torch.cat([_alone(model, piece) for piece in pieces])
-            if way == "packed":
-                model.set_attn_implementation(packed.NAME)
-            batch = _on(build_batch(pieces, [[0, 1], [2]], 2, 16), model.device)
-            together = token_losses(model, batch, way)[batch.wanted != IGNORE_INDEX]
+            logits = [
+                model(input_ids=one[None].to(model.device), use_cache=False).logits[0].cpu() for one in ids
+            ]
+            alone = torch.cat(
+                [
+                    cross_entropy(own[:-1].float(), one[1:], reduction="none")
+                    for own, one in zip(logits, ids, strict=True)
+                ]
+            )
+            model.set_attn_implementation(packed.NAME)
+            row = build_row([Piece(one.int().numpy(), "", 0) for one in ids])
+            together = token_losses(model, row)[row.targets >= 0]
     except (*CONFIG_ERRORS, packed.PackingUnsupported) as error:
         raise ConfigError("E_BASE", f"{kind} does not run on packed rows ({type(error).__name__})") from error
     off = float((together - alone).abs().max() / alone.abs().max().clamp(min=1.0))
     if not off <= TOLERANCE:
         raise ConfigError("E_BASE", f"{kind} lets dialogues of a row see each other (off by {off:.1e})")
     model.train()
-
-
-def _alone(model: PreTrainedModel, piece: Piece) -> torch.Tensor:
-    import torch
-    from torch.nn.functional import cross_entropy
-
-    ids = torch.from_numpy(piece.ids).long().to(model.device)
-    logits = model(input_ids=ids[None], use_cache=False).logits[0]
-    return cross_entropy(logits[:-1].float(), ids[1:], reduction="none")
-
-
-def _on(batch: Batch, device: torch.device) -> Batch:
-    return Batch(*(getattr(batch, name).to(device) for name in ("ids", "positions", "segments", "wanted")))

@@ -9,18 +9,14 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
-
-Precision = Literal["auto", "fp32", "bf16"]
-NOT_IN_JOB = ("out", "checkpoint_minutes", "threads")
-"""Options that change no weight: a run may resume with others."""
+from dialint.finetune.train.options import RunOptions
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class PretrainConfig:
-    """What `dialint train pretrain` needs to know."""
+    """Options of `dialint train pretrain`."""
 
     corpus: Path
     """Folder of train-*.parquet, heldout-*.parquet and manifest.json."""
@@ -28,7 +24,7 @@ class PretrainConfig:
     """Folder for the decoder."""
     base: Path | None = None
     """A decoder to train further, a folder or a name on a hub; none: the small one, from random weights."""
-    depth: int = 6
+    depth: Annotated[int, Field(ge=1, le=64)] = 6
     """Layers of the small decoder; width, heads and all else follow from it."""
     vocabulary: int = 8192
     """Tokens of the small decoder's tokenizer."""
@@ -47,9 +43,7 @@ class PretrainConfig:
     row_tokens: Annotated[int, Field(ge=16)] = 1024
     """Tokens the model sees at once; dialogues are packed into rows of this length."""
     rows: Annotated[int, Field(ge=1)] = 4
-    """Rows in one forward pass."""
-    accumulate: Annotated[int, Field(ge=1)] = 1
-    """Forward passes in one step."""
+    """Rows in one step; each is a forward pass."""
     learning_rate: Annotated[float | None, Field(gt=0)] = None
     """Peak rate; none: 2e-3 for the small decoder, 5e-5 for a base."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.1
@@ -62,20 +56,14 @@ class PretrainConfig:
     """Held-out dialogues of each source in those evaluations; at the end all are evaluated."""
     patience: Annotated[int, Field(ge=1)] = 5
     """Evaluations without improvement after which training stops."""
-    precision: Precision = "auto"
-    """bf16: autocast; auto uses it where the hardware supports it."""
-    compile: bool = False
-    """Use torch.compile: a little quicker on an idle machine, minutes to begin with on a busy one."""
-    device: str = "cpu"
-    """cpu, cuda or cuda:N."""
     dtype: Literal["fp32", "bf16"] = "bf16"
     """Type of the weights in the file."""
-    seed: Annotated[int, Field(ge=0)] = 1
-    """Seed of weights and order."""
-    checkpoint_minutes: Annotated[float, Field(ge=0)] = 5.0
-    """Minutes between checkpoints."""
-    threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
-    """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
+    running: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
         check_ranges(self)
+
+    @property
+    def peak_rate(self) -> float:
+        """The learning rate at its peak."""
+        return self.learning_rate or (5e-5 if self.base else 2e-3)

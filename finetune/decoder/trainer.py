@@ -1,4 +1,4 @@
-"""Pre-trains and evaluates a decoder: packed rows, the loss of every token, held-out perplexity by source.
+"""Trains and evaluates a decoder: packed rows, the loss of every token, held-out perplexity by source.
 
 Everything random follows from the seed and the step's number. Perplexity counts every token, control tokens
 included, so it compares models of one tokenizer and style only. Bits per byte divide the cost of all tokens
@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from dialint.finetune.decoder.model import TrainOptions
-from dialint.finetune.decoder.packing import build_batch, plan_rows
-from dialint.finetune.decoder.writing import Piece
+from dialint.finetune.decoder.model import build_row, plan_rows, token_losses
+from dialint.finetune.decoder.options import PretrainConfig
+from dialint.finetune.decoder.text import Piece
 from dialint.finetune.train.finite import validate_loss
-from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step
-from dialint.finetune.train.optimizer import warmup_cosine
+from dialint.finetune.train.loop import (
+    Evaluation,
+    StepOutput,
+    TrainingLoop,
+    build_optimizer,
+    optimizer_step,
+    warmup_cosine,
+)
 
 LOG_STEPS = 20
 FLOOR = 0.1
@@ -30,68 +35,66 @@ FLOOR = 0.1
 
 @dataclass
 class PretrainTrainer:
-    """A decoder with the data, the optimizer and the rows of its training. `forward` is the model, or what
-    torch.compile made of it."""
+    """A decoder with the data, the optimizer and the rows of its training."""
 
-    options: TrainOptions
+    config: PretrainConfig
     model: Any
-    forward: Any
+    bf16: bool
     train: Sequence[Piece]
     heldout: Sequence[Piece]
 
     def __post_init__(self) -> None:
-        options, lengths = self.options, [len(piece.ids) for piece in self.train]
-        self.rows = plan_rows(lengths, options.seed, options.epochs, options.row_tokens)
-        self.n_steps = math.ceil(len(self.rows) / (options.rows * options.accumulate))
+        config, lengths = self.config, [len(piece.ids) for piece in self.train]
+        self.rows = plan_rows(lengths, config.running.seed, config.epochs, config.row_tokens)
+        self.n_steps = math.ceil(len(self.rows) / config.rows)
         self.parameters = dict(self.model.named_parameters())
         matrices = [p for p in self.parameters.values() if p.dim() >= 2]  # embeddings among them
         others = [p for p in self.parameters.values() if p.dim() < 2]  # norms and biases do not decay
-        groups = [{"params": matrices, "weight_decay": options.weight_decay}]
-        if others:
-            groups.append({"params": others, "weight_decay": 0.0})
-        self.optimizer = torch.optim.AdamW(groups, lr=options.learning_rate, betas=(0.9, 0.95), fused=True)
+        self.optimizer = build_optimizer(
+            config.running.optimizer,
+            [group for group in (matrices, others) if group],
+            self.model.device.type,
+            config.weight_decay,
+            betas=(0.9, 0.95),
+        )
+        for group in self.optimizer.param_groups[1:]:
+            group["weight_decay"] = 0.0
 
-    def build_loop(self, out: Path) -> TrainingLoop:
-        """The run in the folder `out`, with early stopping by held-out perplexity."""
-        options = self.options
+    def build_loop(self, job: str) -> TrainingLoop:
+        """The run in the folder of the config, with early stopping by held-out perplexity."""
         return TrainingLoop(
-            out=out,
-            job=options.job,
+            out=self.config.out,
+            job=job,
             n_steps=self.n_steps,
             train_step=self.train_step,
             parameters=self.parameters,
             optimizer=self.optimizer,
             evaluate=self.evaluate,
-            eval_steps=options.eval_steps,
+            eval_steps=self.config.eval_steps,
             eval_last_step=True,
-            patience=options.patience,
+            patience=self.config.patience,
             log_steps=LOG_STEPS,
-            checkpoint_minutes=options.checkpoint_minutes,
+            running=self.config.running,
         )
 
     def train_step(self, step: int) -> StepOutput:
-        """The optimizer's step number `step`. The loss is the mean over all target tokens of the step,
-        however many batches they come in.
+        """The optimizer's step number `step`. The loss is the mean over all target tokens of the step.
 
         Raises:
             ConfigError: E_DIVERGED, the loss or the gradient is NaN or infinite.
         """
-        options = self.options
-        torch.manual_seed(options.seed * 1_000_003 + step)  # dropout of base models
-        per_step = options.rows * options.accumulate
-        rows = self.rows[step * per_step : (step + 1) * per_step]
-        batches = [
-            build_batch(self.train, rows[start : start + options.rows], options.rows, options.row_tokens)
-            for start in range(0, len(rows), options.rows)
-        ]
-        n_targets = sum(batch.n_wanted for batch in batches)
+        config = self.config
+        torch.manual_seed(config.running.seed * 1_000_003 + step)  # dropout of base models
+        planned = self.rows[step * config.rows : (step + 1) * config.rows]
+        rows = [build_row([self.train[index] for index in row]) for row in planned]
+        n_targets = sum(row.n_targets for row in rows)
         total = 0.0
-        for batch in batches:
-            loss = options.losses(self.forward, batch).sum() / n_targets
+        for row in rows:
+            loss = token_losses(self.model, row, self.bf16).sum() / n_targets
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
-        share = warmup_cosine(step, self.n_steps, round(options.warm_up * self.n_steps), FLOOR)
-        peaks = [options.learning_rate] * len(self.optimizer.param_groups)
+        share = warmup_cosine(step, self.n_steps, round(config.warm_up * self.n_steps), FLOOR)
+        peaks = [config.peak_rate] * len(self.optimizer.param_groups)
         optimizer_step(self.optimizer, self.parameters.values(), total, peaks, share, step)
         return StepOutput(n_targets, total, {"rate": self.optimizer.param_groups[0]["lr"]})
 
@@ -101,7 +104,7 @@ class PretrainTrainer:
         Raises:
             ConfigError: E_DIVERGED, the held-out loss is NaN or infinite.
         """
-        costs = evaluate_perplexity(self.forward, self.heldout, self.options)
+        costs = evaluate_perplexity(self.model, self.heldout, self.config.row_tokens, self.bf16)
         total = sum_costs(costs)
         validate_loss(step, total.per_token)
         figures = total.to_dict()
@@ -111,19 +114,13 @@ class PretrainTrainer:
         return Evaluation({"heldout": {"all": figures, **by_source}}, -total.per_token)
 
 
-@dataclass
+@dataclass(frozen=True)
 class TokenCost:
     """Nats spent on `tokens` tokens of `n_bytes` bytes of text."""
 
-    nats: float = 0.0
-    tokens: int = 0
-    n_bytes: int = 0
-
-    def add(self, other: TokenCost) -> None:
-        """Add the cost of other tokens."""
-        self.nats += other.nats
-        self.tokens += other.tokens
-        self.n_bytes += other.n_bytes
+    nats: float
+    tokens: int
+    n_bytes: int
 
     @property
     def per_token(self) -> float:
@@ -140,29 +137,25 @@ class TokenCost:
         }
 
 
-def evaluate_perplexity(model: Any, pieces: Sequence[Piece], options: TrainOptions) -> dict[str, TokenCost]:
+def evaluate_perplexity(
+    model: Any, pieces: Sequence[Piece], row_tokens: int, bf16: bool
+) -> dict[str, TokenCost]:
     """Each source's cost on `pieces`; the model is in training mode afterwards."""
-    costs: dict[str, TokenCost] = {}
-    rows = plan_rows([len(piece.ids) for piece in pieces], 0, 1, options.row_tokens)
+    by_source: dict[str, dict[str, TokenCost]] = {}
     model.eval()
     with torch.no_grad():
-        for start in range(0, len(rows), options.rows):
-            batch_rows = rows[start : start + options.rows]
-            batch = build_batch(pieces, batch_rows, options.rows, options.row_tokens)
-            losses = options.losses(model, batch)
-            for row, indices in enumerate(batch_rows):
-                for segment, index in enumerate(indices, 1):
-                    piece = pieces[index]
-                    nats = float(losses[row][batch.segments[row] == segment].double().sum())
-                    cost = costs.setdefault(piece.source, TokenCost())
-                    cost.add(TokenCost(nats, len(piece.ids) - 1, piece.n_bytes))
+        for indices in plan_rows([len(piece.ids) for piece in pieces], 0, 1, row_tokens):
+            row = build_row([pieces[index] for index in indices])
+            losses = token_losses(model, row, bf16).double()
+            for index, own in zip(indices, losses.tensor_split(row.bounds[1:-1]), strict=True):
+                piece = pieces[index]
+                cost = TokenCost(float(own.sum()), len(piece.ids) - 1, piece.n_bytes)
+                by_source.setdefault(piece.source, {})[str(index)] = cost
     model.train()
-    return costs
+    return {source: sum_costs(costs) for source, costs in by_source.items()}
 
 
-def sum_costs(costs: dict[str, TokenCost]) -> TokenCost:
-    """The cost of all sources together."""
-    total = TokenCost()
-    for cost in costs.values():
-        total.add(cost)
-    return total
+def sum_costs(costs: Mapping[str, TokenCost]) -> TokenCost:
+    """The cost of all together."""
+    parts = costs.values()
+    return TokenCost(sum(p.nats for p in parts), sum(p.tokens for p in parts), sum(p.n_bytes for p in parts))

@@ -23,10 +23,9 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import LabelledQuestion, QuestionConfig
-from dialint.finetune.judge.context import prepare, validate_config
+from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.estimate import estimate_limit, subsample_for_estimate
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
@@ -47,8 +46,9 @@ class GrpoConfig:
     """Folder for the aligned judge."""
     method: Literal["grpo", "rloo"] = "grpo"
     """How the rewards of a group become advantages."""
-    reward: Path | None = None
-    """Folder of a reward model, as one more term."""
+    reward: str | None = None
+    """Folder of a reward model, or a function of your own, module:function or FILE.py:function, called as trl
+    calls its reward_funcs; one more term."""
     scanner: Path | None = None
     """Release of a scanner; a good rewrite is one in which it no longer finds the error."""
     steps: Annotated[int, Field(ge=1)] = 200
@@ -102,14 +102,13 @@ def run(config: GrpoConfig) -> dict[str, Any]:
         ConfigError: a judge that does not load, no questions.
     """
     from dialint.finetune.rewards.reward_function import build_reward_function
-    from dialint.finetune.train.trainer import run_trainer
+    from dialint.finetune.train.hf_trainer import run_trainer
 
     validate_config(config, "train")
-    context = prepare(config, reward=config.reward)
-    questions = context.read_questions("train", estimate_limit(config.running))
-    questions = list(subsample_for_estimate(questions, config.running))
+    context = prepare(config)
+    questions = context.read_questions("train", few=True)
     model = context.load_model()
-    reward_function = build_reward_function(config, questions, model, context.source)
+    reward_function = build_reward_function(config, questions, model, context.source, context.prompt)
     trainer = _build_trainer(config, model, context.prompt, questions, reward_function)
     result = run_trainer(trainer, config.out, context.job, config.running)
     trainer.restore_attention()
@@ -127,7 +126,7 @@ def _build_trainer(
     from trl import GRPOConfig, RLOOConfig
 
     from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer, JudgeRLOOTrainer
-    from dialint.finetune.train.arguments import build_trainer_config
+    from dialint.finetune.train.hf_trainer import build_trainer_config
 
     trainers: dict[str, tuple[Any, Any]] = {
         "grpo": (GRPOConfig, JudgeGRPOTrainer),

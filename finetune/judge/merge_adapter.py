@@ -53,7 +53,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
     """
     from dialint.detector.engines.judge_local import resolve_judge
     from dialint.detector.engines.judge_prompt import load_prompt
-    from dialint.finetune.judge.model_folder import save_judge
+    from dialint.finetune.judge.stage import save_judge
 
     require_single_process("train merge")
     require_new(config.out, MANIFEST, "a model")

@@ -5,7 +5,7 @@ self.
 
 Reads a model folder, the ``train`` split of a data set and, if named, a reward model and a scanner's release.
 Writes an adapter (or all weights), ``metrics.jsonl`` and last ``manifest.json``. trl has no PPO any more; the
-step is in `dialint.finetune.policy.ppo_trainer`.
+step is in `dialint.finetune.rl.ppo_trainer`.
 
 Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models
 from human preferences; Huang et al. 2024, The N+ implementation details of RLHF with PPO.
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,28 +28,16 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.judge.context import prepare, validate_config
-from dialint.finetune.policy.options import PpoOptions
+from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
+from dialint.finetune.rl.options import PpoOptions
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.estimate import (
-    Cost,
-    Workload,
-    estimate_cost,
-    estimate_limit,
-    estimate_memory,
-    measure_partial_step_time,
-    model_sizes,
-    print_memory,
-    print_time,
-    recomputes_activations,
-    subsample_for_estimate,
-)
+from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
-    from dialint.finetune.policy.policy import Prompt
-    from dialint.finetune.policy.rollouts import RewardFn
+    from dialint.finetune.rl.policy_model import Prompt
+    from dialint.finetune.rl.rollouts import RewardFn
     from dialint.finetune.train.distributed import ProcessGroup
 
 
@@ -64,10 +52,12 @@ class PpoConfig:
     """Folder of `dialint export dataset` or `dialint data inject`, whose training questions are answered."""
     out: Path
     """Folder for the aligned judge; a stopped run in it is resumed."""
-    reward: Path | None = None
-    """Folder of a reward model; without it all rewards are verifiable ones."""
+    reward: str | None = None
+    """Folder of a reward model, or a function of your own, module:function or FILE.py:function, called as trl
+    calls its reward_funcs; without
+    either all rewards are verifiable ones."""
     verifiable: Annotated[float, Field(ge=0)] = 0.0
-    """Weight of the verifiable rewards beside the reward model's."""
+    """Weight of the verifiable rewards beside that reward."""
     scanner: Path | None = None
     """Release of a scanner; a good rewrite is one in which it no longer finds the error."""
     weights: RewardWeights = field(default_factory=RewardWeights)
@@ -105,18 +95,16 @@ def run(config: PpoConfig) -> dict[str, Any]:
         ConfigError: a judge that does not load, no questions.
     """
     from dialint.detector.engines.quote_constraint import TokenSpellings
-    from dialint.finetune.policy.policy import Prompt
     from dialint.finetune.rewards.reward_function import build_reward_function
-    from dialint.finetune.train.arguments import resolve_device
-    from dialint.finetune.train.distributed import init_process_group
+    from dialint.finetune.rl.policy_model import Prompt
+    from dialint.finetune.train.distributed import init_process_group, resolve_device
 
     validate_config(config, "train")
-    context = prepare(config, reward=config.reward)
-    questions = context.read_questions("train", estimate_limit(config.running))
-    questions = list(subsample_for_estimate(questions, config.running))
+    context = prepare(config)
+    questions = context.read_questions("train", few=True)
     tokenizer, device = context.prompt.tokenizer, resolve_device(config.running)
     group, model = init_process_group(device), context.load_model()
-    reward_function = build_reward_function(config, questions, model, context.source)
+    reward_function = build_reward_function(config, questions, model, context.source, context.prompt)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [
@@ -130,14 +118,17 @@ def run(config: PpoConfig) -> dict[str, Any]:
         for index, item in enumerate(questions)
     ]
     if config.running.dry_run:
+        window = max(len(prompt.ids) for prompt in prompts) + config.options.answer_tokens
 
-        def run_step(n_questions: int) -> None:
+        def run_step(n_questions: int) -> int:
             with tempfile.TemporaryDirectory() as folder:
                 options = replace(config.options, steps=1, questions=n_questions)
                 step_config = replace(config, out=Path(folder), options=options)
                 align(step_config, model, tokenizer, prompts, reward, context.job, group)
+            return window * n_questions * options.answers
 
-        _print_estimate(config, model, prompts, run_step, estimate_cost(config.running, device))
+        step_time = measure_step_time(run_step, config.options.questions)
+        print_time(config.options.steps, step_time, estimate_cost(config.running, device))
         return {}
     make_output_folder(config.out)
     figures = align(config, model, tokenizer, prompts, reward, context.job, group)
@@ -151,27 +142,6 @@ def _weigh_terms(config: PpoConfig, total: float, preference: float) -> dict[str
         return {"verifiable": total}
     verifiable = config.verifiable * (total - preference)
     return {"preference": preference / config.weights.preference_weight, "verifiable": verifiable}
-
-
-def _print_estimate(
-    config: PpoConfig, model: Any, prompts: Sequence[Prompt], run_step: Callable[[int], None], cost: Cost
-) -> None:
-    """Print what the run would take; `run_step` runs a step of so many questions and discards it."""
-    options, shape = config.options, model.config.get_text_config()
-    window = max(len(prompt.ids) for prompt in prompts) + options.answer_tokens
-    work = Workload(
-        tokens=window * config.forward_answers,
-        window=window,
-        hidden=shape.hidden_size,
-        layers=shape.num_hidden_layers,
-        heads=shape.num_attention_heads,
-        value_bytes=4,
-        checkpointing=recomputes_activations(config.running, model),
-    )
-    sizes = model_sizes(model)
-    print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
-    step_tokens = window * config.sampled_answers
-    print_time(options.steps, measure_partial_step_time(run_step, options.questions, step_tokens), cost)
 
 
 def align(
@@ -192,10 +162,11 @@ def align(
         saved and the same command resumes; and in processes
             that do not save the model.
     """
-    from dialint.finetune.policy.logprobs import enable_packed_attention
-    from dialint.finetune.policy.policy import Policy
-    from dialint.finetune.policy.ppo_trainer import PpoTrainer
-    from dialint.finetune.train.distributed import unwrap
+    from dialint.finetune.rl.logprobs import enable_packed_attention
+    from dialint.finetune.rl.policy_model import PolicyModel
+    from dialint.finetune.rl.ppo_trainer import PpoTrainer
+    from dialint.finetune.train.distributed import unwrap, uses_bf16
+    from dialint.finetune.train.memory import recomputes_activations
 
     options, running = config.options, config.running
     attention = unwrap(model).config._attn_implementation
@@ -206,8 +177,8 @@ def align(
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
 
-    bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
-    policy = Policy(model, decode, stop_ids, recomputes_activations(running, model), bf16)
+    recomputes = recomputes_activations(running, model)
+    policy = PolicyModel(model, decode, stop_ids, recomputes, uses_bf16(running))
     trainer = PpoTrainer(policy, prompts, reward, options, running, group)
     loop = trainer.loop(config.out, job)
     if not loop.run() or not group.is_main:

@@ -20,7 +20,7 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.judge.context import prepare, validate_config
+from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
@@ -79,7 +79,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.
         ConfigError: a judge that does not load, no pairs.
     """
-    from dialint.finetune.train.trainer import run_trainer
+    from dialint.finetune.train.hf_trainer import run_trainer
 
     validate_config(config, "train")
     context = prepare(config)
@@ -96,7 +96,7 @@ def _build_trainer(
     from trl import DPOConfig, KTOConfig
 
     from dialint.finetune.judge.trl_trainers import JudgeDPOTrainer, JudgeKTOTrainer
-    from dialint.finetune.train.arguments import build_trainer_config
+    from dialint.finetune.train.hf_trainer import build_trainer_config
 
     forward_pairs = config.pairs // config.accumulate
     if config.method == "dpo":

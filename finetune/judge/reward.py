@@ -22,7 +22,7 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.judge import Detail
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.judge.context import prepare, validate_config
+from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -79,9 +79,8 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as TrainerConfig
 
-    from dialint.finetune.rewards.trainer import JudgeRewardTrainer, evaluate_held_out, tokenize_pairs
-    from dialint.finetune.train.arguments import build_trainer_config, schedule_arguments
-    from dialint.finetune.train.trainer import run_trainer
+    from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer, evaluate_held_out, tokenize_pairs
+    from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
     validate_config(config, "train", "dev")
     context = prepare(config, "SEQ_CLS")

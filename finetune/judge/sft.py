@@ -20,12 +20,12 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_library, require_single_process
 from dialint.eval.questions import LabelledQuestion
-from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.judge.sft_options import SftJudgeConfig
+from dialint.finetune.judge.stage import prepare, validate_config
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.train.trainer import TrainResult
+    from dialint.finetune.train.hf_trainer import TrainResult
 
 
 def sft_judge(config: SftJudgeConfig) -> None:
@@ -68,8 +68,8 @@ def _train(
     from trl import SFTConfig
 
     from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
-    from dialint.finetune.train.arguments import build_trainer_config, schedule_arguments, uses_bf16
-    from dialint.finetune.train.trainer import run_trainer
+    from dialint.finetune.train.distributed import uses_bf16
+    from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
     make_output_folder(config.out)
     arguments = build_trainer_config(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,7 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.judge import VERDICTS, answer_json
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import LabelledQuestion, target_answer
-from dialint.finetune.policy.logprobs import enable_packed_attention
-from dialint.finetune.scanner.losses import embedding_noise
+from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.distributed import unwrap
 
 
@@ -124,6 +124,29 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         self.log(metrics)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
+
+
+@contextmanager
+def embedding_noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor) -> Iterator[None]:
+    """Add uniform noise to the output of the embeddings `table`: in each sequence at most alpha over the root
+    of its number of values. `lengths`, of the shape of the ids, is the length of each token's own sequence:
+    a row may hold several, or padding.
+
+    Source: Jain et al. 2023, "NEFTune", algorithm 1.
+    """
+    if not alpha:
+        yield
+        return
+
+    def add_noise(_module: Any, _inputs: Any, embedded: torch.Tensor) -> torch.Tensor:
+        numbers = lengths.to(embedded.device)[..., None] * embedded.shape[-1]
+        return embedded + ((2 * torch.rand_like(embedded) - 1) * alpha / numbers.sqrt()).to(embedded.dtype)
+
+    hook = table.register_forward_hook(add_noise)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def row_lengths(inputs: dict[str, Any]) -> torch.Tensor:

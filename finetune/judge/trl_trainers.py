@@ -15,8 +15,8 @@ import torch
 from trl import DPOTrainer, GRPOTrainer, KTOTrainer, RLOOTrainer
 
 from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
-from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention
-from dialint.finetune.policy.sampling import sample
+from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
+from dialint.finetune.rl.sampling import sample
 from dialint.finetune.train.distributed import unwrap
 
 EQUAL_ADVANTAGES = 1e-5

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dialint.detector.engines import base_models
 from dialint.detector.judge import parse_answer
 from dialint.eval.questions import LabelledQuestion
+from dialint.finetune.rewards.custom import CustomReward, load_function, reward_folder
 from dialint.finetune.rewards.reward_model import RewardModel, has_same_base
 from dialint.finetune.rewards.verifiable import (
     GroundTruth,
@@ -23,6 +24,7 @@ from dialint.finetune.rewards.verifiable import (
 )
 
 if TYPE_CHECKING:
+    from dialint.detector.engines.judge_prompt import JudgePrompt
     from dialint.detector.pipeline import ReleaseDetector
     from dialint.detector.records import Dialogue
 
@@ -34,7 +36,7 @@ class PreferenceModel(Protocol):
     """Predicts how much people prefer an answer."""
 
     def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
-        """One number in [-1, 1] for each text as the answer to its question."""
+        """One number for each text as the answer to its question; of a reward model in [-1, 1]."""
         ...
 
 
@@ -128,26 +130,34 @@ class RewardFunction:
 
 
 def build_reward_function(
-    config: Any, questions: Sequence[LabelledQuestion], model: Any, source: base_models.ModelSource
+    config: Any,
+    questions: Sequence[LabelledQuestion],
+    model: Any,
+    source: base_models.ModelSource,
+    prompt: JudgePrompt,
 ) -> RewardFunction:
     """The reward function of answers to `questions`, by the `weights`, `reward` and `scanner` of `config`.
-    `model` is the policy, loaded from `source`; a reward model on its base becomes one of its adapters."""
+    `model` is the policy, loaded from `source`; a reward model on its base becomes one of its adapters.
+    `prompt` is the policy's."""
     from dialint.detector.interface import DetectorConfig
     from dialint.detector.pipeline import load_detector
-    from dialint.finetune.train.arguments import is_sharded, resolve_device, uses_bf16
+    from dialint.finetune.train.distributed import is_sharded, resolve_device, uses_bf16
 
     device, bf16 = resolve_device(config.running), uses_bf16(config.running)
     reward_model: PreferenceModel | None = None
-    if config.reward is not None:
+    folder = reward_folder(config.reward)
+    if folder is not None:
         takes_adapters = hasattr(model, "peft_config") and not is_sharded()
-        shared = takes_adapters and has_same_base(source, base_models.resolve_source(str(config.reward)))
+        shared = takes_adapters and has_same_base(source, base_models.resolve_source(str(folder)))
         reward_model = RewardModel.load(
-            config.reward,
+            folder,
             device,
             no_error_log_odds(questions, config.weights),
             bf16=bf16,
             policy=model if shared else None,
         )
+    elif config.reward is not None:
+        reward_model = CustomReward(config.reward, load_function(config.reward)[0], prompt)
     scanner = None
     if config.scanner is not None:
         options = DetectorConfig(release=config.scanner, device=device, threads=config.running.threads)

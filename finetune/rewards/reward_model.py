@@ -135,7 +135,7 @@ def _adapter_scorer(policy: Any, folder: Path, pad: int, bf16: bool) -> Scorer:
     from peft import LoraConfig, set_peft_model_state_dict
     from safetensors.torch import load_file
 
-    from dialint.finetune.policy.logprobs import last_hidden_states
+    from dialint.finetune.rl.logprobs import last_hidden_states
     from dialint.finetune.train.distributed import unwrap
 
     weights = load_file(folder / ADAPTER)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,9 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.decoder.tokenizer import add_control_tokens, decoder_render
 from dialint.finetune.train.adapters import add_adapters, save_model
-from dialint.finetune.train.estimate import recomputes_activations
 from dialint.finetune.train.finite import save_weights
 from dialint.finetune.train.lineage import seal_folder
+from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 if TYPE_CHECKING:
     import torch
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BaseModel:
-    """A base model: its folder, its shape (config.json, with dropout off), the hash of its weights ("" if
-    none are used), its tokenizer, how dialogues are rendered for it, and the ids of control tokens that are
+    """A base model: its folder, its shape (config.json, with dropout off), the hash of its weights,
+    its tokenizer, how dialogues are rendered for it, and the ids of control tokens that are
     new to it."""
 
     folder: Path
@@ -73,7 +72,7 @@ def load_base(config: ScanConfig) -> BaseModel:
     base_vocabulary = load_tokenizer(base_tokenizer).get_vocab()
     ids = load_tokenizer(tokenizer).get_vocab()
     new_ids = sorted({ids[token] for token in render.control if token not in base_vocabulary})
-    sha256 = "" if config.from_scratch else weights_sha256(config.base)
+    sha256 = weights_sha256(config.base)
     return BaseModel(config.base, shape, sha256, tokenizer, render, tuple(new_ids))
 
 
@@ -115,9 +114,8 @@ def build_network(config: ScanConfig, base: BaseModel, n_codes: int, device: str
     import torch
 
     from dialint.detector.engines.equivalence_check import check_equivalence
-    from dialint.finetune.train.estimate import enable_gradient_checkpointing
 
-    model = _init_model(config, base, n_codes)
+    model = init_model(config, base, n_codes)
     check_equivalence(model, config.context_tokens)
     recompute = recomputes_activations(config.running, model)  # before 4-bit weights are packed
     if config.adapters.quantise == "nf4":
@@ -163,7 +161,7 @@ def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_code
         return model
     if _is_rounded(config, str(model.turn_head.weight.device)):
         weights = {name: weight.detach().cpu() for name, weight in trainable_parameters(model).items()}
-        model = _init_model(config, base, n_codes)
+        model = init_model(config, base, n_codes)
         _adapt(config, base, model)
         load_trainable(model, weights)
     model.backbone = model.backbone.merge_and_unload()  # type: ignore[operator]
@@ -196,7 +194,7 @@ def _adapt(config: ScanConfig, base: BaseModel, model: ScanModel) -> None:
         model.backbone = add_adapters(model.backbone, config.adapters, None, base.new_ids)  # type: ignore[assignment]
 
 
-def _init_model(config: ScanConfig, base: BaseModel, n_codes: int) -> ScanModel:
+def init_model(config: ScanConfig, base: BaseModel, n_codes: int) -> ScanModel:
     """The base in fp32 with new heads."""
     import torch
     from transformers.initialization import no_init_weights
@@ -204,10 +202,9 @@ def _init_model(config: ScanConfig, base: BaseModel, n_codes: int) -> ScanModel:
     from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
     torch.manual_seed(config.running.seed)
-    with nullcontext() if config.from_scratch else no_init_weights():
+    with no_init_weights():
         backbone = backbone_from_config(base.shape)
-    if not config.from_scratch:
-        _load_weights(backbone, base.folder)
+    _load_weights(backbone, base.folder)
     _add_embeddings(backbone, base.new_ids, config.running.seed)
     torch.manual_seed(config.running.seed)
     model = ScanModel(backbone, n_codes, config.history, config.evidence)

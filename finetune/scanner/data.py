@@ -167,3 +167,29 @@ def _build_target(
     return Target(
         window, turns, np.vstack(spans) if spans else np.zeros((0, len(column)), np.float32), dialogue
     )
+
+
+def pack_rows(order: Iterable[int], sizes: Sequence[int], row_tokens: int) -> Iterator[list[int]]:
+    """Rows of the indices in `order`, as many in each as fit into `row_tokens`, one at least."""
+    row: list[int] = []
+    room = row_tokens
+    for index in order:
+        if row and sizes[index] > room:
+            yield row
+            row, room = [], row_tokens
+        row.append(index)
+        room -= sizes[index]
+    if row:
+        yield row
+
+
+def pack_pairs(targets: Sequence[Target], seed: int, row_tokens: int) -> list[list[int]]:
+    """Rows of indices of windows, shuffled, an error and its clean twin in the same one."""
+    by_pair: dict[str, list[int]] = {}
+    for index, target in enumerate(targets):
+        by_pair.setdefault(target.pair or f"#{index}", []).append(index)
+    groups = list(by_pair.values())
+    random.Random(seed).shuffle(groups)
+    sizes = [sum(len(targets[index].window) for index in group) for group in groups]
+    rows = pack_rows(range(len(groups)), sizes, row_tokens)
+    return [[index for number in row for index in groups[number]] for row in rows]

@@ -5,11 +5,9 @@ Every part is a mean over all of its kind in a step, however many rows the step'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -58,37 +56,18 @@ def scan_loss(
     from torch.nn.functional import softplus
 
     counts = counts or count_targets(row)
-    logits = compute_logits(model, row, bf16, config.neftune)
+    logits = compute_logits(model, row, bf16)
     indices, ends = end_targets(row)
-
-    weights = partial(label_weights, config)
     loss = (
-        cross_entropy(logits.turns, [target.turns for target in row], counts.turns, weights)
-        + cross_entropy(logits.ends[indices], ends, counts.ends, weights)
-        + config.span_weight
-        * cross_entropy(logits.tokens, [target.spans for target in row], counts.tokens, weights)
+        cross_entropy(logits.turns, [target.turns for target in row], counts.turns)
+        + cross_entropy(logits.ends[indices], ends, counts.ends)
+        + config.span_weight * cross_entropy(logits.tokens, [target.spans for target in row], counts.tokens)
     )
     errors, twins = _pair_scores(row, logits)
     if config.pair_weight and errors:
         margins = torch.stack(twins) - torch.stack(errors)
         loss = loss + config.pair_weight * softplus(margins).sum() / counts.pairs
     return loss
-
-
-def label_weights(config: ScanConfig, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The weight of each label. With `focal` above 0 labels that are predicted well already weigh less. By
-    confidence, a label of probability p weighs |2p - 1|: nothing at one half.
-
-    Source: Lin et al. 2017, equation 4.
-    """
-    import torch
-
-    weight = 1 + (config.error_weight - 1) * targets
-    if config.focal:
-        weight = weight * (torch.sigmoid(logits.detach()) - targets).abs() ** config.focal
-    if config.weight_by_confidence:
-        weight = weight * (2 * targets - 1).abs()
-    return weight
 
 
 @dataclass(frozen=True)
@@ -101,9 +80,7 @@ class HeadLogits:
     tokens: torch.Tensor
 
 
-def compute_logits(
-    model: ScanModel, row: Sequence[Target], bf16: bool, noise_alpha: float = 0.0
-) -> HeadLogits:
+def compute_logits(model: ScanModel, row: Sequence[Target], bf16: bool) -> HeadLogits:
     """Run the model on the windows of `row` in one packed forward pass; the heads compute in fp32."""
     import torch
 
@@ -113,12 +90,7 @@ def compute_logits(
     device = model.turn_head.weight.device
     packed = pack_windows(windows).to(device)
     positions = head_positions(windows, packed)
-    sizes = packed.bounds.diff()
-    table, lengths = model.backbone.get_input_embeddings(), sizes.repeat_interleave(sizes)[None]
-    with (
-        torch.autocast(device.type, torch.bfloat16, enabled=bf16),
-        embedding_noise(noise_alpha, table, lengths),
-    ):
+    with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
         states = model.hidden_states(packed)
     states = states.float()
     tokens = model.span_head(states[positions.tokens])
@@ -136,15 +108,10 @@ def end_targets(row: Sequence[Target]) -> tuple[list[int], list[Array]]:
     return [index for index, _ in labelled], [target for _, target in labelled]
 
 
-def cross_entropy(
-    logits: torch.Tensor,
-    targets: Sequence[Array],
-    count: int | None = None,
-    weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None,
-) -> torch.Tensor:
+def cross_entropy(logits: torch.Tensor, targets: Sequence[Array], count: int | None = None) -> torch.Tensor:
     """Binary cross-entropy of shape (positions, codes) with soft targets, summed over codes, divided by
     `count`, by default the number of positions that have any target. A target of NaN is unknown and adds
-    nothing. `weights` computes the weight of each target from its logit and itself."""
+    nothing."""
     import torch
     from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -154,8 +121,7 @@ def cross_entropy(
     is_known = ~wanted.isnan()
     divisor = is_known.any(dim=1).sum().clamp_min(1) if count is None else count
     logits, wanted = logits[is_known], wanted[is_known]
-    weight = None if weights is None else weights(logits, wanted)
-    return binary_cross_entropy_with_logits(logits, wanted, weight, reduction="sum") / divisor
+    return binary_cross_entropy_with_logits(logits, wanted, reduction="sum") / divisor
 
 
 def _pair_scores(row: Sequence[Target], logits: HeadLogits) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
@@ -171,28 +137,3 @@ def _pair_scores(row: Sequence[Target], logits: HeadLogits) -> tuple[list[torch.
         end += target.window.dialogue_slot is not None
     both = [side for side in sides.values() if len(side) == 2]
     return [side[True] for side in both], [side[False] for side in both]
-
-
-@contextmanager
-def embedding_noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor) -> Iterator[None]:
-    """Add uniform noise to the output of the embeddings `table`: in each sequence at most alpha over the root
-    of its number of values. `lengths`, of the shape of the ids, is the length of each token's own sequence:
-    a row may hold several, or padding.
-
-    Source: Jain et al. 2023, "NEFTune", algorithm 1.
-    """
-    import torch
-
-    if not alpha:
-        yield
-        return
-
-    def add_noise(_module: Any, _inputs: Any, embedded: torch.Tensor) -> torch.Tensor:
-        numbers = lengths.to(embedded.device)[..., None] * embedded.shape[-1]
-        return embedded + ((2 * torch.rand_like(embedded) - 1) * alpha / numbers.sqrt()).to(embedded.dtype)
-
-    hook = table.register_forward_hook(add_noise)
-    try:
-        yield
-    finally:
-        hook.remove()

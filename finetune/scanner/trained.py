@@ -6,25 +6,34 @@ Nothing here changes weights.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from dialint.detector.artifacts import read_manifest, sha256_file, write_json, write_manifest
+from dialint.detector.artifacts import (
+    package_versions,
+    read_manifest,
+    sha256_file,
+    write_json,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError
 from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
 from dialint.detector.scanner import Scanner
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.finetune.scanner.backbone import BaseModel, init_model
 from dialint.finetune.train.finite import save_weights
-from dialint.finetune.train.lineage import TRAINING, config_to_dict
+from dialint.finetune.train.lineage import LIBRARIES, TRAINING, config_to_dict, git_commit
 
 if TYPE_CHECKING:
     import torch
 
     from dialint.detector.engines.local import Precision
     from dialint.detector.engines.scan_model import ScanModel
+    from dialint.finetune.scanner.options import ScanConfig
 
 BACKBONE = "backbone."
 
@@ -76,10 +85,6 @@ class TrainedScanner:
             LocalEngine(self.model, precision, row_tokens, device),
             tuple(code in self.dialogue_codes for code in self.codes),
         )
-
-    def backbone(self) -> Weights:
-        """The backbone's weights under its own names."""
-        return dict(self.model.backbone.state_dict())
 
 
 def read_scanner(folder: Path) -> TrainedScanner:
@@ -189,21 +194,65 @@ def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> Traine
     return scanner
 
 
-def replace_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanModel:
-    """The scanner's heads on another backbone of the same width."""
-    heads = {n: w for n, w in scanner.state_dict().items() if not n.startswith(BACKBONE)}
-    weights = heads | {BACKBONE + name: weight for name, weight in backbone.items()}
-    n_codes = scanner.turn_head.out_features
-    return build_scan_model(shape, weights, n_codes, history=scanner.history is not None)
+def init_student(
+    config: ScanConfig, base: BaseModel, codes: tuple[str, ...], origin: Mapping[str, str] | None
+) -> TrainedScanner:
+    """A scanner of `base` with new heads, to be trained; `origin` is the base's name, revision and licence.
+
+    Raises:
+        ConfigError: E_BASE, its tokenizer lacks our control tokens, or its weights are not those of its
+        shape.
+    """
+    if base.new_ids:
+        raise ConfigError(
+            "E_BASE", f"{base.folder}: its tokenizer lacks our control tokens; train sft scan adds them"
+        )
+    model = init_model(config, base, len(codes))
+    return TrainedScanner(
+        model, codes, select_dialogue_codes(codes), base.render, base.shape, base.tokenizer, base.sha256,
+        None, base.sha256, origin,
+    )  # fmt: skip
+
+
+def evenly_spaced(n_layers: int, n_selected: int) -> list[int]:
+    """The indices of `n_selected` of `n_layers` layers, evenly spaced, the first and the last among them.
+
+    Raises:
+        ConfigError: E_OPTION, `n_selected` is not 1 to `n_layers`.
+    """
+    if not 1 <= n_selected <= n_layers:
+        raise ConfigError("E_OPTION", f"--layers must be 1 to {n_layers}, the layers that there are")
+    return [round(number * (n_layers - 1) / max(1, n_selected - 1)) for number in range(n_selected)]
+
+
+def select_layers(scanner: TrainedScanner, layers: Sequence[int]) -> TrainedScanner:
+    """The scanner with only these layers, renumbered in that order. Shape and weights change together, so
+    that the evaluated model is the one that is saved.
+
+    Raises:
+        ConfigError: E_BASE, its layers are not one numbered stack.
+    """
+    shape, weights = scanner.shape, dict(scanner.model.state_dict())
+    numbered = re.compile(r"(?s)\A(backbone\.(?:.*\.)?layers?\.)(\d++)(\..*)")
+    matches = {name: match for name in weights if (match := numbered.fullmatch(name))}
+    if {int(match[2]) for match in matches.values()} != set(range(shape["num_hidden_layers"])):
+        raise ConfigError("E_BASE", f"{shape['model_type']}: its layers are not one numbered stack")
+    selected = {name: weight for name, weight in weights.items() if name not in matches}
+    for name, match in matches.items():
+        if int(match[2]) in layers:
+            selected[f"{match[1]}{layers.index(int(match[2]))}{match[3]}"] = weights[name]
+    smaller = {**shape, "num_hidden_layers": len(layers)}
+    if shape.get("layer_types"):
+        smaller["layer_types"] = [shape["layer_types"][layer] for layer in layers]
+    model = build_scan_model(smaller, selected, len(scanner.codes), history=scanner.model.history is not None)
+    return replace(scanner, shape=smaller, model=model)
 
 
 def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, lineage: Mapping[str, Any]) -> None:
-    """Write a folder like that of ``dialint train sft scan``, its manifest last, with the fields of `lineage`
-    in it."""
+    """Write the folder of a trained scanner, its manifest last, with the fields of `lineage` in it."""
     save_weights(scanner.model.state_dict(), folder / WEIGHTS)
     write_json(folder / "config.json", scanner.shape)
     (folder / "tokenizer.json").write_text(scanner.tokenizer)
-    options = config_to_dict(config)
     content = {
         "kind": "scanner",
         "codes": list(scanner.codes),
@@ -212,10 +261,9 @@ def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, lineage: M
         "base": scanner.base,
         "base_sha256": scanner.base_sha256,
         "examples": scanner.examples,
-        "config": {
-            name: value if value is None or isinstance(value, int | float) else str(value)
-            for name, value in options.items()
-        },
+        "config": config_to_dict(config),
+        "commit": git_commit(),
+        "versions": package_versions(*LIBRARIES),
         **lineage,
     }
     write_manifest(folder / TRAINING, content)

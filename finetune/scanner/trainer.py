@@ -23,9 +23,14 @@ from dialint.finetune.scanner.backbone import trainable_parameters
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.losses import count_targets, scan_loss
 from dialint.finetune.scanner.options import ScanConfig
-from dialint.finetune.train.estimate import Cost
-from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step
-from dialint.finetune.train.optimizer import build_optimizer, warmup_cosine
+from dialint.finetune.train.loop import (
+    Evaluation,
+    StepOutput,
+    TrainingLoop,
+    build_optimizer,
+    optimizer_step,
+    warmup_cosine,
+)
 
 if TYPE_CHECKING:
     from dialint.detector.scanner import WindowScores
@@ -66,7 +71,7 @@ class ScanTrainer:
         device = str(self.model.turn_head.weight.device)
         self.optimizer = build_optimizer(self.config.running.optimizer, groups, device)
 
-    def build_loop(self, cost: Cost) -> TrainingLoop:
+    def build_loop(self) -> TrainingLoop:
         """The run in the folder of the config. Loss, average precision of each code on the evaluation sets,
         and how often an error scores above its twin, go to ``metrics.jsonl``."""
         config = self.config
@@ -83,9 +88,7 @@ class ScanTrainer:
             patience=config.patience,
             final_evaluate=self.evaluate,
             log_steps=LOG_STEPS,
-            checkpoint_steps=config.running.checkpoint_steps,
-            checkpoint_minutes=config.running.checkpoint_minutes,
-            cost=cost,
+            running=config.running,
         )
 
     def train_step(self, step: int) -> StepOutput:

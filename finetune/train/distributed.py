@@ -1,4 +1,4 @@
-"""Several processes that train one model: results are gathered, gradients are summed.
+"""Which device a process trains on, and several processes that train one model: gradients are summed.
 
 Started by ``accelerate launch`` or ``torchrun``, which set rank and world size. With one process all of this
 is free. Every process holds the whole model; models that do not fit need FSDP or ZeRO.
@@ -6,16 +6,53 @@ is free. Every process holds the whole model; models that do not fit need FSDP o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dialint.detector.errors import ConfigError
 from dialint.detector.extras import world_size
+from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     import torch
 
 T = TypeVar("T")
+
+
+def resolve_device(running: RunOptions) -> str:
+    """The device of this process; with a launcher, one GPU for each.
+
+    Raises:
+        ConfigError: E_DEVICE, this machine has no such device, or one GPU is named for several processes.
+    """
+    from dialint.detector.engines import local
+
+    device = local.resolve_device(running.device)
+    if device == "cuda" and "LOCAL_RANK" in os.environ:
+        return f"cuda:{os.environ['LOCAL_RANK']}"
+    if device != "cpu" and world_size() > 1:
+        raise ConfigError(
+            "E_DEVICE", f"--device {device}: one GPU for {world_size()} processes; leave it out"
+        )
+    return device
+
+
+def is_sharded() -> bool:
+    """Whether the launcher asked for FSDP or DeepSpeed, which cut a model up among processes."""
+    names = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
+    return any(os.environ.get(name, "").lower() == "true" for name in names)
+
+
+def loading_device(running: RunOptions) -> str:
+    """Where a model is loaded to: main memory where it will be cut up among processes, else the device."""
+    return "cpu" if is_sharded() else resolve_device(running)
+
+
+def uses_bf16(running: RunOptions) -> bool:
+    """Whether arithmetic is in bf16."""
+    return running.precision == "bf16" or (running.precision == "auto" and resolve_device(running) != "cpu")
 
 
 @dataclass(frozen=True)

@@ -97,3 +97,11 @@ def seal_folder(folder: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     whole = {**content, "files": files}
     write_manifest(folder / MANIFEST, whole)
     return whole
+
+
+def render_template(path: Path, **content: Any) -> str:
+    """A Markdown document by a Jinja template."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
+    return environment.from_string(path.read_text(encoding="utf-8")).render(content)

@@ -1,12 +1,12 @@
-"""The training loop of every stage that takes its optimizer steps itself.
+"""The training loop of every stage that takes its optimizer steps itself, and AdamW with its schedule.
 
 A stage brings a function that does one step, given its number, and the weights it trains; the loop counts
 steps, logs, evaluates, keeps the best weights, writes checkpoints, resumes, and stops gracefully on SIGTERM
 and SIGINT:
 
     loop = TrainingLoop(
-        out=config.out, job=job_of_config(config, *input_hashes), n_steps=len(batches),
-        train_step=train_step, parameters=trainable_parameters(model), optimizer=optimizer,
+        out=config.out, job=job_of_config(config, *input_hashes), n_steps=len(batches), train_step=train_step,
+        parameters=trainable_parameters(model), optimizer=optimizer, running=config.running,
     )
     if not loop.run():
         return  # stopped by SIGTERM: the checkpoint has everything, and the same command resumes
@@ -20,7 +20,7 @@ and SIGINT:
 
 `train_step` derives everything random from the seed and the step's number, or from a generator in
 `extra_state`. Then a run that resumes from a checkpoint is the run that was never stopped: bit for bit on CPU
-in fp32. The Hugging Face trainers have their own loop; see `dialint.finetune.train.callbacks`.
+in fp32. The Hugging Face trainers have their own loop; see `dialint.finetune.train.hf_trainer`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dialint.detector.extras import require_library
 from dialint.finetune.train import checkpoint
+from dialint.finetune.train.cost import Cost, estimate_cost
 from dialint.finetune.train.distributed import ProcessGroup
-from dialint.finetune.train.estimate import Cost
 from dialint.finetune.train.finite import validate_loss
-from dialint.finetune.train.metrics_log import MetricsLog
-from dialint.finetune.train.optimizer import set_learning_rates
-from dialint.finetune.train.progress import Progress
+from dialint.finetune.train.metrics_log import MetricsLog, Progress
+from dialint.finetune.train.options import Optimizer, RunOptions
 
 if TYPE_CHECKING:
     import torch
@@ -116,7 +117,8 @@ class TrainingLoop:
     steps done, every `eval_steps` steps, and with `eval_last_step` after the last one too. With `patience`
     the loop stops after so many evaluations without a better score, and `parameters` have the best weights at
     the end. `final_evaluate` is called last; its figures are logged and stand in `final_figures`. `log_steps`
-    None logs evaluations only. Of several processes in `group` the first one alone writes files.
+    None logs evaluations only. Of several processes in `group` the first one alone writes files. Of `running`
+    count the times of checkpoints, the trackers and the cost.
     """
 
     out: Path
@@ -132,13 +134,16 @@ class TrainingLoop:
     patience: int | None = None
     final_evaluate: Callable[[], dict[str, Any]] | None = None
     log_steps: int | None = 50
-    checkpoint_steps: int | None = None
-    checkpoint_minutes: float = 5.0
-    cost: Cost | None = None
+    running: RunOptions = field(default_factory=RunOptions)
     group: ProcessGroup = field(default_factory=ProcessGroup)
     state: TrainerState = field(default_factory=TrainerState)
     best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
     final_figures: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> Cost:
+        """What the run costs on the device of its parameters."""
+        return estimate_cost(self.running, str(next(iter(self.parameters.values())).device))
 
     @property
     def finished(self) -> bool:
@@ -156,21 +161,23 @@ class TrainingLoop:
             KeyboardInterrupt: SIGINT stopped the run, in the same way as SIGTERM.
         """
         log_bytes = self._resume()
-        state = self.state
+        state, running = self.state, self.running
         if state.step and self.group.is_main:
             print(f"resumes at step {state.step} of {self.n_steps}", file=sys.stderr, flush=True)
         saved_at = time.monotonic()
         with ExitStack() as stack:
             signal_received = stack.enter_context(stop_on_signal())
-            log = stack.enter_context(MetricsLog(self.out, log_bytes)) if self.group.is_main else None
+            log = None
+            if self.group.is_main:
+                log = stack.enter_context(MetricsLog(self.out, log_bytes, running.report_to))
             progress = stack.enter_context(Progress(self.n_steps, state.step, self.cost, state.seconds))
             while not self.finished:
                 self._step(log, progress)
                 received = max(self.group.all_gather([signal_received() or 0]))
                 due = (
-                    state.step % self.checkpoint_steps == 0
-                    if self.checkpoint_steps is not None
-                    else time.monotonic() - saved_at >= 60 * self.checkpoint_minutes
+                    state.step % running.checkpoint_steps == 0
+                    if running.checkpoint_steps is not None
+                    else time.monotonic() - saved_at >= 60 * running.checkpoint_minutes
                 )
                 if log is not None and (due or received):
                     self._save(log.size)
@@ -257,6 +264,48 @@ class TrainingLoop:
         with torch.no_grad():
             for name, parameter in self.parameters.items():
                 parameter.copy_(weights[name])
+
+
+def build_optimizer(
+    name: Optimizer,
+    groups: Sequence[Iterable[torch.nn.Parameter]],
+    device: str,
+    weight_decay: float = 0.01,
+    betas: tuple[float, float] = (0.9, 0.999),
+) -> torch.optim.Optimizer:
+    """AdamW over groups of parameters; with 8-bit states it is bitsandbytes'. Paging needs CUDA: on a CPU the
+    paged optimizer is the plain one.
+
+    Raises:
+        ConfigError: E_EXTRA, bitsandbytes is not installed.
+    """
+    import torch
+
+    parameter_groups = [{"params": list(group)} for group in groups]
+    if name == "adamw":
+        return torch.optim.AdamW(parameter_groups, weight_decay=weight_decay, betas=betas, fused=True)
+    require_library("bitsandbytes", f"--optimizer {name}")
+    library: Any = import_module("bitsandbytes.optim")
+    paged = name == "paged-adamw-8bit" and device.startswith("cuda")
+    optimizer: torch.optim.Optimizer = (library.PagedAdamW8bit if paged else library.AdamW8bit)(
+        parameter_groups, weight_decay=weight_decay, betas=betas
+    )
+    return optimizer
+
+
+def set_learning_rates(optimizer: torch.optim.Optimizer, peaks: Sequence[float], share: float) -> None:
+    """Set each group's learning rate to the `share` of its peak."""
+    for group, peak in zip(optimizer.param_groups, peaks, strict=True):
+        group["lr"] = peak * share
+
+
+def warmup_cosine(step: int, n_steps: int, warmup_steps: int | None = None, floor: float = 0.02) -> float:
+    """The learning rate as a share of its peak: linear up over `warmup_steps` (None: a twentieth of all
+    steps, 200 at most), then half a cosine down to `floor`."""
+    warm = max(1, min(200, n_steps // 20) if warmup_steps is None else warmup_steps)
+    if step < warm:
+        return (step + 1) / warm
+    return floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, n_steps - warm)))
 
 
 def optimizer_step(

@@ -1,50 +1,41 @@
-"""Figures of a training run: a line of JSON each, and MLflow and TensorBoard where they are installed.
+"""What a training reports: ``metrics.jsonl``, experiment trackers beside it, and a line of progress.
 
-``metrics.jsonl`` is the record; the others are mirrors that nothing reads back. They are optional, and one
-that raises an error is reported once and no longer used. Entries hold numbers and names, never dialogue text.
+``metrics.jsonl``, a JSON object a line, is the record. ``--report-to`` adds trackers of accelerate, which
+nothing reads back. Entries hold numbers and names, never dialogue text.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any
 
 from dialint.detector.artifacts import Appender
+from dialint.detector.progress import progress
+from dialint.finetune.train.cost import Cost
+from dialint.finetune.train.options import Tracker
 
 METRICS = "metrics.jsonl"
 
 
-class Mirror(Protocol):
-    """An experiment tracker that gets every entry, too."""
-
-    def show(self, step: int, figures: Mapping[str, float]) -> None:
-        """Take the figures of one step."""
-
-    def close(self) -> None:
-        """Close the tracker's run."""
-
-
 class MetricsLog:
-    """A folder's log of figures, opened for adding."""
+    """A folder's log of figures, opened for adding.
 
-    def __init__(self, folder: Path, keep: int | None = None) -> None:
-        """`keep` bytes of an older log stay, all if it is None: a run that resumes from a checkpoint drops
-        the lines that it will write again.
+    `keep` bytes of an older log stay, all if it is None: a run that resumes from a checkpoint drops the lines
+    that it will write again. A tracker that fails is named once and no longer used: it may not stop a
+    training.
+    """
 
-        Raises:
-            WorldError: the disk is full or failed.
-        """
+    def __init__(self, folder: Path, keep: int | None = None, report_to: tuple[Tracker, ...] = ()) -> None:
         path = folder / METRICS
-        there = path.stat().st_size if path.exists() else 0
-        self._file = Appender(path, there if keep is None else min(keep, there))
-        self._mirrors = list(open_mirrors(folder))
+        size = path.stat().st_size if path.exists() else 0
+        self._file = Appender(path, size if keep is None else min(keep, size))
+        self._trackers = [open_tracker(name, folder) for name in report_to]
 
     @property
     def size(self) -> int:
@@ -52,25 +43,24 @@ class MetricsLog:
         return self._file.size
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Add an entry; its ``step`` places it in the mirrors."""
+        """Add an entry; its ``step`` places it in the trackers."""
         self._file.write(json.dumps(entry).encode() + b"\n")
         figures = dict(flatten(entry))
         step = int(figures.pop("step", 0))
-        self._each_mirror(lambda mirror: mirror.show(step, figures))
+        for tracker in tuple(self._trackers):
+            try:
+                tracker.log(figures, step=step)
+            except Exception as error:  # noqa: BLE001 - as the class says
+                reason = str(error).partition("\n")[0][:200]
+                print(f"{tracker.name} no longer shows this run: {reason}", file=sys.stderr)
+                self._trackers.remove(tracker)
 
     def close(self) -> None:
-        """Sync and close the file and the mirrors."""
+        """Sync and close the file and the trackers."""
         self._file.sync()
         self._file.close()
-        self._each_mirror(lambda mirror: mirror.close())
-
-    def _each_mirror(self, what: Callable[[Mirror], None]) -> None:
-        for mirror in tuple(self._mirrors):
-            try:
-                what(mirror)
-            except Exception as error:  # noqa: BLE001 - a tracker may not stop a training
-                _warn(type(mirror).__name__, error)
-                self._mirrors.remove(mirror)
+        for tracker in self._trackers:
+            tracker.finish()
 
     def __enter__(self) -> MetricsLog:
         return self
@@ -79,72 +69,72 @@ class MetricsLog:
         self.close()
 
 
-def flatten(entry: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
+def flatten(entry: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
     """Every number of nested mappings under its path, ``heldout/star/perplexity``."""
     for name, value in entry.items():
         if isinstance(value, Mapping):
-            yield from flatten(value, f"{above}{name}/")
+            yield from flatten(value, f"{prefix}{name}/")
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield f"{above}{name}", float(value)
+            yield f"{prefix}{name}", float(value)
 
 
-def open_mirrors(folder: Path) -> Iterator[Mirror]:
-    """The trackers that are installed; none with DIALINT_MIRRORS=0."""
-    if os.environ.get("DIALINT_MIRRORS") == "0":
-        return
-    for library, kind in (("tensorboard", TensorBoard), ("mlflow", MLflow)):
-        if find_spec(library):
-            try:
-                yield kind(folder)
-            except Exception as error:  # noqa: BLE001 - a tracker may not stop a training
-                _warn(kind.__name__, error)
+def open_tracker(name: Tracker, folder: Path) -> Any:
+    """A started tracker: TensorBoard's events under ``tensorboard/`` of the folder, the others' run named
+    like the folder, where their own environment variables say."""
+    from accelerate import tracking
+
+    if name == "tensorboard":
+        tracker: Any = tracking.TensorBoardTracker(name, folder)
+    elif name == "wandb":
+        tracker = tracking.WandBTracker("dialint", name=folder.name)
+    else:
+        tracker = tracking.MLflowTracker("dialint", run_name=folder.name)
+    tracker.start()
+    return tracker
 
 
-def _warn(mirror: str, error: Exception) -> None:
-    reason = str(error).partition("\n")[0][:200]
-    print(f"{mirror} no longer shows this run: {type(error).__name__}: {reason}", file=sys.stderr)
+class Progress:
+    """Counts steps and tokens of this process. `total` steps end the run, of which `done` are done, which
+    took `earlier_s` seconds. A `cost` is shown."""
 
+    def __init__(self, total: int, done: int = 0, cost: Cost | None = None, earlier_s: float = 0.0) -> None:
+        self.total, self.done, self._first = total, done, done
+        self.tokens = 0
+        self._cost, self._earlier_s = cost, earlier_s
+        self._started = time.monotonic()
+        self._stack = ExitStack()
 
-class TensorBoard:
-    """Event files under ``tensorboard/`` of the run's folder."""
+    @property
+    def seconds(self) -> float:
+        """Seconds of the run so far, those of earlier processes among them."""
+        return self._earlier_s + time.monotonic() - self._started
 
-    def __init__(self, folder: Path) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+    @property
+    def tokens_s(self) -> float:
+        """Tokens a second since this process began."""
+        return self.tokens / max(1e-9, time.monotonic() - self._started)
 
-        self._writer: Any = SummaryWriter(str(folder / "tensorboard"))
+    @property
+    def left_s(self) -> float:
+        """Seconds left at the speed so far."""
+        elapsed = time.monotonic() - self._started
+        return elapsed / max(1, self.done - self._first) * (self.total - self.done)
 
-    def show(self, step: int, figures: Mapping[str, float]) -> None:
-        """Take the figures of one step."""
-        for name, value in figures.items():
-            self._writer.add_scalar(name, value, step)
+    def advance(self, tokens: int, message: str) -> None:
+        """One step of `tokens` tokens is done; `message` is shown beside the speed."""
+        self.done += 1
+        self.tokens += tokens
+        note = f"{message}, {self.tokens_s:,.0f} tokens/s"
+        if self._cost is not None:
+            note += f", {self._cost.summary(self.seconds)}"
+        self._show(self.done, self.done / max(1, self.total), note)
 
-    def close(self) -> None:
-        """Flush and close the event file."""
-        self._writer.close()
+    def __enter__(self) -> Progress:
+        self._show = self._stack.enter_context(progress("training", f"of {self.total:,} steps"))
+        self._show(self.done, self.done / max(1, self.total))
+        return self
 
-
-class MLflow:
-    """A run named like the folder, where MLFLOW_TRACKING_URI says, else in ``mlflow.db`` beside it. A run
-    that resumes is the same run."""
-
-    def __init__(self, folder: Path) -> None:
-        client = import_module("mlflow").MlflowClient
-        self._metric: Any = import_module("mlflow.entities").Metric
-        uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(folder / 'mlflow.db').resolve()}"
-        self._client: Any = client(tracking_uri=uri)
-        run_file = folder / "mlflow_run"
-        if not run_file.exists():
-            existing = self._client.get_experiment_by_name("dialint")
-            experiment = existing.experiment_id if existing else self._client.create_experiment("dialint")
-            run_file.write_text(self._client.create_run(experiment, run_name=folder.name).info.run_id)
-        self._run = run_file.read_text()
-
-    def show(self, step: int, figures: Mapping[str, float]) -> None:
-        """Take the figures of one step."""
-        now = int(1000 * time.time())
-        metrics = [self._metric(name, value, now, step) for name, value in figures.items()]
-        self._client.log_batch(self._run, metrics=metrics)
-
-    def close(self) -> None:
-        """Mark the run as finished; resuming reopens it."""
-        self._client.set_terminated(self._run)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()

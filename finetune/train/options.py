@@ -12,11 +12,12 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_library
+from dialint.detector.extras import is_installed, require_library
 from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
+Tracker = Literal["tensorboard", "wandb", "mlflow"]
 
 
 @Parameter(name="*")
@@ -49,12 +50,15 @@ class RunOptions:
     """Price of an hour of this machine, in any currency."""
     watts: Annotated[float | None, Field(gt=0)] = None
     """Power of this machine, to estimate energy; none: the GPU's limit, else a guess by cores."""
+    report_to: Annotated[tuple[Tracker, ...], Parameter(consume_multiple=True)] = ()
+    """Experiment trackers that get every line of metrics.jsonl too, each configured by its own environment
+    variables."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
 
     def validate(self) -> None:
-        """Check that the device is one and that the optimizer's library is installed.
+        """Check that the device is one and that the libraries of optimizer and trackers are installed.
 
         Raises:
             ConfigError: E_DEVICE or E_EXTRA.
@@ -65,6 +69,9 @@ class RunOptions:
             )
         if self.optimizer != "adamw":
             require_library("bitsandbytes", f"--optimizer {self.optimizer}")
+        for tracker in self.report_to:
+            if not is_installed(tracker):
+                raise ConfigError("E_EXTRA", f"--report-to {tracker}: pip install {tracker}")
 
 
 @Parameter(name="*")
@@ -90,6 +97,15 @@ class ScheduleOptions:
 
 
 NOT_IN_JOB = frozenset(
-    ("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "price_per_hour", "watts")
+    (
+        "out",
+        "checkpoint_minutes",
+        "checkpoint_steps",
+        "threads",
+        "dry_run",
+        "price_per_hour",
+        "watts",
+        "report_to",
+    )
 )
 """Options that change no weight: a run may resume with others."""

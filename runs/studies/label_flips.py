@@ -1,33 +1,27 @@
 """``python runs/studies/label_flips.py EXAMPLES [SOURCES]``: how many flipped labels the screening finds.
 
 Takes the training dialogues made of so many sources (default 4,000) of a folder of ``dialint data inject``,
-whose labels are known, flips some and screens what comes out. At random: a share of the labels is removed
-and as many false ones are put on turns without one. By aim: of ten labelers, each with a tenth of the
-sources, one never finds a certain code. Shows precision and recall of suspected labels beside what drawing
-at random would give, and how far the labeler's leaning stands out.
+whose labels are known, flips some and screens what comes out: a share of the labels is removed and as many
+false ones are put on turns without one. Shows precision and recall of suspected labels beside what drawing at
+random would give.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.records import Example, Label
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines import judged_positions
 from dialint.eval.results import read_examples, source_of
-from dialint.finetune.screening.dataset import Suspect
-from dialint.finetune.screening.screen import ScreenConfig, run
+from dialint.finetune.screening import ScreenConfig, Suspect, run
 
 RATES = (0.0, 0.05, 0.1)
-DROPPED_CODES = ("V2", "T1", "C1")
-LABELERS = 10
 
 Key = tuple[str, int, str]
 """Dialogue, turn, code."""
@@ -74,36 +68,19 @@ def replace_labels(examples: Sequence[Example], removed: Set[Key], added: Set[Ke
     ]
 
 
-def labeler_of(example: Example) -> str:
-    """Who labelled an example: one for all that was made of a source."""
-    return f"w{Random(source_of(example)).randrange(LABELERS)}"
-
-
-def drop_code(examples: Sequence[Example], code: str) -> list[Example]:
-    """Labeler w0 never finds `code`."""
-    own = [each for each in examples if labeler_of(each) == "w0"]
-    return replace_labels(examples, {key for key in label_keys(own) if key[2] == code}, set())
-
-
-def screen_examples(
-    examples: Sequence[Example], folder: Path
-) -> tuple[list[Suspect], list[dict[str, Any]], int]:
-    """What the screening says of the examples: suspects, leanings, and how many dialogues it leaves out."""
+def screen_examples(examples: Sequence[Example], folder: Path) -> tuple[list[Suspect], int]:
+    """What the screening says of the examples: suspects, and how many dialogues it leaves out."""
     dataset, out = folder / "given", folder / "out"
     dataset.mkdir(parents=True)
     lines = [example.model_dump_json(exclude_defaults=True) + "\n" for example in examples]
     (dataset / "train.jsonl").write_text("".join(lines))
-    asked = [
-        {"dialogue_id": each.dialogue.id, "labelers": {"a": labeler_of(each)}, "split": "train"}
-        for each in examples
-    ]
-    (dataset / "lineage.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
-    files = [file_entry(dataset / name, len(examples)) for name in ("train.jsonl", "lineage.jsonl")]
+    files = [file_entry(dataset / "train.jsonl", len(examples))]
     write_manifest(dataset / "manifest.json", {"kind": "injected-examples", "files": files})
     manifest = run(ScreenConfig(dataset=dataset, out=out))
-    found = [Suspect.model_validate_json(line) for line in (out / "suspects.jsonl").read_bytes().splitlines()]
-    leanings = [json.loads(line) for line in (out / "labelers.jsonl").read_bytes().splitlines()]
-    return found, leanings, int(manifest["screening"]["dropped"])
+    suspects = [
+        Suspect.model_validate_json(line) for line in (out / "suspects.jsonl").read_bytes().splitlines()
+    ]
+    return suspects, int(manifest["screening"]["dropped"])
 
 
 def figures(
@@ -140,29 +117,21 @@ def _sample(folder: Path, n_sources: int) -> list[Example]:
     return [each for each in examples if source_of(each) in wanted]
 
 
-def _deviations(leanings: Sequence[dict[str, Any]], code: str) -> str:
-    own = next((row["deviation"] for row in leanings if (row["labeler"], row["code"]) == ("w0", code)), None)
-    others = [abs(row["deviation"]) for row in leanings if (row["labeler"], row["code"]) != ("w0", code)]
-    return f"deviation of the labeler {own}, of the loudest other {max(others, default=0.0)}"
-
-
 def main() -> None:
     """Measure on the folder that the first argument names."""
     examples = _sample(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 4000)
     true = label_keys(examples)
     whole = {name for name, code in load_taxonomy().codes.items() if code.scope == "dialogue"}
-    attacks = [(f"{rate:.0%} at random", "", flip_randomly(examples, rate, Random(1))) for rate in RATES]
-    attacks += [(f"w0 never finds {code}", code, drop_code(examples, code)) for code in DROPPED_CODES]
     n_turns = sum(len(judged_positions(each.dialogue)) for each in examples)
     n_codes = len({code for _, _, code in true})
-    for name, code, attacked in attacks:
+    for rate in RATES:
+        attacked = flip_randomly(examples, rate, Random(1))
         with tempfile.TemporaryDirectory() as folder:
-            found, leanings, dropped = screen_examples(attacked, Path(folder))
+            found, dropped = screen_examples(attacked, Path(folder))
         labelled = label_keys(attacked)
-        print(f"{name}: {len(examples)} dialogues, {len(labelled)} labels, {dropped} dialogues left out")
+        print(f"{rate:.0%}: {len(examples)} dialogues, {len(labelled)} labels, {dropped} dialogues left out")
         for line in figures(true, labelled, n_turns * n_codes - len(labelled), found, whole):
-            print(f"  {line}")
-        print(f"  {_deviations(leanings, code)}", flush=True)
+            print(f"  {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "app"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
-os.environ["DIALINT_MIRRORS"] = "0"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads would not survive the fork
 
 import fault_driver

@@ -12,7 +12,7 @@ from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.callbacks import TrainingCallback
+from dialint.finetune.train.hf_trainer import TrainingCallback
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 STOPS_AT = 2

@@ -30,7 +30,7 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
                 "--out", folder / name, "--steps", "12", "--learning-rate", rate, "--questions", "8", "--threads", "1",
                 "--device", "cpu", "--precision", "fp32", "--adapter", "lora",
             ],
-            check=True, capture_output=True, text=True, env={**os.environ, "DIALINT_MIRRORS": "0", "LD_PRELOAD": ""},
+            check=True, capture_output=True, text=True, env={**os.environ, "LD_PRELOAD": ""},
         )  # fmt: skip
         made.append(folder / name)
     return made[0], made[1]

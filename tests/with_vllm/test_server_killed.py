@@ -36,7 +36,7 @@ def test_each_dialogue_is_judged_once_although_the_server_is_killed(server: Serv
             "--judge-detail", "short",
             "--chunk-size", str(max(10, DIALOGUES // 20)), "--judge-outage-s", str(outage_s), "--threads", "1",
         ]  # fmt: skip
-        environment = {**os.environ, "LD_PRELOAD": "", "DIALINT_MIRRORS": "0"}
+        environment = {**os.environ, "LD_PRELOAD": ""}
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
         )

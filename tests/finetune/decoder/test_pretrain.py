@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,22 +38,29 @@ from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.render import Renderer
-from dialint.finetune.decoder.corpus import Corpus, Sourced
 from dialint.finetune.decoder.model import (
+    build_row,
     decoder_config,
+    enable_packing,
     init_decoder,
     load_decoder,
-    set_attention,
+    plan_rows,
     token_losses,
 )
 from dialint.finetune.decoder.options import PretrainConfig
-from dialint.finetune.decoder.packing import IGNORE_INDEX, build_batch, plan_rows
-from dialint.finetune.decoder.pretrain import _describe_job, pretrain
+from dialint.finetune.decoder.pretrain import pretrain
+from dialint.finetune.decoder.text import (
+    Corpus,
+    Piece,
+    SourcedDialogue,
+    own_writer,
+    plain_writer,
+    template_writer,
+)
 from dialint.finetune.decoder.tokenizer import SMALLEST, decoder_render, save_tokenizer, train_tokenizer
-from dialint.finetune.decoder.trainer import FLOOR, PretrainTrainer
-from dialint.finetune.decoder.writing import Piece, own_writer, plain_writer, template_writer
+from dialint.finetune.decoder.trainer import PretrainTrainer
 from dialint.finetune.train.loop import StepOutput
-from dialint.finetune.train.optimizer import warmup_cosine
+from dialint.finetune.train.options import RunOptions
 
 ASKS = ["I want to move my appointment", "Where is my parcel", "My card was charged twice"]
 REPLIES = ["Of course, which day suits you?", "It is on its way.", "I have refunded the second charge."]
@@ -87,7 +93,7 @@ def config(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> PretrainCo
     return PretrainConfig(
         corpus=corpus, out=tmp_path_factory.mktemp("pretrained") / "decoder", depth=2, vocabulary=SMALLEST + 100,
         epochs=6, row_tokens=96, rows=4, learning_rate=1e-2, eval_steps=20, heldout_per_source=4,
-        precision="fp32", dtype="fp32", threads=1,
+        dtype="fp32", running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
 
 
@@ -154,11 +160,10 @@ def test_a_trained_folder_is_not_overwritten(config: PretrainConfig, trained: Pa
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_bit_for_bit(config: PretrainConfig, trained: Path, tmp_path: Path) -> None:
-    again = replace(config, out=tmp_path / "decoder", checkpoint_minutes=0)
-    told = {key: value for key, value in asdict(again).items() if key not in ("corpus", "out")}
+    again = replace(config, out=tmp_path / "decoder", running=replace(config.running, checkpoint_minutes=0))
     code = (
-        "from pathlib import Path\nfrom dialint.finetune.decoder.pretrain import PretrainConfig, pretrain\n"
-        f"pretrain(PretrainConfig(corpus=Path({str(again.corpus)!r}), out=Path({str(again.out)!r}), **{told!r}))"
+        "from pathlib import PosixPath\nfrom dialint.finetune.decoder.pretrain import PretrainConfig, pretrain\n"
+        f"from dialint.finetune.train.options import RunOptions\npretrain({again!r})"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)
     log = again.out / "metrics.jsonl"
@@ -173,8 +178,8 @@ def test_a_killed_run_goes_on_bit_for_bit(config: PretrainConfig, trained: Path,
     assert list(again.out.glob("checkpoint-*/checkpoint.json"))
     assert not (again.out / "training.json").exists()
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        pretrain(replace(again, seed=2))
-    pretrain(replace(again, checkpoint_minutes=5))
+        pretrain(replace(again, running=replace(again.running, seed=2)))
+    pretrain(replace(again, running=config.running))
     assert sha256_file(again.out / "model.safetensors") == sha256_file(trained / "model.safetensors")
     steps = [json.loads(line)["step"] for line in log.read_text().splitlines()]
     assert steps == [
@@ -207,34 +212,30 @@ def test_sigterm_saves_and_the_same_command_resumes_bit_for_bit(
     assert sha256_file(again.out / "model.safetensors") == sha256_file(trained / "model.safetensors")
 
 
-def test_a_checkpoint_of_an_earlier_version_is_refused(config: PretrainConfig, tmp_path: Path) -> None:
-    (tmp_path / "checkpoint.pt").write_bytes(b"")
-    with pytest.raises(OutputRefused, match=r"E_OTHER_JOB.*another version"):
-        pretrain(replace(config, out=tmp_path))
-
-
 def pieces(*sizes: int) -> list[Piece]:
     chance = np.random.default_rng(0)
     return [Piece(chance.integers(3, 90, size).astype(np.int32), "s", size) for size in sizes]
 
 
-@pytest.mark.parametrize("way", ["packed", "masked"])
-def test_a_dialogue_does_not_see_its_neighbours(way: Any) -> None:
-    model = init_decoder(decoder_config(2, 90, IDS, 64), 0)
-    set_attention(model, way, 64)
+def packing_decoder(row_tokens: int) -> Any:
+    model = init_decoder(decoder_config(2, 90, IDS, row_tokens), 0)
+    enable_packing(model, row_tokens)
+    return model
+
+
+def test_a_dialogue_does_not_see_its_neighbours() -> None:
+    model = packing_decoder(64)
     first, second, third, other = pieces(20, 14, 9, 14)
-    beside = token_losses(model, build_batch([first, second, third], [[0, 1, 2]], 2, 64), way)
-    alone = token_losses(model, build_batch([second], [[0]], 1, 64), way)
-    assert torch.allclose(beside[0, 20:34], alone[0, :14], atol=1e-5)
-    changed = token_losses(model, build_batch([other, second, third], [[0, 1, 2]], 2, 64), way)
-    assert torch.allclose(beside[0, 20:33], changed[0, 14:27], atol=1e-5)
-    assert beside[0, 33] == 0.0  # the last token of a dialogue foretells nothing
+    beside = token_losses(model, build_row([first, second, third]))
+    alone = token_losses(model, build_row([second]))
+    assert torch.allclose(beside[20:34], alone, atol=1e-5)
+    changed = token_losses(model, build_row([other, second, third]))
+    assert torch.allclose(beside[20:34], changed[14:28], atol=1e-5)
+    assert beside[33] == 0.0  # the last token of a dialogue predicts nothing
 
 
-@pytest.mark.parametrize("way", ["packed", "masked"])
-def test_no_gradient_reaches_a_neighbour(way: Any) -> None:
-    model = init_decoder(decoder_config(2, 90, IDS, 64), 0)
-    set_attention(model, way, 64)
+def test_no_gradient_reaches_a_neighbour() -> None:
+    model = packing_decoder(64)
     inputs: list[torch.Tensor] = []
 
     def keep(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
@@ -242,30 +243,20 @@ def test_no_gradient_reaches_a_neighbour(way: Any) -> None:
         return inputs[-1]
 
     model.get_input_embeddings().register_forward_hook(keep)
-    losses = token_losses(model, build_batch(pieces(20, 14), [[0, 1]], 1, 34), way)
-    losses[0, 20:].sum().backward()
+    token_losses(model, build_row(pieces(20, 14)))[20:].sum().backward()
     reached = inputs[0].grad[0].abs().sum(1)
     assert torch.count_nonzero(reached[:20]) == 0
     assert torch.count_nonzero(reached[20:33]) == 13
 
 
-def test_both_ways_compute_the_same() -> None:
-    batch = build_batch(pieces(20, 14, 30, 9), [[0, 1], [2, 3]], 2, 48)
-    losses = []
-    for way in ("packed", "masked"):
-        model = init_decoder(decoder_config(2, 90, IDS, 48), 0)
-        set_attention(model, way, 48)  # type: ignore[arg-type]
-        losses.append(token_losses(model, batch, way))  # type: ignore[arg-type]
-    assert torch.allclose(losses[0], losses[1], atol=1e-5)
-    assert torch.equal(losses[0] == 0, batch.wanted == IGNORE_INDEX)
-
-
-def test_more_passes_before_a_step_change_nothing_but_time(config: PretrainConfig, tmp_path: Path) -> None:
-    short = replace(config, epochs=0.5, learning_rate=1e-3)
-    pretrain(replace(short, out=tmp_path / "one"))
-    pretrain(replace(short, out=tmp_path / "two", rows=2, accumulate=2))
-    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
-    assert all(torch.allclose(one[name], two[name], atol=2e-4) for name in one)
+def test_a_dry_run_says_what_it_would_take(
+    config: PretrainConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = replace(config.running, dry_run=True)
+    pretrain(replace(config, out=tmp_path / "d", running=running))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines[-4:]] == ["parameters", "memory", "time", "cost"]
+    assert not (tmp_path / "d").exists()
 
 
 def test_training_stops_when_it_gets_no_better(config: PretrainConfig, tmp_path: Path) -> None:
@@ -282,13 +273,6 @@ def test_rows_hold_every_piece_once_a_pass_and_fit() -> None:
     assert all(sum(lengths[place] for place in some) <= 96 for some in rows)
     assert plan_rows(lengths, 3, 2, 96) == rows != plan_rows(lengths, 4, 2, 96)
     assert sum(len(some) for some in plan_rows(lengths, 3, 0.5, 96)) == 4
-
-
-def test_the_rate_rises_and_falls() -> None:
-    rates = [warmup_cosine(step, 100, 10, FLOOR) for step in range(100)]
-    assert rates[0] == pytest.approx(0.1)
-    assert max(rates) == rates[9] == 1.0
-    assert rates[-1] == pytest.approx(0.1, abs=1e-3)
 
 
 def test_the_default_decoder_is_small() -> None:
@@ -402,7 +386,7 @@ def test_a_chat_template(marked: Path) -> None:
 
 
 def test_bytes_that_a_template_leaves_out_do_not_make_it_cheaper(marked: Path) -> None:
-    said = [Sourced(Dialogue(id="a", turns=TURNS), "shop", "MIT")]
+    said = [SourcedDialogue(Dialogue(id="a", turns=TURNS), "shop", "MIT")]
     whole, shown = (
         writer.pieces(said, 1000)[0].n_bytes
         for writer in (own_writer((marked / "tokenizer.json").read_text()), template_writer(marked))
@@ -449,7 +433,7 @@ def test_personal_data_are_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"seed": -1}, {"threads": 0}, {"heldout_per_source": 0}, {"learning_rate": 0.0}, {"warm_up": 2.0}, {"epochs": 0}],
+    [{"depth": 0}, {"heldout_per_source": 0}, {"learning_rate": 0.0}, {"warm_up": 2.0}, {"epochs": 0}],
 )  # fmt: skip
 def test_options_that_cannot_be(config: PretrainConfig, tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="E_OPTION"):
@@ -470,14 +454,6 @@ def test_weights_that_became_no_numbers_are_not_saved(config: PretrainConfig, tm
     assert not (tmp_path / "training.json").exists()
     lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
     assert not any("NaN" in line for line in lines)
-
-
-def test_a_base_may_hold_folders(trained: Path, config: PretrainConfig, tmp_path: Path) -> None:
-    base = shutil.copytree(trained, tmp_path / "base")
-    (base / "onnx").mkdir()
-    assert _describe_job(replace(config, base=base), Corpus(config.corpus)) != _describe_job(
-        config, Corpus(config.corpus)
-    )
 
 
 def test_a_dialogue_without_an_id_is_named(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from dialint.detector.artifacts import read_manifest, sha256_file
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
 from dialint.detector.records import Turn
-from dialint.finetune.decoder.writing import own_writer
+from dialint.finetune.decoder.text import own_writer
 
 SAMPLE = Path(app.__file__).with_name("sample") / "dialogues.jsonl"
 

@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.render import Renderer
+from dialint.finetune.decoder.text import plain_encoder
 from dialint.finetune.decoder.tokenizer import (
     CONTROL,
     IM_END,
@@ -20,7 +21,6 @@ from dialint.finetune.decoder.tokenizer import (
     save_tokenizer,
     train_tokenizer,
 )
-from dialint.finetune.decoder.writing import plain_encoder
 
 TEXTS = [
     "I would like to change my booking, please.",

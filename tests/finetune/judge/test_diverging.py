@@ -10,7 +10,7 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft, sft_options
-from dialint.finetune.policy import options
+from dialint.finetune.rl import options
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -64,7 +64,6 @@ def by_turns(completions: list[Any], **_: Any) -> list[float]:
 def test_it_ends_at_the_step_and_seals_nothing(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     monkeypatch.setattr(grpo, "to_trl_reward", lambda _: by_turns)
     run, config = judge_config(stage, tiny, dataset, tmp_path / "out")
     with pytest.raises(ConfigError, match=r"E_DIVERGED: step \d+: the (loss|norm of the gradient) is"):

@@ -75,7 +75,6 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_from_answers_to_an_aligned_judge(
     said: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     judge, model, aligned = (tmp_path / name for name in ("sft", "reward", "grpo"))
     shared: dict[str, Any] = {
         "dataset": said,
@@ -88,7 +87,7 @@ def test_from_answers_to_an_aligned_judge(
     told = reward.run(reward.RewardConfig(model=str(judge), out=model, pairs=4, learning=learning, **shared))
     assert {"reviewer", "label"} <= set(told["figures"]["held_out"])
     few: dict[str, Any] = {"steps": 2, "questions": 2, "answers": 4, "answer_tokens": 6}
-    made = grpo.run(grpo.GrpoConfig(model=str(judge), reward=model, out=aligned, **few, **shared))
+    made = grpo.run(grpo.GrpoConfig(model=str(judge), reward=str(model), out=aligned, **few, **shared))
     assert set(made["data"]) == {"dataset", "judge", "reward"}
     assert reward_model_figures(aligned)["reward_model"] == told["figures"]["held_out"]
     assert made["figures"]["reward_model"]["label"]["answer_only"]["accuracy"] >= 0

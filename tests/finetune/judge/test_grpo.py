@@ -20,11 +20,6 @@ from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 
-@pytest.fixture(autouse=True)
-def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
-
-
 def config(tiny: Path, dataset: Path, out: Path, **more: object) -> GrpoConfig:
     running = RunOptions(
         threads=1, precision="fp32", device="cpu", checkpoint_steps=more.pop("checkpoint_steps", 1)

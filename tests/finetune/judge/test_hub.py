@@ -36,7 +36,7 @@ def address(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 def run_python(at: str, cache: Path, *args: object) -> subprocess.CompletedProcess[str]:
     """Python in a process of its own: the hub's library reads its address when it is imported."""
-    settings = {"HF_ENDPOINT": at, "HF_HOME": str(cache), "HF_HUB_DISABLE_XET": "1", "DIALINT_MIRRORS": "0"}
+    settings = {"HF_ENDPOINT": at, "HF_HOME": str(cache), "HF_HUB_DISABLE_XET": "1"}
     return subprocess.run(
         [sys.executable, *map(str, args)],
         env={**os.environ, **settings}, capture_output=True, text=True, timeout=300, check=False,

@@ -19,15 +19,13 @@ RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 @pytest.fixture(scope="module")
 def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("judges") / "taught"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DIALINT_MIRRORS", "0")
-        sft.run(
-            sft_options.SftJudgeConfig(
-                dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
-                question_config=QuestionConfig(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
-                adapters=AdapterOptions(rank=4), running=RUNNING,
-            )
-        )  # fmt: skip
+    sft.run(
+        sft_options.SftJudgeConfig(
+            dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
+            question_config=QuestionConfig(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
+            adapters=AdapterOptions(rank=4), running=RUNNING,
+        )
+    )  # fmt: skip
     return out
 
 

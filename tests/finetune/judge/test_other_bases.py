@@ -21,8 +21,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval import judge as evaluate
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.judge import merge_adapter, sft, sft_options
-from dialint.finetune.policy import logprobs
-from dialint.finetune.policy.logprobs import enable_packed_attention
+from dialint.finetune.rl import logprobs
+from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -60,7 +60,6 @@ def test_it_is_taught_merged_and_examined_unchanged(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     taught, merged = tmp_path / "taught", tmp_path / "merged"
     question_config = QuestionConfig(random_questions=0.5)
     sft.run(

@@ -9,7 +9,7 @@ import pytest
 
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, sft, sft_options
-from dialint.finetune.policy import options
+from dialint.finetune.rl import options
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -67,7 +67,7 @@ def test_memory_is_told_before_a_step_is_run(
         "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "question_config": ASKING,
         "adapters": AdapterOptions(rank=4), "running": DRY,
     }  # fmt: skip
-    monkeypatch.setattr("dialint.finetune.policy.ppo_trainer.PpoTrainer.train_step", fails)
+    monkeypatch.setattr("dialint.finetune.rl.ppo_trainer.PpoTrainer.train_step", fails)
     monkeypatch.setattr("transformers.Trainer.training_step", fails)
     monkeypatch.setattr("dialint.finetune.judge.sft_trainer.JudgeSFTTrainer.training_step", fails)
     monkeypatch.setattr("dialint.finetune.judge.trl_trainers.JudgeGRPOTrainer.training_step", fails)
@@ -81,3 +81,22 @@ def test_memory_is_told_before_a_step_is_run(
     told = capsys.readouterr().out
     assert "memory: about" in told
     assert "time:" not in told
+
+
+@pytest.mark.parametrize("stage", ["sft", "grpo"])
+def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
+    tiny: Path, dataset: Path, tmp_path: Path, stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common: dict[str, Any] = {
+        "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "question_config": ASKING,
+        "running": RunOptions(device="cuda:24GB", dry_run=True),
+    }  # fmt: skip
+    with pytest.raises(SystemExit) as ended:
+        sft.run(sft_options.SftJudgeConfig(**common)) if stage == "sft" else grpo.run(
+            grpo.GrpoConfig(**common)
+        )
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert "a GPU of 24 GB has 21.9 GB to use" in printed
+    assert "fits" in printed
+    assert not (tmp_path / "judge").exists()

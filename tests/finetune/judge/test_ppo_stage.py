@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dialint.detector.artifacts import sha256_file
 from dialint.detector.engines import base_models
+from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.judge import ppo, reward
+from dialint.finetune.judge import grpo, ppo, reward
 from dialint.finetune.judge.ppo import PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
-from dialint.finetune.policy.options import PpoOptions
+from dialint.finetune.rl.options import PpoOptions
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -23,29 +26,26 @@ ASKING = QuestionConfig(random_questions=1)
 @pytest.fixture(scope="module")
 def preferring(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("rewards") / "reward"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DIALINT_MIRRORS", "0")
-        learning = ScheduleOptions(steps=2, eval_steps=2)
-        reward.run(
-            RewardConfig(
-                dataset=dataset,
-                model=str(tiny),
-                out=out,
-                question_config=ASKING,
-                learning=learning,
-                running=RUNNING,
-            )
+    learning = ScheduleOptions(steps=2, eval_steps=2)
+    reward.run(
+        RewardConfig(
+            dataset=dataset,
+            model=str(tiny),
+            out=out,
+            question_config=ASKING,
+            learning=learning,
+            running=RUNNING,
         )
+    )
     return out
 
 
 def test_a_judge_is_aligned_by_a_reward_model(
-    tiny: Path, dataset: Path, preferring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: Path, dataset: Path, preferring: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     options = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
     config = PpoConfig(
-        model=str(tiny), dataset=dataset, out=tmp_path, reward=preferring, verifiable=0.5, question_config=ASKING,
+        model=str(tiny), dataset=dataset, out=tmp_path, reward=str(preferring), verifiable=0.5, question_config=ASKING,
         options=options, adapters=AdapterOptions(rank=4), running=RUNNING,
     )  # fmt: skip
     manifest = ppo.run(config)
@@ -56,3 +56,50 @@ def test_a_judge_is_aligned_by_a_reward_model(
     assert rows[0]["kl"]["answer"] == pytest.approx(0.0, abs=1e-5)  # nothing learnt, nothing moved
     assert manifest["data"].keys() == {"dataset", "reward"}
     assert base_models.resolve_source(str(tmp_path)).adapter == tmp_path
+
+
+OWN_REWARD = """
+def short(prompts, completions, *, code, text, **columns):
+    assert prompts[0][-1]["role"] == "user" and set(code) == {"T1"} and len(text) == len(completions)
+    return [-len(completion[0]["content"]) / 100 for completion in completions]
+"""
+
+
+@pytest.mark.parametrize("stage", ["ppo", pytest.param("grpo", marks=pytest.mark.slow)])
+def test_a_function_of_ones_own_rewards(tiny: Path, dataset: Path, tmp_path: Path, stage: str) -> None:
+    (tmp_path / "own.py").write_text(OWN_REWARD)
+    common: dict[str, Any] = {
+        "model": str(tiny), "dataset": dataset, "out": tmp_path / "out", "reward": f"{tmp_path / 'own.py'}:short",
+        "question_config": QuestionConfig(codes=("T1",)), "adapters": AdapterOptions(rank=4), "running": RUNNING,
+    }  # fmt: skip
+    if stage == "ppo":
+        options = PpoOptions(steps=1, questions=2, answers=2, answer_tokens=5, minibatch=4)
+        manifest = ppo.run(PpoConfig(**common, options=options))
+    else:
+        manifest = grpo.run(grpo.GrpoConfig(**common, steps=1, questions=2, answers=2, answer_tokens=5))
+    assert manifest["data"]["reward"] == sha256_file(tmp_path / "own.py")
+    lines = [json.loads(line) for line in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()]
+    reward = lines[0]["reward"]["preference"] if stage == "ppo" else lines[0]["terms/preference"]
+    assert reward < 0
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "why"),
+    [
+        (OWN_REWARD, "nothing", "KeyError"),
+        ("x =", "short", "SyntaxError"),
+        ("def short(prompts, completions, **_): return [1.0]", "short", "1 values for 4 completions"),
+        ("def short(prompts, completions, **_): return [float('nan')] * 4", "short", "finite"),
+        ("def short(prompts, completions, **_): raise RuntimeError('down')", "short", "RuntimeError: down"),
+    ],
+)
+def test_a_function_that_gives_no_rewards_is_named(
+    tiny: Path, dataset: Path, tmp_path: Path, source: str, name: str, why: str
+) -> None:
+    (tmp_path / "own.py").write_text(source)
+    config = PpoConfig(
+        model=str(tiny), dataset=dataset, out=tmp_path / "out", reward=f"{tmp_path / 'own.py'}:{name}",
+        options=PpoOptions(steps=1, questions=2, answers=2, answer_tokens=5, minibatch=4), running=RUNNING,
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match=f"E_REWARD: --reward .*own.py:{name}: .*{why}"):
+        ppo.run(config)

@@ -23,7 +23,6 @@ from dialint.finetune.train.options import RunOptions
 def test_what_is_preferred_becomes_more_probable(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     config = PreferConfig(
         dataset=dataset,
         model=str(tiny),

@@ -16,19 +16,18 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.judge import private_sft
+from dialint.finetune.judge.private_sft import CLIP, set_noisy_gradient
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import tokenize_questions
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
-from dialint.finetune.train.privacy import CLIP, set_noisy_gradient
 
 pytest.importorskip("opacus", reason="needs the extra: private")
 
 
 @pytest.fixture
 def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SftJudgeConfig:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     return SftJudgeConfig(
         dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=4, learning_rate=1e-2,
         question_config=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),

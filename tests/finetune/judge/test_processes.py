@@ -38,7 +38,7 @@ def started(rank: int, port: int, driver: str, *arguments: Path) -> subprocess.P
         [sys.executable, str(DRIVERS / driver), *map(str, arguments)],
         env={
             **os.environ, **{name: str(value) for name, value in place.items()},
-            "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1", "DIALINT_MIRRORS": "0",
+            "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1",
         },
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -50,7 +50,6 @@ def test_two_processes_learn_what_one_does(
 ) -> None:
     """Half a batch each, the second one terminated in the middle. (Of an epoch, the last batch would differ where
     it is not full: accelerate fills it up from the front, so that no process waits for another.)"""
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     port = free_port()
     both = [started(rank, port, "sft_driver.py", tiny, dataset, tmp_path / "two") for rank in (0, 1)]
     one = config(tiny, dataset, tmp_path / "one", questions=8)

@@ -21,14 +21,9 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
-from dialint.finetune.train import callbacks
+from dialint.finetune.train import hf_trainer
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
-
-
-@pytest.fixture(autouse=True)
-def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
 
 
 @pytest.fixture(scope="module")
@@ -69,17 +64,17 @@ def test_it_learns_is_taken_up_again_and_loads(
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run(config(wide, dataset, whole, 8))
     assert np.mean(losses(whole)[-3:]) < 0.8 * losses(whole)[0]
-    ended = callbacks.TrainingCallback.on_step_end
+    ended = hf_trainer.TrainingCallback.on_step_end
 
     def breaks(
-        self: callbacks.TrainingCallback, args: object, state: object, control: object, **kw: object
+        self: hf_trainer.TrainingCallback, args: object, state: object, control: object, **kw: object
     ) -> object:
         if state.global_step == 5:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(callbacks.TrainingCallback, "on_step_end", breaks)
+        patch.setattr(hf_trainer.TrainingCallback, "on_step_end", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(config(wide, dataset, stopped, 8))
     run(config(wide, dataset, stopped, 8))

@@ -24,21 +24,20 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import LabelledQuestion, QuestionConfig, read_questions, target_answer
 from dialint.finetune.judge import grpo, ppo
 from dialint.finetune.judge.reward import RewardConfig, run
-from dialint.finetune.policy import options
 from dialint.finetune.rewards import reward_function
 from dialint.finetune.rewards.pairs import pairs_from_labels, read_pairs
 from dialint.finetune.rewards.reward_model import RewardModel, score_rows
-from dialint.finetune.rewards.trainer import accuracy_with_interval, answer_only_margins, evaluate_pairs
+from dialint.finetune.rewards.reward_trainer import (
+    accuracy_with_interval,
+    answer_only_margins,
+    evaluate_pairs,
+)
+from dialint.finetune.rl import options
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.distributed import unwrap
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
-
-
-@pytest.fixture(autouse=True)
-def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
 
 
 @pytest.fixture
@@ -176,7 +175,7 @@ def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pairs, one ahead by log 3 (probability .75), one behind by as much."""
     ahead = float(np.log(3))
     given = iter((np.array([ahead, 0.0]), np.array([0.0, ahead])))
-    monkeypatch.setattr("dialint.finetune.rewards.trainer.score_rows", lambda *_: next(given))
+    monkeypatch.setattr("dialint.finetune.rewards.reward_trainer.score_rows", lambda *_: next(given))
     rows = [{"chosen_ids": [1], "rejected_ids": [1], "agreement": share} for share in (1.0, 0.5)]
     figures = evaluate_pairs(None, rows, 0)
     assert figures["accuracy"] == 0.5
@@ -220,15 +219,13 @@ def test_it_learns_to_prefer_and_is_loaded_again(
 @pytest.fixture(scope="module")
 def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reward") / "model"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DIALINT_MIRRORS", "0")
-        run(
-            RewardConfig(
-                dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
-                learning=ScheduleOptions(steps=4, eval_steps=4), question_config=QuestionConfig(random_questions=1),
-                adapters=AdapterOptions(rank=4), running=RUNNING,
-            )
-        )  # fmt: skip
+    run(
+        RewardConfig(
+            dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
+            learning=ScheduleOptions(steps=4, eval_steps=4), question_config=QuestionConfig(random_questions=1),
+            adapters=AdapterOptions(rank=4), running=RUNNING,
+        )
+    )  # fmt: skip
     return folder
 
 
@@ -270,7 +267,7 @@ def test_a_policy_of_the_same_base_shares_it(
 ) -> None:
     """The stage learns what it learns with a reward model of its own."""
     common = {
-        "dataset": dataset, "model": str(tiny), "reward": rewarding, "question_config": QuestionConfig(random_questions=1),
+        "dataset": dataset, "model": str(tiny), "reward": str(rewarding), "question_config": QuestionConfig(random_questions=1),
         "adapters": AdapterOptions(rank=4), "running": RUNNING,
     }  # fmt: skip
 

@@ -22,13 +22,8 @@ from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, WeightedCollator, tokenize_questions
 from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.arguments import build_trainer_config
+from dialint.finetune.train.hf_trainer import build_trainer_config
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
-
-
-@pytest.fixture(autouse=True)
-def _no_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
 
 
 def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConfig:
@@ -122,20 +117,20 @@ def test_a_stopped_run_goes_on_bit_for_bit(tiny: Path, dataset: Path, tmp_path: 
     running = RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2)
     whole = config(tiny, dataset, tmp_path / "whole", steps=9, running=running)
     run(whole)
-    from dialint.finetune.train import callbacks
+    from dialint.finetune.train import hf_trainer
 
     stopped = config(tiny, dataset, tmp_path / "stopped", steps=9, running=running)
-    ended = callbacks.TrainingCallback.on_step_end
+    ended = hf_trainer.TrainingCallback.on_step_end
 
     def breaks(
-        self: callbacks.TrainingCallback, args: object, state: object, control: object, **kw: object
+        self: hf_trainer.TrainingCallback, args: object, state: object, control: object, **kw: object
     ) -> object:
         if state.global_step == 5:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(callbacks.TrainingCallback, "on_step_end", breaks)
+        patch.setattr(hf_trainer.TrainingCallback, "on_step_end", breaks)
         with pytest.raises(KeyboardInterrupt):
             run(stopped)
     assert (tmp_path / "stopped" / "checkpoint-4").exists()

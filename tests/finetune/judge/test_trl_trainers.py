@@ -18,7 +18,7 @@ from dialint.finetune.judge.trl_trainers import (
     JudgeKTOTrainer,
     JudgeRLOOTrainer,
 )
-from dialint.finetune.rewards.trainer import JudgeRewardTrainer
+from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer
 
 WRITTEN_FOR = "1.16"
 """The release whose methods were read; raise it, and the bound of pyproject.toml, when another was."""

@@ -24,7 +24,6 @@ from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Label
 from dialint.detector.release import Release
-from dialint.detector.taxonomy import load_taxonomy
 
 PLANTED = dict(zip(CODES, ("fine", "hmm", "what"), strict=True))
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
@@ -82,7 +81,6 @@ def write_base(folder: Path) -> Path:
 def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     monkeypatch.setenv("DIALINT_SPLIT_KEY", "k")
     write_crowd(tmp_path, 80)
     own = ("--taxonomy", write_taxonomy(tmp_path))
@@ -155,8 +153,3 @@ def test_the_store_gives_the_same_examples_as_the_files(
 
     assert len(labels(tmp_path / "files")) > 5
     assert labels(tmp_path / "stored") == labels(tmp_path / "files")
-
-
-def test_the_taxonomy_of_the_run_names_the_answers_of_the_corpus() -> None:
-    taxonomy = load_taxonomy(Path(__file__).parents[3] / "runs/dbdc3.yaml")
-    assert [taxonomy.codes[code].name.en[-3:] for code in taxonomy.rivals("B1")] == ["(O)", "(T)", "(X)"]

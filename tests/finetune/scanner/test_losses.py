@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ import torch
 from dialint.detector.engines import packed
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.render import Rendered, Slot
+from dialint.finetune.judge.sft_trainer import embedding_noise
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.losses import (
     TargetCounts,
     count_targets,
     cross_entropy,
-    embedding_noise,
-    label_weights,
     scan_loss,
 )
 from dialint.finetune.scanner.options import ScanConfig
@@ -86,16 +84,6 @@ def test_accumulated_rows_teach_as_one(step: list[Target]) -> None:
         torch.testing.assert_close(found[name], part, rtol=1e-4, atol=1e-6)
     mean_of_means = sum(scan_loss(CONFIG, model, row).item() for row in (step[:2], step[2:6], step[6:])) / 3
     assert mean_of_means != pytest.approx(whole, rel=1e-3)  # what accumulation is often mistaken for
-
-
-def test_a_label_weighs_by_its_confidence() -> None:
-    logits = torch.zeros(2, 2)
-    wanted = [np.array([[1.0, 0.5], [0.75, 0.0]], np.float32)]
-    config = ScanConfig(examples=Path(), base=Path(), out=Path(), weight_by_confidence=True)
-    plain = cross_entropy(logits, wanted, 2, partial(label_weights, CONFIG))
-    sure = cross_entropy(logits, wanted, 2, partial(label_weights, config))
-    assert float(plain) == pytest.approx(4 * math.log(2) / 2)
-    assert float(sure) == pytest.approx((1 + 0 + 0.5 + 1) * math.log(2) / 2)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 5.0])

@@ -48,11 +48,6 @@ BASES = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
-
-
 def write_base(folder: Path, shape: dict[str, Any]) -> Path:
     """A language model of random weights as its makers leave it: two files of weights, no marks of ours."""
     folder.mkdir()

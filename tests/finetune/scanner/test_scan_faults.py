@@ -20,7 +20,7 @@ DRIVER = Path(__file__).parents[1] / "scan_driver.py"
 KILLED = -signal.SIGKILL
 PLAIN: dict[str, Any] = {"epochs": 6}
 ALL_THAT_IS_RANDOM: dict[str, Any] = {
-    "epochs": 18, "accumulate": 3, "neftune": 5.0, "eval_steps": 4, "patience": 3, "prefix_share": 0.25,
+    "epochs": 18, "accumulate": 3, "eval_steps": 4, "patience": 3, "prefix_share": 0.25,
     "adapters": {"rank": 2, "adapter_dropout": 0.2},
 }  # fmt: skip
 SMALL_STATES: dict[str, Any] = {
@@ -136,7 +136,7 @@ def test_a_checkpoint_with_a_changed_byte_is_refused(taught: Forked, tmp_path: P
 @pytest.mark.slow
 def test_another_job_does_not_go_on_from_a_checkpoint(taught: Forked, tmp_path: Path) -> None:
     assert taught(tmp_path, PLAIN, kill_row=5)["status"] == KILLED
-    outcome = taught(tmp_path, {**PLAIN, "focal": 1.0})
+    outcome = taught(tmp_path, {**PLAIN, "pair_weight": 1.0})
     assert outcome["status"] == 2
     assert "E_OTHER_JOB" in outcome["err"]
 

@@ -28,7 +28,6 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.detector.render import Renderer
 from dialint.eval.results import read_examples
-from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.backbone import load_base
 from dialint.finetune.scanner.calibrate import CalibrateConfig, calibrate
 from dialint.finetune.scanner.data import build_targets
@@ -67,10 +66,9 @@ def test_it_learns_what_was_planted(taught: Path) -> None:
     "options",
     [
         {"adapters": AdapterOptions(rank=2)},
-        {"from_scratch": True, "history": False},
-        {"focal": 2.0, "error_weight": 3.0},
+        {"history": False, "accumulate": 2},
     ],
-    ids=["lora", "scratch", "focal"],
+    ids=["lora", "no history"],
 )
 def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
     config: ScanConfig, taught: Path, tmp_path: Path, options: dict[str, Any]
@@ -99,25 +97,6 @@ def assert_same_with_the_adapter(base: Path, folder: Path, merged: dict[str, tor
     assert all(torch.equal(weight, merged[name]) for name, weight in heads.items())
     with pytest.raises(ConfigError, match="no judge, but a scanner's adapter"):
         read_judge(folder)
-
-
-def test_an_average_weighs_its_branches_and_keeps_codes_that_one_has(
-    config: ScanConfig, taught: Path, tmp_path: Path
-) -> None:
-    further = replace(config, base=taught, out=tmp_path / "further", tokens=3000, codes=("T1", "C1", "R1"))
-    scan(further)
-    average(further.out, taught, config=AverageConfig(out=tmp_path / "mean", weights=(3.0, 1.0)))
-    one, other, mean = (
-        load_file(folder / "model.safetensors") for folder in (further.out, taught, tmp_path / "mean")
-    )
-    name = "backbone.embeddings.word_embeddings.weight"
-    torch.testing.assert_close(mean[name], 0.75 * one[name] + 0.25 * other[name])
-    head = "turn_head.weight"
-    torch.testing.assert_close(mean[head][0], 0.75 * one[head][0] + 0.25 * other[head][0])  # T1
-    torch.testing.assert_close(mean[head][1], one[head][1])  # C1, which the other does not have
-    torch.testing.assert_close(mean[head][2], 0.75 * one[head][2] + 0.25 * other[head][2])  # R1
-    with pytest.raises(ConfigError, match="--weights"):
-        average(further.out, taught, config=AverageConfig(out=tmp_path / "other", weights=(1.0,)))
 
 
 def test_it_continues_the_heads_of_a_scanner(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
@@ -248,21 +227,6 @@ def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Pat
     write_manifest(tmp_path / "manifest.json", {"files": [file_entry(tmp_path / "train.jsonl")]})
     with pytest.raises(ConfigError, match="not the examples"):
         pack(PackConfig(scanner=taught, examples=tmp_path, out=tmp_path / "r", name="tiny"))
-
-
-def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
-    scan(replace(config, out=tmp_path / "second", running=replace(config.running, seed=2), epochs=0.2))
-    average(taught, tmp_path / "second", config=AverageConfig(out=tmp_path / "mean"))
-    one, other, mean = (
-        load_file(folder / "model.safetensors") for folder in (taught, tmp_path / "second", tmp_path / "mean")
-    )
-    for name in one:
-        torch.testing.assert_close(mean[name], (one[name] + other[name]) / 2)
-    with pytest.raises(OutputRefused):
-        average(taught, tmp_path / "second", config=AverageConfig(out=tmp_path / "mean"))
-    scan(replace(config, out=tmp_path / "third", epochs=0.1, history=False))
-    with pytest.raises(ConfigError, match="another render"):
-        average(taught, tmp_path / "third", config=AverageConfig(out=tmp_path / "other"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 from accelerate.utils.launch import prepare_multi_gpu_env
 
-from dialint.finetune.train.arguments import loading_device
+from dialint.finetune.train.distributed import loading_device
 from dialint.finetune.train.options import RunOptions
 
 FOLDER = Path(__file__).parents[3] / "finetune" / "accelerate"

@@ -150,7 +150,6 @@ def test_an_adapter_is_not_silently_of_another_shape(
 
 
 def test_what_trackers_go_on_writing_is_no_stranger(adapter: Path) -> None:
-    (adapter / "mlflow.db").write_bytes(b"x")
     (adapter / "tensorboard").mkdir()
     (adapter / "tensorboard/events.out.1").write_bytes(b"x")
     assert base_models.resolve_source(str(adapter)).adapter == adapter

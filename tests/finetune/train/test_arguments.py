@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from dialint.app.cli import main
-from dialint.finetune.train import estimate
-from dialint.finetune.train.arguments import restrict_to_one_gpu
-from dialint.finetune.train.estimate import recomputes_activations
+from dialint.finetune.train import memory
+from dialint.finetune.train.hf_trainer import restrict_to_one_gpu
+from dialint.finetune.train.memory import recomputes_activations
 from dialint.finetune.train.options import RunOptions
 
 
@@ -42,7 +42,7 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
     model = torch.nn.Linear(10, 10)
     assert not recomputes_activations(RunOptions(), model)
     assert recomputes_activations(RunOptions(gradient_checkpointing=True), model)
-    monkeypatch.setattr(estimate, "LARGE", 100)
+    monkeypatch.setattr(memory, "LARGE", 100)
     assert recomputes_activations(RunOptions(), model)
     assert not recomputes_activations(RunOptions(gradient_checkpointing=False), model)
 

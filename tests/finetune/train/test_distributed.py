@@ -12,22 +12,22 @@ import torch
 from dialint.detector import extras
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_single_process
-from dialint.finetune.compression.distill import distill
-from dialint.finetune.compression.options import DistillConfig
-from dialint.finetune.compression.prune import PruneConfig, prune
+from dialint.finetune import screening, search
 from dialint.finetune.decoder.options import PretrainConfig
 from dialint.finetune.decoder.pretrain import pretrain
 from dialint.finetune.judge import merge_adapter
-from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.calibrate import CalibrateConfig, calibrate
-from dialint.finetune.scanner.options import ScanConfig
+from dialint.finetune.scanner.distill import distill
+from dialint.finetune.scanner.options import DistillConfig, ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
+from dialint.finetune.scanner.prune import PruneConfig, prune
 from dialint.finetune.scanner.train import scan
-from dialint.finetune.screening import screen
-from dialint.finetune.search import search
-from dialint.finetune.search.stages import STAGES
-from dialint.finetune.train.arguments import resolve_device
-from dialint.finetune.train.distributed import ProcessGroup, backend_for, init_process_group
+from dialint.finetune.train.distributed import (
+    ProcessGroup,
+    backend_for,
+    init_process_group,
+    resolve_device,
+)
 from dialint.finetune.train.options import RunOptions
 
 NOWHERE = Path("nowhere")
@@ -75,13 +75,12 @@ ALONE: dict[str, Callable[[Path], Any]] = {
     "train distill": lambda out: distill(DistillConfig(teacher=NOWHERE, dialogues=(), out=out)),
     "train pretrain": lambda out: pretrain(PretrainConfig(corpus=NOWHERE, out=out)),
     "train prune": lambda out: prune(PruneConfig(NOWHERE, NOWHERE, out, layers=1)),
-    "train average": lambda out: average(NOWHERE, NOWHERE, config=AverageConfig(out=out)),
     "train pack": lambda out: pack(PackConfig(scanner=NOWHERE, examples=NOWHERE, out=out, name="name")),
     "train calibrate": lambda out: calibrate(CalibrateConfig(examples=NOWHERE, out=out, name="name")),
     "train merge": lambda out: merge_adapter.run(merge_adapter.MergeConfig(model="nowhere", out=out)),
-    "train screen": lambda out: screen.run(screen.ScreenConfig(dataset=NOWHERE, out=out)),
+    "train screen": lambda out: screening.run(screening.ScreenConfig(dataset=NOWHERE, out=out)),
     "train search": lambda out: search.run(
-        search.SearchConfig(stage="scan", out=out, space=("rank=4,8",)), [], STAGES["scan"]
+        search.SearchConfig(stage="scan", out=out, space=("rank=4,8",)), [], search.STAGES["scan"]
     ),
 }
 

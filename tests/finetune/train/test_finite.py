@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
@@ -25,7 +24,6 @@ from dialint.finetune.train.options import RunOptions
 def config(
     folders: tuple[Path, Path], few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ScanConfig:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     return ScanConfig(
         examples=few, base=folders[1], out=tmp_path / "out", row_tokens=200, context_tokens=100,
         running=RunOptions(threads=1, precision="fp32", checkpoint_steps=1),
@@ -85,9 +83,7 @@ def test_a_checkpoint_with_nan_is_neither_sealed_nor_kept(tmp_path: Path) -> Non
     assert not folder.exists()
 
 
-def test_no_scanner_of_nan_is_averaged_packed_or_written(
-    config: ScanConfig, tmp_path: Path, some: Path
-) -> None:
+def test_no_scanner_of_nan_is_packed_or_written(config: ScanConfig, tmp_path: Path, some: Path) -> None:
     scan(replace(config, tokens=200))
     weights = load_file(config.out / "model.safetensors")
     weights["backbone.embeddings.word_embeddings.weight"][3] = math.nan
@@ -99,8 +95,5 @@ def test_no_scanner_of_nan_is_averaged_packed_or_written(
         write_scanner(tmp_path / "written", scanner, config, {})
     save_file(weights, config.out / "model.safetensors")
     with pytest.raises(ConfigError, match=r"word_embeddings\.weight holds"):
-        average(config.out, config.out, config=AverageConfig(out=tmp_path / "mean"))
-    with pytest.raises(ConfigError, match=r"word_embeddings\.weight holds"):
         pack(PackConfig(scanner=config.out, examples=config.examples, out=tmp_path / "release", name="r"))
-    assert not list(tmp_path.glob("mean/*.json"))
     assert not (tmp_path / "release").exists()

@@ -15,8 +15,16 @@ import torch
 
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step, stop_on_signal
-from dialint.finetune.train.optimizer import build_optimizer, warmup_cosine
+from dialint.finetune.train.loop import (
+    Evaluation,
+    StepOutput,
+    TrainingLoop,
+    build_optimizer,
+    optimizer_step,
+    set_learning_rates,
+    stop_on_signal,
+    warmup_cosine,
+)
 
 N_STEPS = 12
 
@@ -65,11 +73,6 @@ def build_loop(
 def logged(out: Path) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     return [{name: value for name, value in line.items() if not name.endswith("_s")} for line in lines]
-
-
-@pytest.fixture(autouse=True)
-def no_mirrors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -171,3 +174,24 @@ def test_the_first_signal_is_recorded_and_the_second_reaches_the_earlier_handler
         assert len(others) == 2
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_the_rate_rises_over_a_twentieth_and_falls_to_a_fiftieth() -> None:
+    rates = [warmup_cosine(step, 100) for step in range(101)]
+    assert rates[:6] == [0.2, 0.4, 0.6, 0.8, 1.0, 1.0]
+    assert rates[100] == pytest.approx(0.02)
+    assert rates[52] == pytest.approx(0.51, abs=0.01)
+    assert warmup_cosine(199, 100_000) == warmup_cosine(0, 1) == 1.0
+
+
+@pytest.mark.parametrize(("name", "bytes_each"), [("adamw", 8), ("adamw-8bit", 2), ("paged-adamw-8bit", 2)])
+def test_each_group_moves_at_its_own_rate(name: Any, bytes_each: int) -> None:
+    first, second = (torch.nn.Parameter(torch.ones(64, 128)) for _ in range(2))
+    optimizer = build_optimizer(name, [[first], [second]], "cpu", weight_decay=0.0)
+    set_learning_rates(optimizer, (0.1, 0.2), 0.5)
+    (first.sum() + second.sum()).backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    assert torch.allclose(first, torch.full_like(first, 0.95), atol=1e-3)  # Adam's first step is its rate
+    assert torch.allclose(second, torch.full_like(second, 0.9), atol=1e-3)
+    states = [part for part in optimizer.state[first].values() if isinstance(part, torch.Tensor)]
+    assert sum(part.nbytes for part in states if part.shape == first.shape) == bytes_each * first.numel()

@@ -1,16 +1,17 @@
-"""The log of figures: every entry a line, a resumed run drops what it writes again, mirrors see numbers."""
+"""The log of figures: every entry a line, a resumed run drops what it writes again, trackers see numbers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dialint.detector.errors import ConfigError
 from dialint.finetune.train import metrics_log
-from dialint.finetune.train.metrics_log import METRICS, MetricsLog, flatten
-from dialint.finetune.train.progress import Progress
+from dialint.finetune.train.metrics_log import METRICS, MetricsLog, Progress, flatten
+from dialint.finetune.train.options import RunOptions
 
 
 def lines(folder: Path) -> list[object]:
@@ -20,19 +21,13 @@ def lines(folder: Path) -> list[object]:
 def test_entries_are_lines_and_stay(tmp_path: Path) -> None:
     with MetricsLog(tmp_path) as log:
         log.write({"step": 1, "loss": 2.5})
-    with MetricsLog(tmp_path) as log:
-        log.write({"step": 2, "dev": {"macro": 0.5}})
-    assert lines(tmp_path) == [{"step": 1, "loss": 2.5}, {"step": 2, "dev": {"macro": 0.5}}]
-
-
-def test_what_came_after_the_checkpoint_is_dropped(tmp_path: Path) -> None:
-    with MetricsLog(tmp_path) as log:
-        log.write({"step": 1})
-        kept = log.size
+        size = log.size
         log.write({"step": 2})
-    with MetricsLog(tmp_path, kept) as log:
-        log.write({"step": 2, "again": True})
-    assert lines(tmp_path) == [{"step": 1}, {"step": 2, "again": True}]
+    with MetricsLog(tmp_path, size) as log:  # as a run that resumes from the checkpoint after step 1
+        log.write({"step": 2, "dev": {"macro": 0.5}})
+    with MetricsLog(tmp_path) as log:
+        log.write({"step": 3})
+    assert lines(tmp_path) == [{"step": 1, "loss": 2.5}, {"step": 2, "dev": {"macro": 0.5}}, {"step": 3}]
 
 
 def test_numbers_of_nested_entries_have_a_path() -> None:
@@ -40,51 +35,48 @@ def test_numbers_of_nested_entries_have_a_path() -> None:
     assert dict(flatten(entry)) == {"step": 3.0, "heldout/star/loss": 2.0, "heldout/all/loss": 1.5}
 
 
-def test_mirrors_see_every_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[object] = []
+class Tracker:
+    """A tracker of accelerate that fails at a step."""
 
-    class Kept:
-        def show(self, step: int, figures: Mapping[str, float]) -> None:
-            seen.append((step, dict(figures)))
+    name = "tensorboard"
 
-        def close(self) -> None:
-            seen.append("closed")
+    def __init__(self, fails_at: int) -> None:
+        self.fails_at, self.logged = fails_at, list[Any]()
 
-    monkeypatch.setattr(metrics_log, "open_mirrors", lambda _: [Kept()])
-    with MetricsLog(tmp_path) as log:
-        log.write({"step": 7, "loss": 1.0})
-    assert seen == [(7, {"loss": 1.0}), "closed"]
-
-
-def test_a_mirror_that_fails_is_named_and_let_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Broken:
-        def __init__(self, folder: Path) -> None:
-            if folder.name == "never":
-                raise ImportError("half installed")
-
-        def show(self, step: int, figures: Mapping[str, float]) -> None:
+    def log(self, values: dict[str, float], step: int) -> None:
+        if step == self.fails_at:
             raise RuntimeError("no such server")
+        self.logged.append((step, values))
 
-        def close(self) -> None:
-            raise AssertionError("was let go")
-
-    monkeypatch.setattr(metrics_log, "find_spec", lambda name: name == "mlflow" or None)
-    monkeypatch.setattr(metrics_log, "MLflow", Broken)
-    assert list(metrics_log.open_mirrors(tmp_path / "never")) == []
-    with MetricsLog(tmp_path) as log:
-        log.write({"step": 0, "loss": 1.0})
-        log.write({"step": 1, "loss": 0.5})
-    told = capsys.readouterr().err
-    assert told.count("half installed") == told.count("no such server") == 1
-    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
+    def finish(self) -> None:
+        self.logged.append("finished")
 
 
-def test_no_mirror_when_none_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
-    monkeypatch.setattr(metrics_log, "find_spec", lambda _: object())
-    assert list(metrics_log.open_mirrors(tmp_path)) == []
+@pytest.mark.parametrize(("fails_at", "logged"), [(9, [1, 2, "finished"]), (2, [1])])
+def test_a_tracker_sees_every_entry_and_may_not_stop_a_training(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fails_at: int,
+    logged: list[Any],
+) -> None:
+    tracker = Tracker(fails_at)
+    monkeypatch.setattr(metrics_log, "open_tracker", lambda name, folder: tracker)
+    with MetricsLog(tmp_path, report_to=("tensorboard",)) as log:
+        log.write({"step": 1, "dev": {"loss": 1.0}})
+        log.write({"step": 2})
+    assert [each if each == "finished" else each[0] for each in tracker.logged] == logged
+    assert tracker.logged[0] == (1, {"dev/loss": 1.0})
+    assert ("tensorboard no longer shows this run: no such server" in capsys.readouterr().err) == (
+        fails_at == 2
+    )
+    assert len(lines(tmp_path)) == 2
+
+
+def test_a_tracker_that_is_not_installed_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialint.finetune.train.options.is_installed", lambda name: False)
+    with pytest.raises(ConfigError, match="E_EXTRA: --report-to wandb: pip install wandb"):
+        RunOptions(report_to=("wandb",)).validate()
 
 
 def test_progress_is_quiet_beside_a_terminal(

@@ -14,14 +14,14 @@ from torch.nn.functional import cross_entropy
 
 from dialint.detector.engines import base_models
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.privacy import (
+from dialint.finetune.judge.private_sft import (
     CLIP,
     compute_epsilon,
     noise_multiplier,
     sample_owners,
     set_noisy_gradient,
 )
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 
 pytest.importorskip("opacus", reason="needs the extra: private")
 

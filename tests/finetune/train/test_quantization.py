@@ -20,7 +20,6 @@ from dialint.detector.engines import base_models
 from dialint.detector.engines.quantization import int8_config, iter_weights, nf4_config, storage_format
 from dialint.detector.engines.weight_formats import encode_weight
 from dialint.detector.errors import ConfigError
-from dialint.finetune.compression.students import build_student
 from dialint.finetune.decoder.model import load_decoder
 from dialint.finetune.judge import merge_adapter
 from dialint.finetune.scanner.backbone import build_network, load_base
@@ -111,15 +110,15 @@ def test_every_stage_learns_from_weights_with_their_scales(
     """The scanner's, distillation's, pre-training's and the judge's reading of one base."""
     exact = load_file(whole / "model.safetensors")
     names = matrices(exact)
-    config = ScanConfig(examples=few, base=base, out=tmp_path / "out", context_tokens=100, from_scratch=False)
-    ground = load_base(config)
-    scanner = dict(build_network(config, ground, 3, "cpu").backbone.named_parameters())
+    config = ScanConfig(examples=few, base=base, out=tmp_path / "out", context_tokens=100)
+    base_model = load_base(config)
+    scanner = dict(build_network(config, base_model, 3, "cpu").backbone.named_parameters())
     decoder = dict(load_decoder(base).named_parameters())
     judge = dict(
         load_model(base_models.resolve_source(str(base)), AdapterOptions(adapter="none")).named_parameters()
     )
     read = dict(iter_weights(base))
-    assert "quantization_config" not in ground.shape
+    assert "quantization_config" not in base_model.shape
     assert len(names) == 14
     for name in names:
         for found in (scanner[name.removeprefix("model.")], decoder[name], judge[name], read[name]):
@@ -130,29 +129,9 @@ def test_every_stage_learns_from_weights_with_their_scales(
     assert read.keys() == exact.keys()
 
 
-def test_a_student_is_made_of_them_too(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    """Distillation reads a base by a way of its own."""
-    folder = Path(shutil.copytree(folders[1], tmp_path / "base"))
-    exact = load_file(folder / "model.safetensors")
-    told = json.loads((folder / "config.json").read_text()) | {"quantization_config": {"quant_method": "fp8"}}
-    (folder / "config.json").write_text(json.dumps(told))
-    weights = dict(exact)
-    names = [name for name in weights if name.endswith("query.weight")]
-    for name in names:
-        weights[name], weights[f"{name}_scale_inv"] = in_fp8(exact[name], 128, 128)
-    save_file(weights, folder / "model.safetensors")
-    student = build_student(folder, None, ("T1",), 100, None)
-    found = student.model.backbone.state_dict()
-    assert names
-    for name in names:
-        assert float((found[name] - exact[name]).abs().max()) < 0.04 * float(exact[name].abs().max())
-    assert "quantization_config" not in student.shape
-
-
 def test_a_scanner_learns_on_what_merge_left_in_int8(
     whole: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DIALINT_MIRRORS", "0")
     merge_adapter.run(merge_adapter.MergeConfig(model=str(whole), out=tmp_path / "merged", weights="int8"))
     config = ScanConfig(
         examples=few, base=tmp_path / "merged", out=tmp_path / "out", tokens=200, row_tokens=200, context_tokens=100,
@@ -230,7 +209,6 @@ def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
         lambda: load_decoder(folder),
         lambda: load_model(base_models.resolve_source(str(folder)), AdapterOptions(rank=2)),
         lambda: load_model(base_models.resolve_source(str(folder)), AdapterOptions(adapter="none")),
-        lambda: build_student(folder, None, ("T1",), 100, None),
     ]
 
 

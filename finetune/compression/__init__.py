@@ -1,1 +1,0 @@
-"""Smaller scanners: distilled from a teacher, or with heads and layers removed."""

@@ -1,0 +1,232 @@
+"""What every stage of the judge does before and after training: validate, resolve the base, plan its memory,
+read data, save the model folder with its card. `detector.engines.judge_local` loads that folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dialint.detector.artifacts import (
+    MANIFEST,
+    data_fingerprint,
+    disk_errors,
+    read_manifest,
+    require_new,
+    write_json,
+)
+from dialint.detector.engines.base_models import ModelSource, resolve_source, tokenizer_folder
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import find_set, list_sets
+from dialint.detector.judge import PROMPT_VERSION
+from dialint.detector.judge.config import PROMPT_FILE
+from dialint.detector.manifests import Model
+from dialint.eval.judge import REWARD_MODEL
+from dialint.finetune.rewards.custom import reward_fingerprint, reward_folder
+from dialint.finetune.train import adapters, checkpoint, lineage
+from dialint.finetune.train.memory import ForwardPass, count_weights, print_plan, setup_from_options
+
+if TYPE_CHECKING:
+    from dialint.detector.engines.judge_prompt import JudgePrompt
+    from dialint.eval.questions import LabelledQuestion
+    from dialint.finetune.rewards.pairs import PreferencePair
+
+TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
+"""peft's task types: a judge, or a reward model."""
+CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
+DRY_RUN_ITEMS = 256
+"""Dialogues and questions that a dry run reads, where the number of steps is an option: masking takes
+longest."""
+
+
+@dataclass(frozen=True)
+class StageContext:
+    """A stage with validated inputs: its config, the base with its adapter, the prompt, the fingerprint of
+    each input, and the job that its checkpoints belong to."""
+
+    config: Any
+    source: ModelSource
+    prompt: JudgePrompt
+    inputs: dict[str, str]
+    job: str
+    task_type: TaskType
+
+    def read_questions(self, split: str, *, few: bool = False) -> list[LabelledQuestion]:
+        """The questions of a split; with `few` a dry run gets some of them, evenly spread.
+
+        Raises:
+            ConfigError: E_EXAMPLE, there are none.
+        """
+        from dialint.eval.questions import read_questions
+
+        if not (few and self.config.running.dry_run):
+            return self._read(read_questions, "question", split)
+        questions = self._read(read_questions, "question", split, DRY_RUN_ITEMS)
+        return questions[:: -(-len(questions) // DRY_RUN_ITEMS)]
+
+    def read_pairs(self, split: str) -> list[PreferencePair]:
+        """The preference pairs of a split.
+
+        Raises:
+            ConfigError: E_EXAMPLE, there are none.
+        """
+        from dialint.finetune.rewards.pairs import read_pairs
+
+        return self._read(read_pairs, "pair", split)
+
+    def _read(
+        self, read: Callable[..., list[Any]], noun: str, split: str, max_dialogues: int | None = None
+    ) -> list[Any]:
+        config = self.config
+        limits = [limit for limit in (config.question_config.limit, max_dialogues) if limit is not None]
+        question_config = replace(config.question_config, limit=min(limits, default=None))
+        items = read(config.dataset, split, question_config, config.running.seed)
+        if not items:
+            raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {noun} in {split}")
+        return items
+
+    def load_model(self) -> Any:
+        """The model, ready for training; the seed determines its new weights."""
+        import torch
+
+        from dialint.finetune.train.distributed import is_sharded, loading_device, uses_bf16
+
+        running = self.config.running
+        torch.manual_seed(running.seed)
+        return adapters.load_model(
+            self.source,
+            self.config.adapters,
+            kind=self.task_type,
+            device=loading_device(running),
+            bf16=uses_bf16(running) and not is_sharded(),  # FSDP needs weights of one type
+        )
+
+    def save(
+        self, kind: str, model: Any, figures: dict[str, Any], weights: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Save and seal the result; its manifest. `weights` as in `adapters.save_model`. With a reward
+        model its held-out figures are saved too."""
+        reward = reward_folder(getattr(self.config, "reward", None))
+        if reward is not None:
+            reward_figures = read_manifest(reward / MANIFEST, expected=Model).get("figures", {})
+            figures = {**figures, REWARD_MODEL: reward_figures.get("held_out", {})}
+        return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures, weights)
+
+
+def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
+    """Resolve the base and fingerprint the inputs before any work is done; in a dry run print the memory. A
+    config with `detail` determines the prompt; otherwise it is the one that the judge was trained with. A
+    reward model (SEQ_CLS) is trained from the judge's base without its adapter.
+
+    Raises:
+        ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or trained with another prompt version.
+        SystemExit: 0, after the plan for ``--device cuda:24GB`` was printed.
+    """
+    import torch
+
+    from dialint.detector.engines.judge_local import resolve_judge
+    from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
+
+    torch.set_num_threads(config.running.threads)
+    fingerprints = {"dataset": data_fingerprint(config.dataset)}
+    if getattr(config, "reward", None) is not None:
+        fingerprints["reward"] = reward_fingerprint(config.reward)
+    is_reward = task_type == "SEQ_CLS"
+    source = resolve_source(config.model).alone() if is_reward else resolve_judge(config.model)
+    if source.adapter is not None:
+        fingerprints["judge"] = data_fingerprint(source.adapter)
+    if hasattr(config, "detail"):
+        prompt = JudgePrompt.of(tokenizer_folder(source), config.detail, config.prompt_tokens)
+    else:
+        prompt = load_prompt(source)
+    if config.running.dry_run and _print_memory(config, source, prompt, task_type):
+        sys.exit(0)
+    job = lineage.job_of_config(config, fingerprints, source)
+    return StageContext(config, source, prompt, fingerprints, job, task_type)
+
+
+def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType) -> bool:
+    """Print what the stage would need of memory; whether that was for the size of a GPU."""
+    from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
+    from dialint.finetune.rewards.reward_model import has_same_base
+
+    options, running = getattr(config, "options", config), config.running
+    answer_tokens = getattr(options, "answer_tokens", MAX_ANSWER_TOKENS)
+    n_forward, n_sampled = config.forward_answers, getattr(config, "sampled_answers", 0)
+    n_scored = n_forward * answer_tokens if task_type == "CAUSAL_LM" else n_forward
+    work = ForwardPass(n_forward, prompt.max_tokens + answer_tokens, n_scored, n_sampled)
+    reward, reward_bytes = reward_folder(getattr(config, "reward", None)), 0
+    if reward is not None:
+        reward_source = resolve_source(str(reward))
+        setup = setup_from_options(reward_source.base.folder, "SEQ_CLS", config.adapters, running, work)
+        weights = count_weights(setup)
+        reward_bytes = 4 * weights.n_trained
+        if config.adapters.adapter == "none" or not has_same_base(source, reward_source):
+            reward_bytes += weights.frozen_bytes
+    folder, copies = source.base.folder, int(n_sampled > 0)
+    setup = setup_from_options(
+        folder, task_type, config.adapters, running, work, copies=copies, extra=reward_bytes
+    )
+    return print_plan(setup, running.device)
+
+
+def validate_config(config: Any, *splits: str) -> None:
+    """Check what all stages of the judge share; `splits` are those that the stage reads.
+
+    Raises:
+        OutputRefused: E_EXISTS, `out` has a finished model.
+        ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something.
+    """
+    if not config.dataset.exists():
+        makers = "`dialint export dataset` or `dialint data inject` makes one"
+        raise ConfigError("E_OPTION", f"--dataset {config.dataset}: no such file or folder; {makers}")
+    if config.dataset.is_dir():
+        missing = [name for name in splits if find_set(config.dataset, name) is None]
+        missing += [] if (config.dataset / MANIFEST).is_file() else [MANIFEST]
+        if missing:
+            has = ", ".join(list_sets(config.dataset)) or "no set of examples"
+            raise ConfigError(
+                "E_EXAMPLE",
+                f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "
+                "dataset` makes one of people's labels, `dialint data inject` one of made errors",
+            )
+    require_new(config.out, MANIFEST, "a finished model")
+    config.adapters.validate()
+    config.running.validate()
+
+
+def save_judge(
+    config: Any,
+    kind: str,
+    model: Any,
+    prompt: JudgePrompt,
+    source: ModelSource,
+    inputs: dict[str, str],
+    figures: dict[str, Any],
+    weights: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write model, tokenizer, prompt settings, card and last the manifest, and remove the checkpoints; the
+    manifest. Of several processes the first one writes, and the others get an empty manifest. `weights` as in
+    `adapters.save_model`."""
+    from accelerate import PartialState
+
+    from dialint.finetune.train.metrics_log import flatten
+
+    if not PartialState().is_main_process:
+        return {}
+    out: Path = config.out
+    with disk_errors(out):
+        adapters.save_model(model, out, source, weights)
+        prompt.tokenizer.save_pretrained(out)
+        settings = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
+        write_json(out / PROMPT_FILE, settings)
+        content = lineage.manifest_content(kind, config, source, inputs, figures)
+        shown = {name: value for name, value in figures.items() if name != "private"}
+        flat = {name.replace("/", " "): f"{round(value, 4):.10g}" for name, value in flatten(shown)}
+        card = lineage.render_template(CARD, name=out.name, flat_figures=flat, **content)
+        (out / "README.md").write_text(card)
+    manifest = lineage.seal_folder(out, content)
+    checkpoint.remove_all(out)
+    return manifest

@@ -1,0 +1,2 @@
+"""Reinforcement learning of a decoder: sampling answers, scoring their tokens, PPO. Works on token ids and
+rewards only."""

@@ -1,0 +1,191 @@
+"""The training step of PPO: sample answers, reward them, train on them for a few epochs.
+
+`dialint.finetune.train.loop` repeats it, logs, and writes and resumes checkpoints. All randomness of a step
+follows from the seed and the step's number. Several processes share the answers of a step and add up their
+gradients: the result is that of one process, apart from rounding. The reward is a function that the caller
+passes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dialint.finetune.rl.options import PpoOptions
+from dialint.finetune.rl.policy_model import PolicyModel, Prompt
+from dialint.finetune.rl.ppo_math import (
+    adapt_kl_weight,
+    explained_variance,
+    kl_k1,
+    kl_k3,
+    policy_loss,
+    value_loss,
+)
+from dialint.finetune.rl.rollouts import Batch, RewardFn, make_batch, roll_out
+from dialint.finetune.train.distributed import ProcessGroup
+from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.loop import (
+    MAX_NORM,
+    StepOutput,
+    TrainingLoop,
+    build_optimizer,
+    set_learning_rates,
+)
+from dialint.finetune.train.options import RunOptions
+
+
+@dataclass
+class PpoTrainer:
+    """A policy in training. `kl_weight` is the current weight of the KL penalty, `last` has the metrics of
+    the last step; both are in a checkpoint."""
+
+    policy: PolicyModel
+    prompts: Sequence[Prompt]
+    reward: RewardFn
+    options: PpoOptions
+    running: RunOptions
+    group: ProcessGroup = field(default_factory=ProcessGroup)
+    kl_weight: float = field(init=False)
+    last: dict[str, Any] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.kl_weight = self.options.kl
+        groups = (self.policy.trainable.values(), self.policy.value_head.parameters())
+        device = self.policy.model.device.type
+        self.optimizer = build_optimizer(self.running.optimizer, groups, device, weight_decay=0.0)
+
+    def loop(self, out: Path, job: str) -> TrainingLoop:
+        """The loop that trains the policy from the newest checkpoint of `job` in `out`.
+
+        Its `run` raises ConfigError E_REWARD too: a reward is not finite.
+        """
+        return TrainingLoop(
+            out=out,
+            job=job,
+            n_steps=self.options.steps,
+            train_step=self.train_step,
+            parameters=self.policy.parameters(),
+            optimizer=self.optimizer,
+            extra_state={"ppo": self},
+            log_steps=1,
+            running=self.running,
+            group=self.group,
+        )
+
+    def train_step(self, step: int) -> StepOutput:
+        """Sample and reward answers, and train on them."""
+        rollouts = roll_out(
+            self.policy, self.prompts, self.reward, self.options, self.group, self.running.seed, step
+        )
+        batch = make_batch(rollouts, self.options, self.kl_weight)
+        losses = _train_on_batch(self, batch, step)
+        kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
+        self.last = {**_batch_metrics(batch, kl, self.kl_weight), **losses}
+        if self.options.kl_target is not None:
+            self.kl_weight = adapt_kl_weight(self.kl_weight, kl, self.options.kl_target)
+        message = f"reward {self.last['reward']['total']:.3f}, KL {kl:.2f}"
+        return StepOutput(sum(batch.lengths), figures=self.last, message=message)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint has beside weights and optimizer."""
+        return {"kl_weight": self.kl_weight, "last": self.last}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore `state_dict`."""
+        self.kl_weight, self.last = state["kl_weight"], state["last"]
+
+
+def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
+    """Metrics of rollouts before training on them; `kl` is in nats per answer."""
+    rewards = [rollout.rewards for rollout in batch.rollouts]
+    terms = {name: float(np.mean([one[name] for one in rewards])) for name in rewards[0]}
+    total = float(batch.scores.mean())
+    k3 = float(kl_k3(batch.logprobs, batch.reference).mean())
+    return {
+        "reward": {"total": total, "less_kl": total - kl_weight * kl, **terms},
+        "kl": {"answer": kl, "token_k3": k3, "weight": kl_weight},
+        "explained_variance": explained_variance(batch.values, batch.returns),
+        "answer_tokens": float(np.mean(batch.lengths)),
+        "tokens": sum(batch.lengths),
+    }
+
+
+def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, float]:
+    """All epochs over the answers of a step; mean losses over their tokens."""
+    options = trainer.options
+    peaks = (options.learning_rate, options.value_learning_rate)
+    set_learning_rates(trainer.optimizer, peaks, 1 - step / options.steps)
+    sums: dict[str, float] = {}
+    for indices in minibatches(len(batch.rollouts), options, trainer.running.seed, step):
+        n_tokens = sum(batch.lengths[index] for index in indices)
+        own, loss = trainer.group.share(indices), 0.0
+        forward_size = math.ceil(options.minibatch / options.accumulate)
+        for start in range(0, len(own), forward_size):
+            losses = _backward(trainer, batch, own[start : start + forward_size], n_tokens)
+            loss += losses["policy_loss"] + losses["value_loss"]
+            for name, value in losses.items():
+                sums[name] = sums.get(name, 0.0) + value
+        _update(trainer, loss, step)
+    by_process = trainer.group.all_gather([sums])
+    n_trained = options.epochs * sum(batch.lengths)
+    names = sorted({name for own_sums in by_process for name in own_sums})
+    return {name: sum(own_sums.get(name, 0.0) for own_sums in by_process) / n_trained for name in names}
+
+
+def minibatches(n_answers: int, options: PpoOptions, seed: int, step: int) -> Iterator[list[int]]:
+    """Indices of the answers of each minibatch. Every epoch shuffles prompts; answers to one prompt stay side
+    by side, where they share its computation."""
+    for epoch in range(options.epochs):
+        order = np.random.default_rng([seed, step, epoch]).permutation(n_answers // options.answers)
+        indices = [int(group) * options.answers + one for group in order for one in range(options.answers)]
+        for start in range(0, n_answers, options.minibatch):
+            yield indices[start : start + options.minibatch]
+
+
+def _backward(trainer: PpoTrainer, batch: Batch, indices: Sequence[int], n_tokens: int) -> dict[str, float]:
+    """Add the gradient of these answers' losses, over the `n_tokens` tokens of the whole minibatch; sums over
+    tokens of what is logged."""
+    options, device = trainer.options, trainer.policy.model.device
+    rollouts = [batch.rollouts[index] for index in indices]
+    ends = np.cumsum(batch.lengths)
+    tokens = torch.cat([torch.arange(ends[index] - batch.lengths[index], ends[index]) for index in indices])
+    old, old_values, advantages, returns = (
+        part[tokens].to(device) for part in (batch.logprobs, batch.values, batch.advantages, batch.returns)
+    )
+    new = trainer.policy.score(
+        [trainer.prompts[rollout.prompt] for rollout in rollouts],
+        [rollout.ids for rollout in rollouts],
+        options.value_reach,
+    )
+    policy_losses, clipped = policy_loss(new.logprobs, old, advantages, options.clip)
+    value_losses = value_loss(new.values, old_values, returns, options.value_clip)
+    loss = (policy_losses.sum() + options.value_weight * value_losses.sum()) / n_tokens
+    loss.backward()  # type: ignore[no-untyped-call]
+    logged = {
+        "policy_loss": policy_losses,
+        "value_loss": value_losses,
+        "entropy": new.entropies,
+        "clip_share": clipped,
+    }
+    return {name: float(part.detach().float().sum()) for name, part in logged.items()}
+
+
+def _update(trainer: PpoTrainer, loss: float, step: int) -> None:
+    """One step of the optimizer; `loss` is that of this process. The value head's gradient is clipped apart:
+    its first errors are large and would scale the policy's down to nothing.
+
+    Raises:
+        ConfigError: E_DIVERGED.
+    """
+    for group in trainer.optimizer.param_groups:
+        trainer.group.all_reduce_gradients(group["params"])
+        norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
+        validate_loss(step + 1, loss, float(norm))
+    trainer.optimizer.step()
+    trainer.optimizer.zero_grad(set_to_none=True)

@@ -1,0 +1,325 @@
+"""Hyperparameter search over a training stage: ``dialint train search``.
+
+    dialint train search --stage scan --out build/search --trials 20 \\
+        --space learning_rate=1e-5..1e-3:log adapter=lora rank=4,8,16 -- --examples E --base B --epochs 0.5
+
+Options after ``--`` are passed to the stage. Each trial is a run of the stage in a folder of its own, one
+after another in this process. Writes ``study.db`` (Optuna) and last ``search.json``: all trials, the best
+one, and its command. The same command resumes a search that was killed: finished trials stay, the interrupted
+one runs again in its folder, where the stage resumes from its own checkpoint, and the following trials are
+those that would have followed. A larger ``--trials`` extends a finished search.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+from pydantic import Field
+
+from dialint.detector.artifacts import (
+    MANIFEST,
+    disk_errors,
+    make_output_folder,
+    option_changes,
+    package_versions,
+    read_manifest,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.extras import require_single_process
+from dialint.detector.option_ranges import check_ranges
+from dialint.finetune.train.lineage import git_commit
+from dialint.finetune.train.metrics_log import METRICS
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.distributions import BaseDistribution
+
+SEARCH = "search.json"
+STUDY = "study.db"
+Direction = Literal["maximize", "minimize"]
+_RANGE = re.compile(r"\A(?P<low>[^,]{1,80}?)\.\.(?P<high>[^,]{1,80}?)(?P<log>:log)?")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A training stage: its function (``module:name``), its command, the manifest that completes its folder,
+    and its default objective, a figure of the manifest or the metrics."""
+
+    function: str
+    command: str
+    manifest: str
+    objective: str
+    direction: Direction
+
+
+STAGES = {
+    "scan": Stage(
+        "dialint.finetune.scanner.train:scan", "train sft scan", "training.json", "dev.ap.macro", "maximize"
+    ),
+    "judge": Stage(
+        "dialint.finetune.judge.sft:sft_judge", "train sft judge", MANIFEST, "figures.best", "minimize"
+    ),
+}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """Options of `dialint train search`."""
+
+    stage: Literal["scan", "judge"]
+    """Stage whose options are searched."""
+    out: Path
+    """Folder for the trials; a search in it is resumed."""
+    space: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Options and their values: name=low..high, name=low..high:log, or name=value,value."""
+    trials: Annotated[int, Field(ge=1)] = 20
+    """Number of trials in all."""
+    objective: str | None = None
+    """Figure in the stage's manifest or metrics, as a dotted path; none: the stage's default."""
+    direction: Direction | None = None
+    """Whether to maximize or minimize it; none: the stage's default."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the sampler."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+def search(*options: Annotated[str, Parameter(allow_leading_hyphen=True)], config: SearchConfig) -> None:
+    """Search the best hyperparameters of a stage.
+
+    Parameters
+    ----------
+    options
+        Options of the stage itself, after ``--``.
+    """
+    manifest = run(config, options, STAGES[config.stage])
+    if manifest is None:
+        print("the trial was stopped; the same command goes on")
+    elif manifest["best"] is None:
+        print("no trial ended with a number")
+    else:
+        best, n_trials = manifest["best"], len(manifest["trials"])
+        print(f"best of {n_trials}: {manifest['objective']} {best['value']:.6g} in {best['folder']}")
+        print(best["command"])
+
+
+def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str, Any] | None:
+    """Search; the manifest that was written, or None if SIGTERM stopped a trial.
+
+    Raises:
+        ConfigError: E_OPTION, an option of the stage that is unknown, missing or out of its range.
+        OutputRefused: E_OTHER_JOB, `out` has another search.
+    """
+    from optuna.trial import TrialState
+
+    require_single_process("train search")
+    space = parse_space(config.space)
+    if any(option.partition("=")[0] == "--out" for option in options) or "out" in space:
+        raise ConfigError("E_OPTION", "--out is the search's own; trials get folders in it")
+    first_values = {
+        name: values.choices[0] if hasattr(values, "choices") else values.low  # type: ignore[attr-defined]
+        for name, values in space.items()
+    }
+    bind(stage, [*options, *to_options(first_values), "--out=trial"])
+    settings: dict[str, Any] = {
+        "stage": stage.command,
+        "options": list(options),
+        "space": list(config.space),
+        "objective": config.objective or stage.objective,
+        "direction": config.direction or stage.direction,
+        "seed": config.seed,
+    }
+    with disk_errors(config.out):
+        make_output_folder(config.out)
+    with open_study(config.out / STUDY, settings) as study:
+        while (number := next_trial(study, space, config.trials, config.seed)) is not None:
+            folder = config.out / _trial_name(number)
+            manifest = folder / stage.manifest
+            values = study.get_trials(deepcopy=False)[number].params
+            completed = manifest.exists() or _run_trial(
+                stage, number, [*options, *to_options(values), f"--out={folder}"]
+            )
+            if completed and not manifest.exists():
+                return None
+            value = read_figure(folder, stage, settings["objective"]) if completed else None
+            study.tell(number, value, TrialState.FAIL if value is None else TrialState.COMPLETE)
+        trials = [
+            {"folder": _trial_name(each.number), "options": each.params, "value": (each.values or [None])[0]}
+            for each in study.get_trials(deepcopy=False)
+            if each.params.keys() == space.keys()
+        ]
+    sign = 1 if settings["direction"] == "maximize" else -1
+    scored: list[dict[str, Any]] = [trial for trial in trials if trial["value"] is not None]
+    best = max(scored, key=lambda trial: sign * float(trial["value"]), default=None)
+    if best is not None:
+        out = config.out.with_name(f"{config.out.name}-best")
+        command = shlex.join([*options, *to_options(best["options"]), f"--out={out}"])
+        best = {**best, "command": f"dialint {stage.command} {command}"}
+    content = {"kind": "search", **settings, "trials": trials, "best": best, "commit": git_commit()}
+    content["versions"] = package_versions("dialint", "optuna")
+    write_manifest(config.out / SEARCH, content)
+    return content
+
+
+def _trial_name(number: int) -> str:
+    return f"trial-{number:04d}"
+
+
+def _run_trial(stage: Stage, number: int, options: Sequence[str]) -> bool:
+    """Run a trial; whether it fitted into memory and did not diverge."""
+    print(f"trial {number}: dialint {stage.command} {shlex.join(options)}", flush=True)
+    try:
+        bind(stage, options)()
+    except ConfigError as error:
+        if error.code != "E_DIVERGED":
+            raise
+        print(f"trial {number} diverged: {error.message}", flush=True)
+        return False
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":  # torch's
+            raise
+        print(f"trial {number} does not fit into memory", flush=True)
+        return False
+    return True
+
+
+def bind(stage: Stage, options: Sequence[str]) -> Callable[[], object]:
+    """A call of the stage with `options`, parsed as on the command line.
+
+    Raises:
+        ConfigError: E_OPTION, an unknown or missing option, or a value out of its range.
+    """
+    module, _, name = stage.function.partition(":")
+    app = App(
+        default_parameter=Parameter(negative=()),
+        help_flags=(),
+        version_flags=(),
+        result_action="return_value",
+    )
+    app.default(getattr(import_module(module), name))
+    try:
+        function, arguments, _ = app.parse_args(list(options), print_error=False, exit_on_error=False)
+    except CycloptsError as error:
+        message = str(error).partition("\n")[0]
+        raise ConfigError("E_OPTION", f"dialint {stage.command}: {message}") from None
+    return lambda: function(*arguments.args, **arguments.kwargs)
+
+
+def read_figure(folder: Path, stage: Stage, path: str) -> float | None:
+    """The figure of a finished run at a dotted path, in its manifest or else in the last entry of its
+    metrics that has it; None if it is not finite.
+
+    Raises:
+        ConfigError: E_OBJECTIVE, neither has it.
+    """
+    metrics = folder / METRICS
+    entries = [json.loads(line) for line in metrics.read_bytes().splitlines()] if metrics.exists() else []
+    for entry in (read_manifest(folder / stage.manifest), *reversed(entries)):
+        value: Any = entry
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value) if math.isfinite(value) else None
+    raise ConfigError("E_OBJECTIVE", f"{folder}: its manifest and {METRICS} have no figure {path}")
+
+
+def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
+    """The distribution of each option by name, in order.
+
+    Raises:
+        ConfigError: E_OPTION, one cannot be parsed, or occurs twice.
+    """
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    space: dict[str, BaseDistribution] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        name = name.strip().lstrip("-").replace("-", "_")
+        if not name or not values or name in space:
+            raise ConfigError("E_OPTION", f"--space {text!r}: expected an option once, as in rank=4,8,16")
+        match = _RANGE.fullmatch(values)
+        if match is None:
+            space[name] = CategoricalDistribution([value.strip() for value in values.split(",")])
+            continue
+        low, high, log = match["low"], match["high"], match["log"] is not None
+        try:
+            if all(re.fullmatch(r"\s*[+-]?\d+\s*", end) for end in (low, high)):
+                space[name] = IntDistribution(int(low), int(high), log)
+            elif math.isfinite(float(high) - float(low)):
+                space[name] = FloatDistribution(float(low), float(high), log)
+            else:
+                raise ValueError
+        except ValueError:
+            expected = "low..high, above 0 for :log, as in learning_rate=1e-5..1e-3:log"
+            raise ConfigError("E_OPTION", f"--space {text!r}: expected {expected}") from None
+    if not space:
+        raise ConfigError("E_OPTION", "--space must name an option to search over, as in rank=4,8,16")
+    return space
+
+
+def to_options(values: Mapping[str, Any]) -> list[str]:
+    """Values as options of a command line."""
+    return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+
+
+@contextmanager
+def open_study(path: Path, settings: Mapping[str, Any]) -> Iterator[Study]:
+    """Create or resume the study of a file. `settings` identify the search.
+
+    Raises:
+        OutputRefused: E_OTHER_JOB, the file has another search.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
+    try:
+        study = optuna.create_study(
+            storage=storage, study_name="search", direction=settings["direction"], load_if_exists=True
+        )
+        job = dict(json.loads(json.dumps(settings)))
+        if changes := option_changes(study.user_attrs.get("job", job), job):
+            raise OutputRefused(
+                "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
+            )
+        study.set_user_attr("job", job)
+        yield study
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def next_trial(study: Study, space: Mapping[str, BaseDistribution], max_trials: int, seed: int) -> int | None:
+    """The number of the trial that was interrupted, else of a new one; None after `max_trials`.
+
+    The sampler's seed follows from the number of trials before, so that a search that was killed samples what
+    it would have sampled.
+    """
+    from optuna.samplers import TPESampler
+    from optuna.trial import TrialState
+
+    n_started = 0
+    for trial in study.get_trials(deepcopy=False):
+        is_sampled = trial.params.keys() == space.keys()
+        if trial.state == TrialState.RUNNING and is_sampled:
+            return trial.number
+        if trial.state == TrialState.RUNNING:
+            study.tell(trial.number, state=TrialState.FAIL)  # killed while it was sampled: does not count
+        n_started += is_sampled
+    if n_started >= max_trials:
+        return None
+    study.sampler = TPESampler(seed=(seed * 1_000_003 + n_started) % 2**32)
+    return study.ask(dict(space)).number

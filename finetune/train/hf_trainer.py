@@ -1,0 +1,342 @@
+"""Runs a Hugging Face trainer: our options as its own, our log and checkpoints, an estimate in a dry run.
+
+`TrainingCallback` writes ``metrics.jsonl``, shows progress, seals each checkpoint and removes all but the
+newest and the best, and on SIGTERM saves and stops after the current step. Also as one of several processes,
+started by ``accelerate launch`` or ``torchrun``: the first one writes, and all save and stop at the same
+step.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+import torch
+from accelerate import PartialState
+from accelerate.utils import gather_object
+from transformers import PrinterCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.utils.logging import disable_progress_bar
+
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
+from dialint.finetune.train.distributed import resolve_device, uses_bf16
+from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.memory import recomputes_activations
+from dialint.finetune.train.metrics_log import MetricsLog, Progress
+from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
+
+T = TypeVar("T")
+
+OPTIMIZERS: dict[Optimizer, str] = {
+    "adamw": "adamw_torch_fused",
+    "adamw-8bit": "adamw_bnb_8bit",
+    "paged-adamw-8bit": "paged_adamw_8bit",
+}
+LOSSES = frozenset(("loss", "train_loss", "eval_log_loss"))
+CLOCKS = frozenset(
+    (
+        "eval_runtime",
+        "eval_samples_per_second",
+        "eval_steps_per_second",
+        "step_time",
+        "train_runtime",
+        "train_tokens_per_second",
+    )
+)
+"""Times that the trainer measures itself; `Progress` measures ours."""
+
+
+def build_trainer_config(
+    kind: Callable[..., T], running: RunOptions, out: Path, model: Any, **stage: Any
+) -> T:
+    """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
+    alone knows. Saving and logging are left to `TrainingCallback`."""
+    device = resolve_device(running)
+    if ":" in device and "LOCAL_RANK" not in os.environ:
+        os.environ["ACCELERATE_TORCH_DEVICE"] = device
+    recompute = recomputes_activations(running, model)
+    renamed = "activation_checkpointing" in TrainingArguments.__dataclass_fields__
+    checkpointing = "activation_checkpointing" if renamed else "gradient_checkpointing"  # before 5.20
+    optimizer: Optimizer = running.optimizer
+    if optimizer == "paged-adamw-8bit" and device == "cpu":  # paging needs CUDA
+        optimizer = "adamw-8bit"
+    shared: dict[str, Any] = {
+        "output_dir": str(out),
+        "seed": running.seed,
+        "data_seed": running.seed,
+        "use_cpu": device == "cpu",
+        "bf16": uses_bf16(running),
+        "fp16": False,
+        "tf32": None,
+        "optim": OPTIMIZERS[optimizer],
+        checkpointing: recompute,
+        "max_grad_norm": 1.0,
+        "lr_scheduler_type": "cosine",
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "save_strategy": "no",
+        "save_total_limit": None,
+        "remove_unused_columns": False,
+        "dataloader_pin_memory": False,
+        "ddp_find_unused_parameters": False,
+    }
+    if recompute:
+        shared[f"{checkpointing}_kwargs"] = {"use_reentrant": False}
+    return restrict_to_one_gpu(kind(**{**shared, **stage}), device)
+
+
+def restrict_to_one_gpu(config: T, device: str) -> T:
+    """A trainer's configuration held to one GPU, though more are visible: without a launcher the Hugging Face
+    trainer would copy the model to all of them (`DataParallel`) and learn batches as many times as large."""
+    if device != "cpu" and "LOCAL_RANK" not in os.environ:
+        arguments: Any = config
+        _ = arguments.device  # transformers counts the GPUs when it is first asked, and not again
+        arguments._n_gpu = 1
+        if ":" in device:
+            arguments.__dict__["_setup_devices"] = torch.device(device)  # transformers 5.23 takes cuda:0
+    return config
+
+
+def schedule_arguments(learning: ScheduleOptions, metric: str) -> dict[str, Any]:
+    """The schedule of a stage that evaluates on its dev split, where lower `metric` is better."""
+    return {
+        "include_num_input_tokens_seen": "all",
+        "gradient_accumulation_steps": learning.accumulate,
+        "num_train_epochs": learning.epochs,
+        "max_steps": learning.steps or -1,
+        "warmup_steps": learning.warm_up,
+        "eval_strategy": "steps",
+        "eval_steps": learning.eval_steps,
+        "save_strategy": "steps",
+        "save_steps": learning.eval_steps,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": metric,
+        "greater_is_better": False,
+    }
+
+
+class TrainingCallback(TrainerCallback):
+    """Logs, checkpoints and stops one run of `job` in `out`; `log_bytes` of an earlier log stay."""
+
+    def __init__(self, out: Path, job: str, running: RunOptions, log_bytes: int = 0) -> None:
+        self.out, self.job, self.running = out, job, running
+        self.stopped = False
+        self._processes = PartialState()
+        is_main = self._processes.is_main_process
+        self._log = MetricsLog(out, log_bytes, running.report_to) if is_main else None
+        self._progress: Progress | None = None
+        self._saved = time.monotonic()
+        self._tokens = 0
+        self._message = ""
+        self._handler: Any = None
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        if self._log is not None:
+            cost = estimate_cost(self.running, args.device.type)
+            self._progress = Progress(state.max_steps, state.global_step, cost).__enter__()
+        self._tokens = int(state.num_input_tokens_seen or 0)
+        self._handler = signal.signal(signal.SIGTERM, self._on_sigterm)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Restore the signal handler, and close progress and log."""
+        if self._handler is not None:
+            signal.signal(signal.SIGTERM, self._handler)
+            self._handler = None
+        if self._progress is not None:
+            self._progress.__exit__(None, None, None)
+            self._progress = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    def _on_sigterm(self, number: int, frame: FrameType | None) -> None:
+        self.stopped = True
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
+        if self._progress is not None:
+            seen = int(state.num_input_tokens_seen or 0)
+            self._progress.advance(seen - self._tokens, self._message)
+            self._tokens = seen
+        due = time.monotonic() - self._saved >= 60 * self.running.checkpoint_minutes
+        if self.running.checkpoint_steps is not None:
+            due = state.global_step % self.running.checkpoint_steps == 0
+        if self._processes.num_processes > 1:  # the clock of the first process, a SIGTERM of any
+            gathered = gather_object([(due, self.stopped)])
+            due, self.stopped = gathered[0][0], any(stopped for _, stopped in gathered)
+        if due or self.stopped:
+            control.should_save = True
+        if self.stopped:
+            control.should_training_stop = True
+        return control
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **_: Any,
+    ) -> None:
+        """
+        Raises:
+            ConfigError: E_DIVERGED, in every process, before anything is saved.
+        """
+        figures = {name: value for name, value in (logs or {}).items() if isinstance(value, int | float)}
+        for name in LOSSES & figures.keys():
+            validate_loss(state.global_step, figures[name], figures.get("grad_norm"))
+        is_summary = "train_loss" in figures  # the trainer's own, at the end
+        if self._log is None or not figures or is_summary:
+            return
+        if "loss" in figures:
+            self._message = f"loss {figures['loss']:.4f}"
+        finite = {
+            name: value for name, value in figures.items() if math.isfinite(value) and name not in CLOCKS
+        }
+        speed = {"tokens_s": round(self._progress.tokens_s)} if self._progress is not None else {}
+        self._log.write({"step": state.global_step, **finite, **speed})
+
+    def on_save(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        self._processes.wait_for_everyone()  # each writes the state of its own random numbers
+        self._saved = time.monotonic()
+        if self._log is None:
+            return
+        folder = self.out / f"checkpoint-{state.global_step}"
+        checkpoint.seal(folder, self.job, self._log.size)
+        best = state.best_model_checkpoint
+        checkpoint.remove_except(self.out, folder, *([Path(best)] if best else []))
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """The model with its best or last weights, and figures of the run. `weights` are the model's if it is
+    sharded among processes."""
+
+    model: Any
+    figures: dict[str, Any]
+    weights: dict[str, Any] | None = None
+
+
+def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> TrainResult:
+    """Train from the newest complete checkpoint of this job, if there is one.
+
+    Raises:
+        OutputRefused: the checkpoint is of another job, or damaged.
+        SystemExit: 0, after SIGTERM, with a checkpoint from which the same command resumes; or after the
+            estimate of a dry run.
+    """
+    if running.dry_run:
+        print_trainer_time(trainer, running)
+        if out.is_dir() and not any(out.iterdir()):
+            out.rmdir()  # the trainer made it
+        sys.exit(0)
+    processes = PartialState()
+    with processes.main_process_first():  # it removes incomplete checkpoints
+        newest = checkpoint.find_latest(out, job)
+    resume, log_bytes = (str(newest[0]), newest[1]) if newest else (None, 0)
+    _cast_adapters(trainer)
+    callback = TrainingCallback(out, job, running, log_bytes)
+    trainer.add_callback(callback)
+    trainer.remove_callback(PrinterCallback)
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    started = time.monotonic()
+    try:
+        trainer.train(resume_from_checkpoint=resume)
+    finally:
+        callback.close()
+    state = trainer.state
+    processes.wait_for_everyone()  # before the first one removes what others may still read
+    if callback.stopped and state.global_step < state.max_steps:
+        if processes.is_main_process:
+            stopped = f"stopped at step {state.global_step} of {state.max_steps}"
+            print(f"{stopped}; saved, the same command resumes", file=sys.stderr)
+        sys.exit(0)
+    seconds = time.monotonic() - started
+    figures = {
+        "processes": processes.num_processes,
+        "steps": state.global_step,
+        "tokens": int(state.num_input_tokens_seen or 0),
+        "seconds": round(seconds, 1),
+        "cost": estimate_cost(running, trainer.args.device.type).to_dict(seconds),
+        "best_step": state.best_global_step,
+        "best": state.best_metric,
+        "last": {name: value for entry in state.log_history for name, value in entry.items()
+                 if name.startswith("eval_")},
+    }  # fmt: skip
+    sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
+    weights = trainer.accelerator.get_state_dict(trainer.model_wrapped) if sharded else None
+    return TrainResult(trainer.model, figures, weights)
+
+
+def _cast_adapters(trainer: Any) -> None:
+    """Adapters of a 4-bit base in fp32 again: trl rounds them to bf16, in which small steps vanish, and from
+    a checkpoint they come back in fp32. FSDP wants them as they are: of one type with the base."""
+    if trainer.is_fsdp_enabled:
+        return
+    for weight in trainer.model.parameters():
+        if weight.requires_grad and weight.dtype == torch.bfloat16:
+            weight.data = weight.data.float()
+
+
+def print_trainer_time(trainer: Any, running: RunOptions) -> None:
+    """Print the time and cost of a run by a few of its steps; no weight changes."""
+    model, arguments = trainer.model, trainer.args
+    loader = trainer.get_train_dataloader()
+    batches = iter(loader)
+    per_step = max(1, arguments.gradient_accumulation_steps)
+    model.train()
+    trainer.current_gradient_accumulation_steps = per_step  # as its own loop sets it
+
+    def step(_: int) -> int:
+        nonlocal batches
+        tokens = 0
+        for _ in range(per_step):
+            batch = next(batches, None)
+            if batch is None:
+                batches = iter(loader)
+                batch = next(batches)
+            tokens += sum(part.numel() for name, part in batch.items() if name.endswith("input_ids"))
+            trainer.training_step(model, batch, None)
+        model.zero_grad()
+        return max(1, tokens)
+
+    def groups(n: int) -> int:
+        part = rows[: n * trainer.num_generations]
+        trainer.training_step(model, part, None)
+        model.zero_grad()
+        prompts = trainer.processing_class.apply_chat_template(
+            [row["prompt"] for row in part], tokenize=False
+        )
+        ids = trainer.processing_class(prompts, add_special_tokens=False)["input_ids"]
+        return sum(map(len, ids)) + len(ids) * int(arguments.max_completion_length)
+
+    rows = next(iter(loader))
+    if isinstance(rows, list):  # prompts without completions yet, a group of them for each question
+        step_time = measure_step_time(groups, len(rows) // trainer.num_generations)
+    else:
+        step_time = measure_step_time(step)
+    n_steps = int(arguments.max_steps)
+    if n_steps <= 0:
+        n_steps = math.ceil(float(arguments.num_train_epochs) * len(loader) / per_step)
+    device = "cuda" if next(model.parameters()).is_cuda else "cpu"
+    print_time(n_steps, step_time, estimate_cost(running, device))

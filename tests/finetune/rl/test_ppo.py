@@ -1,0 +1,444 @@
+"""PPO with tiny random decoders: it learns what is rewarded, stays near where it is told to, and loses nothing
+when it is killed. Run as a script, this file is the process that is killed or that works in a team."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count, pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
+
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.decoder.model import decoder_config, init_decoder
+from dialint.finetune.rl import ppo_trainer, rollouts
+from dialint.finetune.rl.logprobs import enable_packed_attention
+from dialint.finetune.rl.options import PpoOptions
+from dialint.finetune.rl.policy_model import PolicyModel, Prompt
+from dialint.finetune.rl.ppo_math import adapt_kl_weight
+from dialint.finetune.rl.ppo_trainer import PpoTrainer, minibatches
+from dialint.finetune.rl.rollouts import RewardFn, select_prompts
+from dialint.finetune.train import checkpoint, loop
+from dialint.finetune.train.distributed import ProcessGroup, init_process_group
+from dialint.finetune.train.loop import TrainerState, TrainingLoop
+from dialint.finetune.train.metrics_log import Progress
+from dialint.finetune.train.options import RunOptions
+
+STOP, WANTED = 2, 7
+PROMPTS = [Prompt((5, 6 + place), place) for place in range(6)]
+QUICK = {"steps": 3, "questions": 3, "answers": 2, "answer_tokens": 5, "epochs": 2, "minibatch": 3,
+         "learning_rate": 1e-2, "kl_target": 1.0}  # fmt: skip
+
+
+def share(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+    """The share of one token in each answer."""
+    return [{"share": text.split().count(str(WANTED)) / max(1, len(text.split()))} for text in texts]
+
+
+def by_prompt(to: Sequence[Prompt], _: Sequence[str]) -> list[dict[str, float]]:
+    """What nobody can change: every other prompt is worth 1."""
+    return [{"prompt": float(prompt.about % 2)} for prompt in to]
+
+
+def both(to: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+    return [one | other for one, other in zip(share(to, texts), by_prompt(to, texts), strict=True)]
+
+
+def policy_of(adapter: bool = False, checkpointing: bool = False, bf16: bool = False) -> PolicyModel:
+    model: Any = init_decoder(decoder_config(1, 30, {"pad": 0, "begin": 1, "end": STOP}, 64), 0)
+    with torch.no_grad():
+        model.get_input_embeddings().weight.mul_(6.0)  # tied to the head: logits that layers can move
+    if adapter:
+        torch.manual_seed(1)
+        shape = LoraConfig(task_type="CAUSAL_LM", r=8, lora_alpha=32, target_modules="all-linear")
+        model = get_peft_model(model, shape)
+    enable_packed_attention(model, 20)
+    return PolicyModel(model, lambda ids: " ".join(map(str, ids)), [STOP], checkpointing, bf16)
+
+
+def run_of(
+    folder: Path, *, adapter: bool = False, reward: RewardFn = share, team: ProcessGroup | None = None,
+    seed: int = 1, bf16: bool = False, **options: Any,
+) -> Run:  # fmt: skip
+    folder.mkdir(exist_ok=True)
+    running = RunOptions(seed=seed, threads=1, device="cpu", checkpoint_steps=1)
+    return Run(
+        policy_of(adapter, bf16=bf16), PROMPTS, reward, PpoOptions(**options), running, team or ProcessGroup(),
+        folder=folder,
+    )  # fmt: skip
+
+
+@dataclass
+class Run(PpoTrainer):
+    """A trainer with the folder and the job of its loop."""
+
+    folder: Path = Path()
+    job: str = "job"
+
+
+def train_ppo(run: Run) -> TrainerState:
+    training = run.loop(run.folder, run.job)
+    training.run()
+    return training.state
+
+
+def weights_of(run: Run) -> dict[str, torch.Tensor]:
+    return {name: p.detach() for name, p in run.policy.parameters().items()}
+
+
+def entries(folder: Path) -> list[dict[str, Any]]:
+    """The log without what the clock says."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [
+        {name: value for name, value in line.items() if name not in ("tokens_s", "left_s")} for line in lines
+    ]
+
+
+LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfinished": 0.0,
+          "learning_rate": 1e-2}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "adapter", [pytest.param(False, marks=pytest.mark.slow), True], ids=["all weights", "adapter"]
+)
+def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
+    train_ppo(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
+    rewards = [entry["reward"]["total"] for entry in entries(tmp_path)]
+    assert rewards[0] < 0.06
+    assert sum(rewards[-5:]) / 5 > 0.3
+
+
+@pytest.mark.slow
+def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
+    ends = []
+    for weight in (0.01, 0.5):
+        train_ppo(run_of(tmp_path / str(weight), adapter=True, **LEARNS, kl=weight))
+        ends.append(entries(tmp_path / str(weight))[-5:])
+    far, near = (sum(entry["kl"]["token_k3"] for entry in end) / 5 for end in ends)
+    assert near < 0.2 * far
+    far, near = (sum(entry["kl"]["answer"] for entry in end) / 5 for end in ends)
+    assert near < 0.2 * far
+
+
+def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
+    train_ppo(run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01))
+    told = [entry["kl"] for entry in entries(tmp_path)]
+    assert told[0]["weight"] == pytest.approx(0.1)
+    for one, following in pairwise(told):
+        assert following["weight"] == pytest.approx(adapt_kl_weight(one["weight"], one["answer"], 0.01))
+    assert told[-1]["weight"] > 0.11
+
+
+def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) -> None:
+    """One token an answer: the head reads the prompt's last token itself."""
+    told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
+    train_ppo(run_of(tmp_path, reward=by_prompt, **told))
+    explained = [entry["explained_variance"] for entry in entries(tmp_path)]
+    assert explained[0] == pytest.approx(0.0)
+    assert explained[-1] > 0.6
+
+
+def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
+    """The first step by hand: no KL yet, rewards add up, an answer that did not end is worth less."""
+    run = run_of(tmp_path, reward=both, **{**LEARNS, "steps": 1, "unfinished": 2.0})
+    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.options, ProcessGroup(), 1, 0)
+    train_ppo(run)
+    (entry,) = entries(tmp_path)
+    ended = [rollout.ids[-1] == STOP for rollout in drawn]
+    assert 0 < sum(ended) < len(ended)
+    texts = [" ".join(str(token) for token in rollout.ids if token != STOP) for rollout in drawn]
+    shares = sum(one["share"] for one in share([], texts)) / len(texts)
+    prompts = sum(rollout.prompt % 2 for rollout in drawn) / len(drawn)
+    missing = -2.0 * ended.count(False) / len(ended)
+    assert entry["reward"] == pytest.approx(
+        {"total": shares + prompts + missing, "less_kl": shares + prompts + missing, "share": shares,
+         "prompt": prompts, "unfinished": missing}, abs=1e-6
+    )  # fmt: skip
+    assert entry["kl"] == {"answer": 0.0, "token_k3": 0.0, "weight": 0.05}
+    assert entry["tokens"] == sum(len(rollout.ids) for rollout in drawn)
+    assert entry["answer_tokens"] == pytest.approx(entry["tokens"] / 24)
+
+
+@pytest.mark.parametrize("bf16", [False, True], ids=["fp32", "bf16"])
+@pytest.mark.parametrize("adapter", [False, True], ids=["all weights", "adapter"])
+def test_the_reference_is_the_model_as_it_was_found(tmp_path: Path, adapter: bool, bf16: bool) -> None:
+    """In bf16 too, where autocast keeps casts of weights that change places."""
+    run = run_of(tmp_path, adapter=adapter, bf16=bf16, **QUICK)
+    answers = [(7, 8, 9)] * len(PROMPTS)
+    with torch.no_grad():
+        found = run.policy.score(PROMPTS, answers).logprobs
+    train_ppo(run)
+    with torch.no_grad():
+        now = run.policy.score(PROMPTS, answers).logprobs
+        with run.policy.as_reference():
+            assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, found)
+        assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, now)
+    assert float((now - found).abs().max()) > 0.01
+    assert entries(tmp_path)[-1]["kl"]["token_k3"] > 1e-3
+
+
+@pytest.mark.parametrize("reach", [0.0, 0.25, 1.0])
+def test_so_much_of_the_values_gradient_reaches_the_model(reach: float) -> None:
+    policy = policy_of()
+    torch.nn.init.normal_(policy.value_head.weight)
+    grown: list[torch.Tensor] = []
+    for share_ in (1.0, reach):
+        policy.model.zero_grad()
+        policy.score(PROMPTS, [(7, 8)] * 6, share_).values.sum().backward()
+        found = policy.model.model.layers[0].mlp.up_proj.weight.grad
+        grown.append(torch.zeros(1) if found is None else found.clone())
+    assert torch.allclose(grown[1], reach * grown[0], atol=1e-6)
+
+
+def test_checkpointing_of_activations_changes_no_gradient() -> None:
+    grown = []
+    for checkpointing in (False, True):
+        policy = policy_of(adapter=True, checkpointing=checkpointing)
+        scores = policy.score([*PROMPTS, *PROMPTS[:2]], [(7, 8, 9)] * 7 + [(4,)], 0.5)
+        (scores.logprobs.sum() + scores.values.sum()).backward()
+        grown.append([p.grad for p in policy.trainable.values()])
+    assert any(float(gradient.abs().max()) > 0 for gradient in grown[0])
+    assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(*grown, strict=True))
+
+
+def test_every_prompt_is_asked_once_a_pass_in_another_order() -> None:
+    told = [place for step in range(4) for place in select_prompts(6, 3, 1, step)]
+    first, second = told[:6], told[6:]
+    assert sorted(first) == sorted(second) == list(range(6))
+    assert first != second
+    assert told != [place for step in range(4) for place in select_prompts(6, 3, 2, step)]
+
+
+def test_minibatches_hold_every_answer_once_a_pass_those_of_a_prompt_together() -> None:
+    method = PpoOptions(answers=2, minibatch=4, epochs=2)
+    batches = list(minibatches(10, method, 1, 0))
+    assert [len(places) for places in batches] == [4, 4, 2] * 2
+    passes = [[place for places in half for place in places] for half in (batches[:3], batches[3:])]
+    assert passes[0] != passes[1]
+    for places in passes:
+        assert sorted(places) == list(range(10))
+        assert all(
+            one % 2 == 0 and other == one + 1 for one, other in zip(places[::2], places[1::2], strict=True)
+        )
+
+
+@pytest.mark.parametrize("wrong", [{}, {"odd": float("nan")}], ids=["missing", "nan"])
+def test_a_reward_that_is_no_number_for_each_answer_is_refused(
+    tmp_path: Path, wrong: dict[str, float]
+) -> None:
+    run = run_of(tmp_path, reward=lambda to, _: [{"odd": 1.0}] * (len(to) - 1) + [wrong], **QUICK)
+    with pytest.raises(ConfigError, match="E_REWARD: the reward's term odd"):
+        train_ppo(run)
+
+
+def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
+    run = run_of(tmp_path, **QUICK)
+    with torch.no_grad():
+        run.policy.value_head.bias.fill_(float("inf"))
+    with pytest.raises(ConfigError, match="E_DIVERGED"):
+        train_ppo(run)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"steps": 0}, {"answers": 0}, {"minibatch": 0}, {"learning_rate": 0.0}, {"clip": -1.0}, {"gamma": 1.5},
+    {"lam": -0.1}, {"kl": -1.0}, {"kl_target": 0.0}, {"unfinished": -1.0}, {"value_reach": 2.0},
+])  # fmt: skip
+def test_options_that_cannot_be(wrong: dict[str, Any]) -> None:
+    PpoOptions()
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        PpoOptions(**wrong)
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def at_call(module: Any, name: str, number: int, act: Callable[[], None]) -> None:
+    """Let something happen before the `number`-th call of a module's function."""
+    real, calls = getattr(module, name), count(1)
+
+    def called(*given: Any, **named: Any) -> Any:
+        if next(calls) == number:
+            act()
+        return real(*given, **named)
+
+    setattr(module, name, called)
+
+
+def at_line(number: int) -> Callable[[], list[int]]:
+    """Kill the process at the `number`-th line of Python that the second checkpoint's saving runs, in whatever
+    module of ours; tells how many lines there are if it is never reached."""
+    real, lines, saves = TrainingLoop._save, [0], iter(range(1, 2))
+    files = {module.__file__ for module in (loop, checkpoint, sys.modules["dialint.detector.artifacts"])}
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            lines[0] += 1
+            if lines[0] == number:
+                kill()
+        return trace if frame.f_code.co_filename in files else None
+
+    def saving(*given: Any) -> None:
+        sys.settrace(trace if next(saves, None) is None else None)
+        try:
+            real(*given)
+        finally:
+            sys.settrace(None)
+
+    TrainingLoop._save = saving  # type: ignore[method-assign]
+    return lambda: lines
+
+
+def in_child(work: Callable[[], Any]) -> int:
+    """Do it in a process of its own; how that ended, as `os.waitstatus_to_exitcode` tells it."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def finish(folder: Path, team: ProcessGroup | None = None) -> None:
+    """Train from where the folder stands; the weights at the end are kept if it is the end."""
+    run = run_of(folder, adapter=True, team=team, **QUICK)
+    state = train_ppo(run)
+    if state.step == QUICK["steps"]:
+        save_file({**weights_of(run), "kl": torch.tensor(run.kl_weight)}, folder / "final.safetensors")
+    (folder / "steps").write_text(str(state.step))
+
+
+def kills(root: Path) -> None:
+    """Every case in a folder of its own: killed, then gone on with. Forks: nothing may have trained before."""
+    lines = root / "lines"
+
+    def undisturbed() -> None:
+        found = at_line(0)
+        finish(root / "whole")
+        lines.write_text(str(found()[0]))
+
+    run = run_of(root / "warm", adapter=True, **QUICK)  # what is imported late comes with the children then
+    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.options, ProcessGroup(), 1, 0)
+    with Progress(1):
+        assert in_child(undisturbed) == 0
+    n_lines = int(lines.read_text())
+    cases: dict[str, Callable[[], Any]] = {
+        "rollout": lambda: at_call(rollouts, "_evaluate", 2, kill),
+        "before the update": lambda: at_call(ppo_trainer, "make_batch", 2, kill),
+        "first step": lambda: at_call(ppo_trainer, "_train_on_batch", 1, kill),
+        "mid-epoch": lambda: at_call(ppo_trainer, "_update", 6, kill),
+        "after the update": lambda: at_call(ppo_trainer, "_batch_metrics", 3, kill),
+        **{
+            f"line {n}": lambda n=n: at_line(n)
+            for n in [1 + place * (n_lines - 1) // 29 for place in range(30)]
+        },  # type: ignore[misc]
+        "terminated": lambda: at_call(
+            ppo_trainer, "_update", 6, lambda: os.kill(os.getpid(), signal.SIGTERM)
+        ),
+    }
+    told = {}
+    for name, arm in cases.items():
+        folder = root / name
+        first = in_child(lambda: (arm(), finish(folder)))  # noqa: B023
+        stopped_at = (folder / "steps").read_text() if (folder / "steps").exists() else None
+        told[name] = [first, stopped_at, in_child(lambda: finish(folder))]  # noqa: B023
+    (root / "told.json").write_text(json.dumps(told))
+
+
+def team_of_two(root: Path) -> None:
+    """Two processes of one team, from beginning to end."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    for rank in range(2):
+        os.environ["RANK"] = str(rank)
+        if os.fork() == 0:
+            code = 1
+            try:
+                finish(root / f"rank {rank}", init_process_group("cpu"))
+                code = 0
+            finally:
+                os._exit(code)
+    assert [os.wait()[1] for _ in range(2)] == [0, 0]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of all cases, each trained by processes of its own."""
+    root, here = tmp_path_factory.mktemp("played"), Path(__file__).parents[3]
+    known = {**os.environ, "OMP_NUM_THREADS": "1"}
+    ended = subprocess.run([sys.executable, __file__, str(root)], cwd=here, env=known, stderr=subprocess.PIPE)
+    assert ended.returncode == 0, ended.stderr.decode()[-2000:]
+    return root
+
+
+@pytest.mark.slow
+def test_killed_anywhere_it_goes_on_bit_for_bit(played: Path) -> None:
+    told = json.loads((played / "told.json").read_text())
+    wanted = (played / "whole/final.safetensors").read_bytes()
+    assert sum(name.startswith("line") for name in told) == 30
+    for name, (first, stopped_at, second) in told.items():
+        assert (first, stopped_at) == ((0, "2") if name == "terminated" else (-signal.SIGKILL, None)), name
+        assert second == 0, name
+        assert (played / name / "final.safetensors").read_bytes() == wanted, name
+        assert entries(played / name) == entries(played / "whole"), name
+    assert [entry["step"] for entry in entries(played / "whole")] == [1, 2, 3]
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_does(played: Path) -> None:
+    alone = load_file(played / "whole/final.safetensors")
+    for rank in range(2):
+        together = load_file(played / f"rank {rank}/final.safetensors")
+        assert all(torch.allclose(alone[name], together[name], atol=1e-4) for name in alone)
+    assert not (played / "rank 1/metrics.jsonl").exists()
+    for one, other in zip(entries(played / "whole"), entries(played / "rank 0"), strict=True):
+        assert one["reward"] == pytest.approx(other["reward"], abs=1e-4)
+        assert one["policy_loss"] == pytest.approx(other["policy_loss"], abs=1e-4)
+        assert one["tokens"] == other["tokens"]
+
+
+def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: Path) -> None:
+    train_ppo(run_of(tmp_path, **QUICK))
+    other = run_of(tmp_path, **QUICK)
+    other.job = "another"
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        train_ppo(other)
+    path = next(tmp_path.glob("checkpoint-*")) / checkpoint.STATE
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(OutputRefused, match="E_CHECKSUM"):
+        train_ppo(run_of(tmp_path, **QUICK))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    kills(Path(sys.argv[1]))
+    team_of_two(Path(sys.argv[1]))
+
+
+@pytest.mark.parametrize("accumulate", [2, 3])
+def test_a_minibatch_in_parts_learns_what_it_learns_whole(tmp_path: Path, accumulate: int) -> None:
+    whole = run_of(tmp_path / "whole", adapter=True, **QUICK)
+    parts = run_of(tmp_path / "parts", adapter=True, **QUICK, accumulate=accumulate)
+    train_ppo(whole)
+    train_ppo(parts)
+    for name, weight in weights_of(whole).items():
+        torch.testing.assert_close(weights_of(parts)[name], weight, rtol=1e-4, atol=1e-5)

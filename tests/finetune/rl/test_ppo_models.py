@@ -1,0 +1,126 @@
+"""PPO of a model from a base's folder: adapters, all weights, 4 bits, optimizers, SIGTERM, going on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from dialint.detector.engines.base_models import resolve_source
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.decoder.model import decoder_config, init_decoder
+from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
+from dialint.finetune.judge.ppo import PpoConfig, align
+from dialint.finetune.rl import ppo_trainer
+from dialint.finetune.rl.options import PpoOptions
+from dialint.finetune.rl.policy_model import Prompt
+from dialint.finetune.train.adapters import AdapterOptions, load_model
+from dialint.finetune.train.distributed import ProcessGroup, unwrap
+from dialint.finetune.train.lineage import job_of_config
+from dialint.finetune.train.options import RunOptions
+
+PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
+OPTIONS = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
+
+
+def brief(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+    return [{"brief": -float(len(text))} for text in texts]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base")
+    save_tokenizer(train_tokenizer(["Judge.", "Turn 1?"], SMALLEST + 5), folder)
+    init_decoder(decoder_config(2, SMALLEST + 5, {"pad": 0, "begin": 1, "end": 2}, 64), 0).save_pretrained(
+        folder
+    )
+    return folder
+
+
+@pytest.fixture
+def config(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PpoConfig:
+    running = RunOptions(threads=1, device="cpu", checkpoint_steps=1)
+    return PpoConfig(
+        model=str(base), dataset=tmp_path, out=tmp_path / "judge", options=OPTIONS, running=running,
+        adapters=AdapterOptions(rank=4),
+    )  # fmt: skip
+
+
+def run(config: PpoConfig) -> tuple[Any, dict[str, Any]]:
+    """The model after training, and the run's figures."""
+    config.out.mkdir(exist_ok=True)
+    torch.manual_seed(config.running.seed)
+    model = load_model(resolve_source(config.model), config.adapters)
+    tokenizer = AutoTokenizer.from_pretrained(config.model)
+    return model, align(config, model, tokenizer, PROMPTS, brief, job_of_config(config), ProcessGroup())
+
+
+def steps(folder: Path) -> list[int]:
+    return [json.loads(line)["step"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("adapter", ["lora", "none"])
+def test_the_model_learns_and_comes_back_as_it_attended(config: PpoConfig, adapter: Any) -> None:
+    model, figures = run(replace(config, adapters=AdapterOptions(adapter=adapter, rank=4)))
+    assert unwrap(model).config._attn_implementation == "sdpa"
+    assert (figures["step"], figures["tokens"] > 0) == (2, True)
+    assert figures["last"]["reward"]["total"] < 0
+    assert steps(config.out) == [1, 2]
+    found = load_model(resolve_source(config.model), AdapterOptions(adapter="none")).state_dict()
+    if adapter == "none":
+        assert any(not torch.equal(weight, found[name]) for name, weight in model.state_dict().items())
+    else:
+        learnt = {name: p for name, p in model.named_parameters() if "lora_B" in name}
+        assert all(float(p.detach().abs().max()) > 0 for p in learnt.values())
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adamw-8bit"])
+def test_terminated_it_saves_says_so_and_goes_on(
+    config: PpoConfig, optimizer: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Adapters are wide enough for states of 8 bits; they come back bit for bit too."""
+    config = replace(
+        config, adapters=AdapterOptions(rank=64), running=replace(config.running, optimizer=optimizer)
+    )
+    whole, _ = run(replace(config, out=config.out.with_name("whole")))
+    update, calls = ppo_trainer._update, []
+
+    def terminated(*given: Any) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        update(*given)
+
+    monkeypatch.setattr(ppo_trainer, "_update", terminated)
+    with pytest.raises(SystemExit) as ended:
+        run(config)
+    assert ended.value.code == 0
+    assert "stopped after step 1 of 2 and saved; the same command resumes" in capsys.readouterr().err
+    monkeypatch.setattr(ppo_trainer, "_update", update)
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        run(replace(config, options=replace(OPTIONS, kl=0.1)))
+    resumed, _ = run(config)
+    for name, weight in whole.state_dict().items():
+        assert torch.equal(resumed.state_dict()[name], weight), name
+    assert steps(config.out) == steps(config.out.with_name("whole")) == [1, 2]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw-8bit", "paged-adamw-8bit"])
+def test_four_bits_and_small_optimizers(config: PpoConfig, optimizer: Any) -> None:
+    small = replace(config.running, optimizer=optimizer)
+    run(replace(config, running=small, adapters=AdapterOptions(rank=4, quantise="nf4")))
+    assert steps(config.out) == [1, 2]
+
+
+def test_prompts_beyond_the_positions_are_refused(config: PpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.PROMPTS", [Prompt((5,) * 2045)])
+    with pytest.raises(ConfigError, match="2051 tokens with the answer, but the base has positions for 2048"):
+        run(config)

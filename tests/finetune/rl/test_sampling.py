@@ -1,0 +1,248 @@
+"""Sampling and scoring of answers with tiny random decoders, against transformers' own ways."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
+
+from dialint.detector.engines import packed
+from dialint.finetune.decoder.model import decoder_config, init_decoder
+from dialint.finetune.rl.logprobs import compute_logprobs
+from dialint.finetune.rl.sampling import SampledAnswer, _gumbel_argmax, _uniform, sample
+from dialint.finetune.train.distributed import unwrap
+
+VOCABULARY = 60
+STOP = 2
+PROMPTS = [[5, 9, 3, 14, 7, 7, 21], [11], [8, 30, 4], [40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51]]
+
+
+def qwen() -> Any:
+    return init_decoder(decoder_config(2, VOCABULARY, {"pad": 0, "begin": 1, "end": STOP}, 128), 0)
+
+
+def llama() -> Any:
+    torch.manual_seed(0)
+    return LlamaForCausalLM(
+        LlamaConfig(vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                    num_key_value_heads=2, intermediate_size=64, bos_token_id=1, eos_token_id=STOP, pad_token_id=0)
+    )  # fmt: skip
+
+
+def neox() -> Any:
+    torch.manual_seed(0)
+    return GPTNeoXForCausalLM(
+        GPTNeoXConfig(vocab_size=VOCABULARY, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                      intermediate_size=64, bos_token_id=1, eos_token_id=STOP, pad_token_id=0)
+    )  # fmt: skip
+
+
+def with_adapter(model: Any) -> Any:
+    adapted = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", r=4, target_modules="all-linear"))
+    torch.manual_seed(1)
+    for name, weight in adapted.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.2)
+    return adapted
+
+
+MODELS = {"qwen": qwen, "llama": llama, "neox": neox, "adapter": lambda: with_adapter(qwen())}
+
+
+@pytest.fixture(params=MODELS)
+def model(request: pytest.FixtureRequest) -> Any:
+    """Random weights, widened so that the likely tokens are told apart."""
+    made = MODELS[request.param]()
+    with torch.no_grad():
+        for name, weight in made.named_parameters():
+            if weight.dim() == 2 and "lora" not in name:
+                weight.mul_(4.0)
+    return made.eval()
+
+
+def drawn(model: Any, prompts: list[list[int]], n: int, seed: int = 0, temperature: float = 1.0) -> Any:
+    generator = torch.Generator().manual_seed(seed)
+    return sample(
+        model, prompts, n, max_new_tokens=12, temperature=temperature, stop_ids=[STOP], generator=generator
+    )
+
+
+def alone(model: Any, prompt: list[int], answer: tuple[int, ...]) -> torch.Tensor:
+    """Log-probabilities of an answer from one plain pass over it, shape (tokens,)."""
+    logits = model(torch.tensor([[*prompt, *answer]]), use_cache=False).logits[0]
+    known = torch.log_softmax(logits[len(prompt) - 1 : -1], -1)
+    return known.gather(1, torch.tensor(answer)[:, None])[:, 0]
+
+
+def close(one: SampledAnswer, other: SampledAnswer) -> bool:
+    return one.ids == other.ids and torch.allclose(
+        torch.tensor(one.logprobs), torch.tensor(other.logprobs), atol=1e-4
+    )
+
+
+def test_greedy_is_what_transformers_generates(model: Any) -> None:
+    answers = drawn(model, PROMPTS, 1, temperature=0.0)
+    for prompt, (answer,) in zip(PROMPTS, answers, strict=True):
+        made = model.generate(
+            input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
+            max_new_tokens=12, do_sample=False, eos_token_id=STOP, pad_token_id=0,
+        )  # fmt: skip
+        assert list(answer.ids) == made[0, len(prompt) :].tolist()
+
+
+@pytest.mark.parametrize("temperature", [0.7, 1.0])
+def test_logprobs_are_those_of_a_plain_pass(model: Any, temperature: float) -> None:
+    answers = drawn(model, PROMPTS, 3, temperature=temperature)
+    for prompt, group in zip(PROMPTS, answers, strict=True):
+        for answer in group:
+            assert torch.allclose(torch.tensor(answer.logprobs), alone(model, prompt, answer.ids), atol=1e-4)
+
+
+def test_an_answer_does_not_depend_on_what_shares_its_batch(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = drawn(model, PROMPTS, 3)
+    first = drawn(model, PROMPTS[:1], 3)
+    assert all(close(one, other) for one, other in zip(together[0], first[0], strict=True))
+    monkeypatch.setattr("dialint.finetune.rl.sampling.BATCH_ANSWERS", 3)
+    one_by_one = drawn(model, PROMPTS, 3)
+    for group, others in zip(together, one_by_one, strict=True):
+        assert all(close(one, other) for one, other in zip(group, others, strict=True))
+
+
+def test_the_generator_alone_decides(model: Any) -> None:
+    once = drawn(model, PROMPTS, 3)
+    torch.manual_seed(77)
+    assert drawn(model, PROMPTS, 3) == once
+    assert drawn(model, PROMPTS, 3, seed=1) != once
+    assert len({answer.ids for answer in once[0]}) == 3
+
+
+def test_an_answer_ends_with_its_stop_token_or_at_the_limit(model: Any) -> None:
+    answers = [answer.ids for group in drawn(model, PROMPTS * 8, 4) for answer in group]
+    assert all(STOP not in ids[:-1] for ids in answers)
+    ended = [ids for ids in answers if ids[-1] == STOP]
+    assert ended
+    assert all(len(ids) == 12 for ids in answers if ids[-1] != STOP)
+    assert any(len(ids) < 12 for ids in ended)
+
+
+def test_draws_have_the_frequencies_of_the_model() -> None:
+    """One token after one prompt, 4,000 times: each share within five standard errors of its probability."""
+    model = qwen().eval()
+    n = 4000
+    generator = torch.Generator().manual_seed(0)
+    (group,) = sample(model, [[5, 9]], n, max_new_tokens=1, temperature=0.5, stop_ids=[], generator=generator)
+    wanted = torch.softmax(model(torch.tensor([[5, 9]])).logits[0, -1] / 0.5, -1)
+    found = torch.bincount(torch.tensor([answer.ids[0] for answer in group]), minlength=VOCABULARY) / n
+    assert ((found - wanted).abs() < 5 * (wanted * (1 - wanted) / n).sqrt() + 1e-9).all()
+
+
+def test_a_token_without_probability_is_never_drawn() -> None:
+    logprobs = torch.tensor([[float("-inf"), 0.5, float("-inf"), 0.5]]).log_softmax(-1).repeat(50, 1)
+    assert set(_gumbel_argmax(logprobs, 1.0, torch.arange(50)).tolist()) == {1, 3}
+
+
+def test_rounding_decides_next_to_nothing() -> None:
+    """A vocabulary of real size and logits that drift apart: along cumulated probabilities, whose thousands of
+    borders all move, some 5 of these 300 draws would change."""
+    logits = torch.randn(300, 8192, generator=torch.Generator().manual_seed(0))
+    other = logits + 2e-5 * torch.linspace(-1, 1, 8192)
+    drawn = (_gumbel_argmax(some.log_softmax(-1), 1.0, torch.arange(300)) for some in (logits, other))
+    assert torch.equal(*drawn)
+
+
+def test_uniform_numbers_are_those_of_splitmix() -> None:
+    """The published stream of seed 1234567, and the largest of all numbers."""
+    known = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    wanted = [((number >> 12) + 0.5) / 2**52 for number in known]
+    assert _uniform(torch.tensor([1234567]), 3)[0].tolist() == wanted
+    assert (2**52 - 0.5) / 2**52 < 1
+
+
+def test_the_model_comes_back_as_it_was(model: Any) -> None:
+    unwrap(model).set_attn_implementation(packed.NAME)
+    model.train()
+    drawn(model, PROMPTS, 2)
+    assert model.training
+    assert unwrap(model).config._attn_implementation == packed.NAME
+
+
+def answered(model: Any) -> tuple[list[list[int]], list[tuple[int, ...]]]:
+    """Prompts and answers, some prompts alone, some shared and not side by side, one answer of one token."""
+    groups = drawn(model, PROMPTS, 3)
+    pairs = [(prompt, answer.ids) for prompt, group in zip(PROMPTS, groups, strict=True) for answer in group]
+    pairs = [pairs[place] for place in (0, 3, 6, 9, 1, 10, 2)] + [(PROMPTS[2], (7,))]
+    return [prompt for prompt, _ in pairs], [ids for _, ids in pairs]
+
+
+@pytest.mark.parametrize("attention", [packed.NAME, "sdpa"])
+def test_scores_are_those_of_a_plain_pass(model: Any, attention: str) -> None:
+    prompts, answers = answered(model)
+    wanted = [alone(model, prompt, answer) for prompt, answer in zip(prompts, answers, strict=True)]
+    unwrap(model).set_attn_implementation(attention)
+    scores = compute_logprobs(model, prompts, answers)
+    assert torch.allclose(scores.logprobs, torch.cat(wanted), atol=1e-4)
+    logits = unwrap(model).get_output_embeddings()(scores.states)
+    entropies = torch.distributions.Categorical(logits=logits).entropy()
+    assert torch.allclose(scores.entropies, entropies, atol=1e-4)
+    assert not scores.entropies.requires_grad
+
+
+def test_gradients_are_the_same_packed_and_padded(model: Any) -> None:
+    prompts, answers = answered(model)
+    found = []
+    for attention in (packed.NAME, "sdpa"):
+        unwrap(model).set_attn_implementation(attention)
+        model.zero_grad()
+        scores = compute_logprobs(model, prompts, answers)
+        (scores.logprobs * torch.arange(len(scores.logprobs))).sum().backward()
+        found.append([weight.grad for weight in model.parameters() if weight.grad is not None])
+    assert found[0]
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, atol=1e-3 * float(one.abs().max()) + 1e-6)
+
+
+def test_only_answers_go_through_the_head(model: Any) -> None:
+    prompts, answers = answered(model)
+    unwrap(model).set_attn_implementation(packed.NAME)
+    seen: list[int] = []
+    unwrap(model).get_output_embeddings().register_forward_hook(
+        lambda _, given, __: seen.append(given[0].shape[1])
+    )
+    compute_logprobs(model, prompts, answers)
+    assert sum(seen) == sum(map(len, answers))
+
+
+def test_what_is_not_allowed_is_not_drawn_and_has_no_share(model: Any) -> None:
+    """Every second token of one prompt's answers is held to three; scoring knows the same probabilities."""
+
+    def held(ids: Any) -> list[int] | None:
+        return [STOP, 20, 33] if len(ids) % 2 else None
+
+    rules = [held, None, held, None]
+    groups = sample(
+        model, PROMPTS, 3, max_new_tokens=12, temperature=1.0, stop_ids=[STOP],
+        generator=torch.Generator().manual_seed(3), allowed=rules,
+    )  # fmt: skip
+    free = drawn(model, PROMPTS, 3, seed=3)
+    for rule, group, unheld in zip(rules, groups, free, strict=True):
+        if rule is None:
+            assert all(close(one, other) for one, other in zip(group, unheld, strict=True))
+        for answer in group if rule is held else []:
+            assert set(answer.ids[1::2]) <= {STOP, 20, 33}
+    of = [place for place, group in enumerate(groups) for _ in group]
+    answers = [answer.ids for group in groups for answer in group]
+    scores = compute_logprobs(
+        model, [PROMPTS[place] for place in of], answers, [rules[place] for place in of]
+    )
+    told = [logprob for group in groups for answer in group for logprob in answer.logprobs]
+    assert scores.logprobs.tolist() == pytest.approx(told, abs=1e-4)
+    assert bool(scores.entropies.isfinite().all())
+    of_first = [place for answer in answers[:3] for place in range(len(answer))]
+    second = scores.entropies[: len(of_first)][torch.tensor(of_first) % 2 == 1]
+    assert bool((second <= math.log(3) + 1e-5).all())

@@ -1,0 +1,556 @@
+"""A small scanner learns what a large one says: other tokens, other windows, killed and resumed.
+
+The teacher has random weights and the texts are random words: a test of the machinery, not of quality.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
+from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.pipeline import load_detector
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.release import Release
+from dialint.detector.render import Rendered, Renderer, Slot
+from dialint.detector.scanner import TurnScores
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.finetune.scanner import distill_trainer as trainer
+from dialint.finetune.scanner.distill import distill
+from dialint.finetune.scanner.options import DistillConfig
+from dialint.finetune.scanner.pack import PackConfig, pack
+from dialint.finetune.scanner.soft_targets import soft_loss, soft_targets
+from dialint.finetune.scanner.teachers import read_dialogues, scanner_teacher
+from dialint.finetune.scanner.trained import evenly_spaced, read_scanner, select_layers
+from dialint.finetune.train import checkpoint
+from dialint.finetune.train.options import RunOptions
+
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
+
+
+def dialogue(number: int) -> Dialogue:
+    chance = random.Random(number)
+    turns = [" ".join(f"w{chance.randrange(40)}" for _ in range(chance.randint(2, 9))) for _ in range(6)]
+    return Dialogue(
+        id=f"d{number}",
+        turns=tuple(
+            Turn(index=i, role="agent" if i % 2 else "customer", text=t) for i, t in enumerate(turns)
+        ),
+    )
+
+
+def log_of(path: Path, dialogues: list[Dialogue]) -> Path:
+    lines = [
+        {"id": d.id, "turns": [{"role": turn.role, "text": turn.text} for turn in d.turns]} for d in dialogues
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.write_release(tmp_path_factory.mktemp("teacher") / "release")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return log_of(tmp_path_factory.mktemp("log") / "log.jsonl", [dialogue(i) for i in range(60)])
+
+
+def backbone(folder: Path, words: list[str], **pattern: str) -> Path:
+    """A backbone of random weights with its own tokenizer, which cuts at blanks and where `pattern` says."""
+    folder.mkdir()
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    cuts = [
+        pre_tokenizers.WhitespaceSplit(),
+        *(pre_tokenizers.Split(cut, "isolated") for cut in pattern.values()),
+    ]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(cuts)
+    (folder / "tokenizer.json").write_text(tokenizer.to_str())
+    shape = {
+        **tiny.ENCODER,
+        "vocab_size": len(words),
+        "max_position_embeddings": 300,
+        "hidden_dropout_prob": 0.1,
+    }
+    (folder / "config.json").write_text(json.dumps(shape))
+    (folder / "training.json").write_text('{"kind": "decoder"}')  # as pre-training leaves it
+    torch.manual_seed(1)
+    save_file(backbone_from_config(shape).state_dict(), folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One whose tokens are single characters: others than the teacher's."""
+    return backbone(tmp_path_factory.mktemp("base") / "letters", [*CONTROL, *"w0123456789"], cut="")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One whose tokens are words."""
+    return backbone(tmp_path_factory.mktemp("base") / "words", [*CONTROL, *(f"w{i}" for i in range(40))])
+
+
+@pytest.fixture
+def config(teacher: Path, log: Path, tmp_path: Path) -> DistillConfig:
+    running = RunOptions(threads=1, precision="fp32", device="cpu")
+    return DistillConfig(
+        teacher=teacher, dialogues=(str(log),), out=tmp_path / "student", layers=1, row_tokens=300, epochs=2, learning_rate=3e-3,
+        head_learning_rate=1e-2, running=running,
+    )  # fmt: skip
+
+
+# what is said to whom
+
+
+def window(*slots: Slot, end: bool = False) -> Rendered:
+    return Rendered(tuple(range(40)), slots, 39 if end else None, 0)
+
+
+def test_targets_are_what_a_hand_computes() -> None:
+    """Codes: one of turns, one of dialogues. The student's tokens cut the text at 0-2, 2-5, 5-6, the
+    teacher's at 0-3 and 3-5."""
+    said = TurnScores(
+        3,
+        np.array([2.0, 4.0], np.float32),
+        ((0, 3), (3, 5)),
+        np.array([[1.0, -1.0], [3.0, -3.0]], np.float32),
+    )
+    slot = Slot(10, 3, 7, ((0, 2), (2, 5), (5, 6)))
+    other = Slot(20, 5, 18, ((0, 1), (1, 2)))
+    first, last = soft_targets([window(slot), window(other, end=True)], [said], np.array([False, True]), 2.0)
+    half = lambda logit: 1 / (1 + np.exp(-logit / 2))  # noqa: E731
+    np.testing.assert_allclose(first.turns, [[half(2), np.nan]], rtol=1e-6)
+    np.testing.assert_allclose(
+        first.spans, [[half(1), half(-1)], [half(3), half(-1)], [np.nan, np.nan]], rtol=1e-6
+    )
+    assert first.dialogue is None
+    assert np.isnan(last.turns).all()
+    assert np.isnan(last.spans).all()
+    assert last.spans.shape == (2, 2)
+    np.testing.assert_allclose(last.dialogue, [np.nan, half(4)], rtol=1e-6)
+
+
+def test_a_turn_in_pieces_is_taught_by_its_evidence_alone() -> None:
+    said = TurnScores(1, np.array([2.0], np.float32), ((0, 1), (1, 2)), np.array([[1.0], [3.0]], np.float32))
+    pieces = [window(Slot(9, 1, 8, ((0, 1),))), window(Slot(9, 1, 8, ((1, 2),)), end=True)]
+    targets = soft_targets(pieces, [said], np.array([False]), 1.0)
+    assert all(np.isnan(target.turns).all() for target in targets)
+    assert targets[0].spans[0, 0] < targets[1].spans[0, 0]
+
+
+def test_a_cut_dialogue_has_no_end() -> None:
+    said = TurnScores(1, np.array([2.0], np.float32), (), np.zeros((0, 1), np.float32))
+    (target,) = soft_targets([window(end=True)], [said], np.array([True]), 1.0, ended=False)
+    assert target.dialogue is not None
+    assert np.isnan(target.dialogue).all()
+
+
+def test_who_agrees_with_the_teacher_has_the_least_loss(teacher: Path) -> None:
+    """The loss of the teacher itself is the entropy of what it says: no other logits have less."""
+    scanner = read_scanner(teacher)
+    said = scanner_teacher(scanner, scanner.scanner(300, "fp32", "cpu"))
+    renderer = Renderer(scanner.render, scanner.tokenizer)
+    batch = soft_targets(
+        renderer.render(dialogue(1)), said.score([dialogue(1)])[0], np.array([False, False, True]), 3.0
+    )
+    least = float(soft_loss(scanner.model, batch, "fp32", 3.0, 0.5))
+    entropy = sum(
+        -np.nansum(p * np.log(p) + (1 - p) * np.log(1 - p)) / len(p) * weight * 9
+        for p, weight in ((batch[0].turns, 1), (batch[0].spans, 0.5), (batch[0].dialogue[None], 1))
+    )
+    assert least == pytest.approx(float(entropy), rel=1e-4)
+    other = select_layers(scanner, [0]).model.requires_grad_(False)
+    assert float(soft_loss(other, batch, "fp32", 3.0, 0.5)) > least
+
+
+def test_what_is_not_said_teaches_nothing(teacher: Path) -> None:
+    scanner = read_scanner(teacher)
+    scanner.model.requires_grad_(True)
+    windows = Renderer(scanner.render, scanner.tokenizer).render(dialogue(1))
+    soft_loss(
+        scanner.model, soft_targets(windows, [], np.array([False] * 3), 1.0), "fp32", 1.0, 0.5
+    ).backward()
+    assert all(weight.grad is None or not weight.grad.any() for weight in scanner.model.parameters())
+
+
+# the walk
+
+
+def last(out: Path) -> dict[str, Any]:
+    line: dict[str, Any] = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
+    return line
+
+
+def alike(teacher: Path, student: Path) -> float:
+    """Correlation of what both say of dialogues that were not learnt, over turns and codes."""
+    fresh = [dialogue(i) for i in range(100, 140)]
+    said = []
+    for folder in (teacher, student):
+        found = read_scanner(folder).scanner(300, "fp32", "cpu").scan(fresh)
+        rows = [
+            turn.scores - turn.scores[np.isfinite(turn.scores)].mean() for turns in found for turn in turns
+        ]
+        said.append(np.stack(rows)[:, :2].ravel())  # the third code is the dialogue's
+    return float(np.corrcoef(*said)[0, 1])
+
+
+def test_a_smaller_student_learns_to_speak_like_its_teacher(config: DistillConfig) -> None:
+    taught = replace(config, epochs=9)
+    distill(replace(taught, out=config.out.with_name("new"), epochs=0.02))
+    distill(taught)
+    assert alike(config.teacher, config.out) > 0.8
+    assert alike(config.teacher, config.out.with_name("new")) < alike(config.teacher, config.out)
+    student = read_scanner(config.out)
+    assert student.shape["num_hidden_layers"] == 1
+    assert student.codes == ("L1", "T1", "R1")
+    training = read_manifest(config.out / "training.json")
+    assert training["base_sha256"] == tiny.BASE
+    assert training["taxonomy"] == Release(config.teacher).info.taxonomy
+    assert training["base"] == {"name": "tiny", "revision": "1", "licence": "Apache-2.0"}
+    assert training["teacher"]["sha256"] == read_scanner(config.teacher).sha256
+    assert not list(config.out.glob("checkpoint*"))
+    with pytest.raises(OutputRefused, match="holds a trained scanner"):
+        distill(config)
+
+
+def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Path) -> None:
+    other = replace(config, base=letters, layers=None, context_tokens=120, epochs=3, prefix_share=0.0)
+    distill(replace(other, out=config.out.with_name("new"), epochs=0.02))
+    distill(other)
+    assert last(config.out)["heldout_loss"] < last(config.out.with_name("new"))["heldout_loss"]
+    assert alike(config.teacher, config.out) > 0.1
+    student = read_scanner(config.out)
+    assert student.base == {"name": "letters"}
+    assert student.render.context_tokens == 120
+    assert student.shape["hidden_dropout_prob"] == 0
+
+
+def test_activations_computed_twice_change_nothing(config: DistillConfig) -> None:
+    distill(replace(config, epochs=0.3))
+    again = replace(config.running, gradient_checkpointing=True)
+    distill(replace(config, epochs=0.3, out=config.out.with_name("again"), running=again))
+    mine, theirs = (
+        load_file(config.out.with_name(name) / "model.safetensors") for name in ("student", "again")
+    )
+    for name in mine:
+        torch.testing.assert_close(mine[name], theirs[name])
+
+
+def answers(path: Path, lines: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_judges_answers_teach_what_they_name(config: DistillConfig, base: Path, tmp_path: Path) -> None:
+    """The judge says T1 of every turn with the word w7 and of no other."""
+    dialogues = [dialogue(i) for i in range(60)]
+    lines: list[dict[str, object]] = [
+        {
+            "dialogue_id": d.id,
+            "turn": turn.index,
+            "code": "T1",
+            "probability": 0.95 if "w7" in turn.text else 0.02,
+        }
+        for d in dialogues
+        for turn in d.turns
+        if turn.role == "agent"
+    ]
+    judge = answers(tmp_path / "answers.jsonl", lines)
+    taught = replace(
+        config, teacher=judge, base=base, layers=None, epochs=16, context_tokens=250, temperature=1.0
+    )
+    distill(taught)
+    student = read_scanner(config.out)
+    assert student.codes == ("T1",)
+    assert read_manifest(config.out / "training.json")["examples"] is None
+    assert student.taxonomy == load_taxonomy().version
+    scores = student.scanner(300, "fp32", "cpu").scan(dialogues)
+    told: dict[bool, list[float]] = {True: [], False: []}
+    for d, turns in zip(dialogues, scores, strict=True):
+        assert isinstance(turns, tuple)
+        for turn in turns:
+            told["w7" in d.turns[turn.turn].text].append(float(turn.scores[0]))
+    assert np.mean(told[True]) > np.mean(told[False]) + 1
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ({"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 1.5}, "E_ANSWERS"),
+        ({"dialogue_id": "d1", "turn": 1, "code": "T1"}, "E_ANSWERS"),
+        ({"dialogue_id": "d1", "turn": 1, "code": "X9", "probability": 0.5}, "E_CODE"),
+        ({"dialogue_id": "nobody", "turn": 1, "code": "T1", "probability": 0.5}, "E_ANSWERS"),
+        ({"dialogue_id": "d1", "turn": 77, "code": "T1", "probability": 0.5}, "E_ANSWERS"),
+        (None, "E_ANSWERS"),
+    ],
+)
+def test_answers_that_make_no_sense_are_refused(
+    config: DistillConfig, base: Path, tmp_path: Path, line: dict[str, object] | None, why: str
+) -> None:
+    judge = answers(tmp_path / "answers.jsonl", [line] if line else [])
+    with pytest.raises(DialintError) as refused:
+        distill(replace(config, teacher=judge, base=base, layers=None, context_tokens=250))
+    assert refused.value.code == why
+
+
+def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: Path, tmp_path: Path) -> None:
+    empty = log_of(tmp_path / "few.jsonl", [dialogue(1)])
+    with pytest.raises(ConfigError, match="--base, or --layers"):
+        distill(replace(config, layers=None))
+    with pytest.raises(ConfigError, match="--layers must be 1 to 2"):
+        distill(replace(config, layers=3))
+    with pytest.raises(ConfigError, match="--temperature"):
+        distill(replace(config, temperature=0))
+    with pytest.raises(ConfigError, match="leaves nothing to learn"):
+        distill(replace(config, tokens=5))
+    with pytest.raises(ConfigError, match="no such file"):
+        distill(replace(config, teacher=tmp_path / "nothing"))
+    with pytest.raises(ConfigError, match="neither a release nor"):
+        distill(replace(config, teacher=base))
+    with pytest.raises(InputRefused, match="too few"):
+        distill(replace(config, dialogues=(str(empty),)))
+    assert not config.out.exists()
+
+
+def test_a_dry_run_tells_memory_before_it_runs_a_step(
+    config: DistillConfig, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(trainer, "soft_loss", fails)
+    with pytest.raises(MemoryError):
+        distill(replace(config, running=replace(config.running, dry_run=True)))
+    assert capsys.readouterr().out.splitlines()[-1].startswith("memory: about")
+
+
+def test_layers_are_spread_evenly() -> None:
+    assert evenly_spaced(6, 3) == [0, 2, 5]
+    assert evenly_spaced(12, 6) == [0, 2, 4, 7, 9, 11]
+    assert evenly_spaced(4, 4) == [0, 1, 2, 3]
+    assert evenly_spaced(6, 1) == [0]
+
+
+# labelled examples beside
+
+
+def example(number: int, split: str) -> Example:
+    talk = dialogue(number)
+    label = Label(dialogue_id=talk.id, turn=1, code="T1", probability=1.0, method="inject:x", start=0, end=2)
+    return Example(dialogue=talk, labels=(label,), split=split)
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    for name, numbers in (("train", range(200, 210)), ("dev", range(5)), ("test_seen", range(5, 9))):
+        (folder / f"{name}.jsonl").write_text(
+            "".join(example(i, name).model_dump_json() + "\n" for i in numbers)
+        )
+    write_manifest(
+        folder / "manifest.json", {"files": [file_entry(path) for path in sorted(folder.glob("*.jsonl"))]}
+    )
+    return folder
+
+
+def test_the_exams_dialogues_are_not_learnt(
+    config: DistillConfig, examples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scanner = read_scanner(config.teacher)
+    said = scanner_teacher(scanner, scanner.scanner(300, "fp32", "cpu"))
+    renderer = Renderer(scanner.render, scanner.tokenizer)
+    data = read_dialogues(config.dialogues, config.read, said, examples, renderer, config.row_tokens)
+    assert {item.id for item in (*data.dialogues, *data.heldout)} == {f"d{i}" for i in range(9, 60)}
+    assert "9 dialogues left out" in capsys.readouterr().err
+
+
+def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None:
+    beside = replace(config, examples=examples, epochs=0.2, out=config.out.with_name("beside"))
+    distill(beside)
+    distill(replace(beside, label_weight=0, out=config.out))
+    alone, both = (load_file(o / "model.safetensors") for o in (config.out, beside.out))
+    assert not torch.equal(alone["turn_head.weight"], both["turn_head.weight"])
+    assert all(bool(weight.isfinite().all()) for weight in both.values())
+
+
+def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, examples: Path) -> None:
+    distill(replace(config, epochs=0.1))
+    for name in ("calibration", "dev_unseen"):
+        (examples / f"{name}.jsonl").write_text(
+            "".join(example(i, name).model_dump_json() + "\n" for i in range(40))
+        )
+    manifest = {
+        "files": [file_entry(path) for path in sorted(examples.glob("*.jsonl"))],
+        "sources": [],
+        "families": [],
+    }
+    write_manifest(examples / "manifest.json", manifest)
+    out = config.out.with_name("small")
+    pack(
+        PackConfig(
+            scanner=config.out, examples=examples, out=out, name="small", weights="nf4", sets=("test_seen",), rounds=2, per_100=100.0,
+            min_average_precision=0.0, evidence=False,
+        )
+    )  # fmt: skip
+    release = Release(out)
+    assert release.info.training["weights"] == "nf4"
+    assert release.info.base == Release(config.teacher).info.base
+    assert release.info.training["teacher"] == read_manifest(config.out / "training.json")["teacher"]
+    assert release.info.codes.keys() == {"T1"}
+    assert {kind for kind, _, _ in release.tensors.values()} == {"U8", "I8", "BF16", "F32"}
+    (verdict,) = load_detector(DetectorConfig(release=out, threads=1)).verdicts([dialogue(7)])
+    assert verdict.status == "scored"
+
+
+# killed and resumed
+
+
+def dying(at: int, how: Callable[[], None]) -> Callable[..., torch.Tensor]:
+    calls = iter(range(10**6))
+    loss = trainer.soft_loss
+
+    def dies(*args: Any) -> torch.Tensor:
+        if next(calls) == at:
+            how()
+        return loss(*args)
+
+    return dies
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+def losses(out: Path) -> list[tuple[int, float]]:
+    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    return [(line["step"], line.get("loss", line.get("heldout_loss"))) for line in lines]
+
+
+@pytest.fixture
+def quick(config: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> DistillConfig:
+    monkeypatch.setattr(trainer, "LOG_STEPS", 1)
+    running = replace(config.running, checkpoint_steps=2)
+    return replace(config, epochs=1.3, running=running)
+
+
+def test_a_killed_run_goes_on_bit_for_bit(quick: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    distill(quick)
+    again = replace(quick, out=quick.out.with_name("again"))
+    for at in (5, 0, 3):  # counted from each start
+        with monkeypatch.context() as patch:
+            patch.setattr(trainer, "soft_loss", dying(at, interrupted))
+            with pytest.raises(KeyboardInterrupt):
+                distill(again)
+        assert not (again.out / "training.json").exists()
+    with pytest.raises(OutputRefused, match=r"--temperature was 2\.0, is 3\.0 now"):
+        distill(replace(again, temperature=3.0))
+    distill(again)
+    assert losses(again.out) == losses(quick.out)
+    assert [step for step, _ in losses(quick.out)] == [
+        *range(1, len(losses(quick.out))),
+        len(losses(quick.out)) - 1,
+    ]
+    mine, theirs = load_file(quick.out / "model.safetensors"), load_file(again.out / "model.safetensors")
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def test_half_a_checkpoint_does_not_count(quick: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    distill(quick)
+    again = replace(quick, out=quick.out.with_name("again"))
+    sealed = checkpoint.seal
+
+    def dies(folder: Path, job: str, log_bytes: int) -> None:
+        if folder.name == "checkpoint-4":
+            (folder / "state.pt").write_bytes(b"half")
+            raise KeyboardInterrupt
+        sealed(folder, job, log_bytes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "seal", dies)
+        with pytest.raises(KeyboardInterrupt):
+            distill(again)
+    assert {path.name for path in again.out.glob("checkpoint-*")} == {"checkpoint-2", "checkpoint-4"}
+    distill(again)
+    mine, theirs = load_file(quick.out / "model.safetensors"), load_file(again.out / "model.safetensors")
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def test_a_loss_that_is_no_number_ends_the_run(
+    config: DistillConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "soft_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    with pytest.raises(ConfigError, match="no number"):
+        distill(config)
+    assert not (config.out / "training.json").exists()
+
+
+def test_sigterm_saves_and_says_how_to_go_on(
+    quick: DistillConfig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "soft_loss", dying(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+        distill(quick)
+    assert "the same command resumes" in capsys.readouterr().err
+    assert [path.name for path in quick.out.glob("checkpoint-*")] == ["checkpoint-3"]
+    assert not (quick.out / "training.json").exists()
+    distill(quick)
+    assert [step for step, _ in losses(quick.out)] == [
+        *range(1, len(losses(quick.out))),
+        len(losses(quick.out)) - 1,
+    ]
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_goes_on(quick: DistillConfig) -> None:
+    """SIGKILL, in a process of its own, as soon as there is a checkpoint."""
+    command = [
+        sys.executable, "-m", "dialint", "train", "distill", "--teacher", str(quick.teacher), "--dialogues",
+        *quick.dialogues, "--out", str(quick.out), "--layers", "1", "--row-tokens", "300", "--epochs", "200",
+        "--learning-rate", "3e-3", "--head-learning-rate", "1e-2", "--threads", "1", "--precision", "fp32",
+        "--device", "cpu", "--checkpoint-steps", "2",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, cwd=quick.out.parent, stdout=subprocess.DEVNULL)
+    while not list(quick.out.glob("checkpoint-*/checkpoint.json")) and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    stopped = max(
+        int(path.parent.name.rpartition("-")[2]) for path in quick.out.glob("checkpoint-*/checkpoint.json")
+    )
+    short = replace(quick, epochs=200.0)
+    steps: list[int] = []
+    loss = trainer.soft_loss
+
+    def counts(*args: Any) -> torch.Tensor:
+        steps.append(1)
+        if len(steps) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return loss(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "soft_loss", counts)
+        distill(short)
+    (resumed,) = quick.out.glob("checkpoint-*")
+    assert int(resumed.name.rpartition("-")[2]) == stopped + 3

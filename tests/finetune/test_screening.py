@@ -1,0 +1,300 @@
+"""Screening a dataset: copies of held-out dialogues and flipped labels, by answers known beforehand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import label_flips as study
+import numpy as np
+import pytest
+
+from dialint.detector.artifacts import (
+    MANIFEST,
+    file_entry,
+    read_manifest,
+    sha256_file,
+    verify_files,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.example_files import read_examples
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.finetune.screening import (
+    ScreenConfig,
+    Suspect,
+    find_held_out_copies,
+    run,
+    screen,
+    tail_thresholds,
+)
+from dialint.labeling.dataset.examples import DatasetConfig
+from dialint.labeling.dataset.export import run as export
+
+WORDS = [
+    f"{a}{b}{c}" for a in ("ba", "ko", "ru", "ti") for b in ("lan", "mit", "ros", "dek") for c in "aeiou"
+]
+PLANTED = {"T1": "stupid", "V2": "password", "R1": "unsolved"}
+
+
+def test_only_the_far_ends_are_suspected() -> None:
+    """Below .1 lie 6 of 10 clean turns and 1 of 10 errors: six times as dense; at .3 eight and two are only four
+    times. From .9 there are 5 errors to 1 clean turn, from .8 5 to 2."""
+    clean = [0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.3, 0.3, 0.8, 0.9]
+    errors = [0.1, 0.3, 0.4, 0.5, 0.6, 0.95, 0.95, 0.95, 0.95, 0.9]
+    low, high = tail_thresholds(np.repeat([0.0, 1.0], 10), np.array([*clean, *errors]))
+    assert (low, high) == (0.1, 0.9)
+    assert tail_thresholds(np.array([0.0, 1.0] * 50), np.full(100, 0.3)) == (-1.0, 2.0)
+
+
+def talk(seed: object, n_turns: int = 8) -> list[str]:
+    rng = Random(str(seed))
+    return [" ".join(rng.choices(WORDS, k=12)) for _ in range(n_turns)]
+
+
+def example(
+    name: str, texts: Sequence[str], *labels: tuple[int, str, float], pair: str | None = None, **metadata: Any
+) -> Example:
+    turns = [Turn(index=n, role="agent" if n % 2 else "customer", text=text) for n, text in enumerate(texts)]
+    known = [
+        Label(dialogue_id=name, turn=turn, code=code, probability=p, method="people:share")
+        for turn, code, p in labels
+    ]
+    dialogue = Dialogue(id=name, turns=tuple(turns), metadata=metadata)
+    return Example(dialogue=dialogue, labels=tuple(known), split="train", pair=pair)
+
+
+def test_a_copy_of_a_copy_of_the_exam_is_one_too() -> None:
+    texts = talk(1, 20)
+    first, second = [*talk(5, 3), *texts[3:]], [*talk(5, 3), *texts[3:17], *talk(6, 3)]
+    learn = [example("far", second), example("near", first), example("else", talk(2, 20))]
+    copies, groups = find_held_out_copies(learn, [example("exam", texts)])
+    assert [(each.dialogue_id, each.like) for each in copies] == [("far", "exam"), ("near", "exam")]
+    assert groups[0] == groups[1] != groups[2]
+    alone, _ = find_held_out_copies(learn[:1], [example("exam", texts)])
+    assert alone == []
+
+
+def test_all_of_one_source_is_one_group() -> None:
+    learn = [example("s~0~T1.x", talk(1)), example("s~1~V2.x", talk(2)), example("t", talk(3))]
+    _, groups = find_held_out_copies(learn, [])
+    assert groups[0] == groups[1] != groups[2]
+
+
+N = 420
+FLIPPED = {f"d{number}" for number in range(0, 60, 3)}
+"""Dialogues in which the second turn is said to be T1 and is not."""
+COPIES = {f"copy{number}": f"d{number}" for number in range(200, 230)}
+
+
+def written(folder: Path) -> DatasetConfig:
+    """A log and what labelers said of it."""
+    log, annotations, verdicts = [], [], []
+    for name in [*(f"d{number}" for number in range(N)), *COPIES]:
+        texts, rng = talk(COPIES.get(name, name)), Random(f"errors of {COPIES.get(name, name)}")
+        findings = []
+        for turn in (3, 5, 7):
+            code = rng.choice([*PLANTED, None])
+            if code and (code != "R1" or turn == 7):
+                texts[turn] += f" {PLANTED[code]}"
+                findings.append((code, turn, PLANTED[code]))
+        if name in FLIPPED:
+            findings.append(("T1", 1, texts[1].split()[0]))
+        labeler = f"w{Random(f'who of {name}').randrange(6)}"
+        found = [_finding(texts, *said) for said in findings]
+        turns = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(texts)]
+        log.append({"dialogue_id": name, "turns": turns})
+        row = {
+            "id": f"a-{name}",
+            "dialogue_id": name,
+            "labeler": labeler,
+            "kind": "reviewer",
+            "codes": [*PLANTED],
+        }
+        annotations.append({**row, "findings": found})
+        said = {"dialogue_id": name, "release": "r", "taxonomy": "1.0.0", "status": "scored", "quality": 90.0}
+        verdicts.append({**said, "findings": [_finding(texts, "T1", 1, texts[1].split()[1])]})
+    for name, rows in (("log", log), ("annotations", annotations), ("verdicts", verdicts)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = [file_entry(folder / "verdicts.jsonl", len(verdicts))]
+    write_manifest(folder / "verdicts.manifest.json", {"kind": "verdicts", "format": "jsonl", "files": files})
+    return DatasetConfig(
+        dialogues=(str(folder / "log.jsonl"),), annotations=(folder / "annotations.jsonl",),
+        verdicts=folder / "verdicts.jsonl", out=folder / "jsonl", key="k", near=0.0, shares=(0.7, 0.1, 0.1, 0.1),
+    )  # fmt: skip
+
+
+def _finding(texts: list[str], code: str, turn: int, word: str) -> dict[str, Any]:
+    start = texts[turn].index(word)
+    where = {"code": code, "turn": turn, "start": start, "end": start + len(word), "quote": word}
+    return {**where, "severity": "S2", "probability": 1.0, "reason": ""}
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The same dataset as JSONL and as Parquet, and both screened."""
+    folder = tmp_path_factory.mktemp("screening")
+    config = written(folder)
+    export(config)
+    export(DatasetConfig(**{**vars(config), "out": folder / "parquet", "format": "parquet"}))
+    for name in ("jsonl", "parquet"):
+        run(ScreenConfig(dataset=folder / name, out=folder / f"screened-{name}"))
+    run(ScreenConfig(dataset=folder / "jsonl", out=folder / "kept", suspects="keep"))
+    return {path.name: path for path in folder.iterdir() if path.is_dir()}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def suspects_in(folder: Path, why: str) -> list[dict[str, Any]]:
+    return [row for row in rows(folder / "suspects.jsonl") if row["why"] == why]
+
+
+def ids(path: Path) -> set[str]:
+    return {example.dialogue.id for example in read_examples(path)}
+
+
+@pytest.mark.slow
+def test_every_copy_of_the_exam_leaves_training(datasets: dict[str, Path]) -> None:
+    given = datasets["jsonl"]
+    exam = set().union(*(ids(given / f"{name}.jsonl") for name in ("dev", "calibration", "test")))
+    alike = {**COPIES, **{of: name for name, of in COPIES.items()}}
+    expected = {name for name in ids(given / "train.jsonl") if alike.get(name) in exam}
+    assert len(expected) > 5
+    assert {row["dialogue_id"] for row in suspects_in(datasets["screened-jsonl"], "exam-copy")} == expected
+    assert not expected & ids(datasets["screened-jsonl"] / "train.jsonl")
+
+
+def test_flipped_labels_are_found(datasets: dict[str, Path]) -> None:
+    training = FLIPPED & ids(datasets["jsonl"] / "train.jsonl")
+    held = [row for row in suspects_in(datasets["screened-jsonl"], "label") if row["given"] == 1]
+    right = [
+        row for row in held if row["dialogue_id"] in FLIPPED and (row.get("turn"), row["code"]) == (1, "T1")
+    ]
+    assert len(right) >= 0.75 * len(training)
+    assert len(right) >= 0.8 * len(held)
+
+
+def test_only_rows_of_training_leave_and_they_leave_everywhere(datasets: dict[str, Path]) -> None:
+    given, out = datasets["jsonl"], datasets["screened-jsonl"]
+    dropped = {row["dialogue_id"] for row in rows(out / "suspects.jsonl")}
+    for name in ("dev", "calibration", "test"):
+        assert (out / f"{name}.jsonl").read_bytes() == (given / f"{name}.jsonl").read_bytes()
+    for name in ("train", "preferences", "lineage"):
+        before = rows(given / f"{name}.jsonl")
+        kept = [
+            line
+            for line, row in zip((given / f"{name}.jsonl").read_bytes().splitlines(), before, strict=True)
+            if row["split"] != "train"
+            or row.get("dialogue_id", row.get("dialogue", {}).get("id")) not in dropped
+        ]
+        assert (out / f"{name}.jsonl").read_bytes().splitlines() == kept
+        assert len(kept) < len(before)
+    manifest = read_manifest(out / MANIFEST)
+    verify_files(out, manifest["files"])
+    assert {path.name for path in out.iterdir()} == {
+        MANIFEST,
+        *(entry["name"] for entry in manifest["files"]),
+    }
+    assert manifest["screened_from"] == sha256_file(given / MANIFEST)
+    assert manifest["kind"] == "labelled-examples"
+    assert manifest["screening"]["dropped"] == len(dropped)
+    row_counts = {entry["name"]: entry["rows"] for entry in manifest["files"]}
+    assert row_counts["train.jsonl"] == len(rows(out / "train.jsonl"))
+
+
+def test_parquet_is_screened_alike(datasets: dict[str, Path]) -> None:
+    from pyarrow import parquet
+
+    one, two = datasets["screened-jsonl"], datasets["screened-parquet"]
+    assert (one / "suspects.jsonl").read_bytes() == (two / "suspects.jsonl").read_bytes()
+    assert list(read_examples(one / "train.jsonl")) == list(read_examples(two / "train.parquet"))
+    assert (two / "test.parquet").read_bytes() == (datasets["parquet"] / "test.parquet").read_bytes()
+    schemas = [parquet.read_schema(folder / "train.parquet") for folder in (two, datasets["parquet"])]
+    assert schemas[0] == schemas[1]
+    n_pairs = parquet.read_metadata(two / "preferences.parquet").num_rows
+    assert n_pairs == len(rows(one / "preferences.jsonl"))
+
+
+def test_suspects_may_be_kept(datasets: dict[str, Path]) -> None:
+    given, kept = datasets["jsonl"], datasets["kept"]
+    for name in ("train", "preferences", "lineage"):
+        assert (kept / f"{name}.jsonl").read_bytes() == (given / f"{name}.jsonl").read_bytes()
+    assert (kept / "suspects.jsonl").read_bytes() == (
+        datasets["screened-jsonl"] / "suspects.jsonl"
+    ).read_bytes()
+
+
+def test_no_text_leaves_the_examples(datasets: dict[str, Path]) -> None:
+    out = datasets["screened-jsonl"]
+    for name in ("suspects.jsonl", MANIFEST):
+        text = (out / name).read_text()
+        assert not [word for word in (*WORDS, *PLANTED.values()) if word in text]
+
+
+def test_a_screened_dataset_can_be_screened_again(datasets: dict[str, Path], tmp_path: Path) -> None:
+    first = datasets["screened-jsonl"]
+    manifest = run(ScreenConfig(dataset=first, out=tmp_path / "again"))
+    names = [entry["name"] for entry in manifest["files"]]
+    assert len(names) == len(set(names))
+    assert manifest["screened_from"] == sha256_file(first / MANIFEST)
+    assert not suspects_in(tmp_path / "again", "exam-copy")
+
+
+def made_set(folder: Path, examples: Sequence[Example], **content: Any) -> Path:
+    folder.mkdir()
+    (folder / "train.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in examples))
+    files = [{**file_entry(folder / "train.jsonl", len(examples)), "agent_turns": 7, "families": {"T1.x": 3}}]
+    write_manifest(folder / MANIFEST, {"kind": "injected-examples", "files": files, **content})
+    return folder
+
+
+def test_codes_with_too_few_errors_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    examples = [example("a", talk(1), (3, "T1", 1.0), (3, "V2", 1.0)), example("b", talk(2))]
+    screen(ScreenConfig(dataset=made_set(tmp_path / "made", examples), out=tmp_path / "out"))
+    said = capsys.readouterr().err
+    assert "0 of 2 training dialogues are left out" in said
+    assert "too few errors to say anything: T1, V2" in said
+
+
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (lambda a: (a / "train.jsonl").write_text(""), "E_CHECKSUM"),
+        (lambda a: (a / MANIFEST).write_text("{}"), "E_MANIFEST"),
+        (lambda a: write_manifest(a / MANIFEST, {"kind": "release", "files": []}), "E_DATASET"),
+        (lambda a: write_manifest(a / MANIFEST, {"kind": "labelled-examples", "files": []}), "E_DATASET"),
+    ],
+    ids=["changed", "no manifest", "a release", "empty"],
+)
+def test_what_is_no_whole_dataset_is_refused(tmp_path: Path, damage: Any, code: str) -> None:
+    folder = made_set(tmp_path / "made", [example("a", talk(1))])
+    damage(folder)
+    with pytest.raises((OutputRefused, ConfigError)) as caught:
+        run(ScreenConfig(dataset=folder, out=tmp_path / "out"))
+    assert caught.value.code == code
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_codes_and_finished_outputs_are_refused(tmp_path: Path) -> None:
+    folder = made_set(tmp_path / "made", [example("a", talk(1), (3, "Q9", 1.0))])
+    with pytest.raises(ConfigError, match="E_CODE"):
+        run(ScreenConfig(dataset=folder, out=tmp_path / "out"))
+    with pytest.raises(OutputRefused, match="E_EXISTS"):
+        run(ScreenConfig(dataset=folder, out=folder))
+
+
+def test_the_study_flips_as_many_as_it_says() -> None:
+    learn = [example(f"s{n}", talk(n), (3, "T1", 1.0), (5, "V2", 1.0)) for n in range(40)]
+    learn += [example(f"c{n}", talk(f"c{n}")) for n in range(40)]
+    true, attacked = study.label_keys(learn), study.label_keys(study.flip_randomly(learn, 0.1, Random(0)))
+    assert (len(true - attacked), len(attacked - true)) == (8, 8)
+    found = [Suspect(dialogue_id="s0", why="label", turn=3, code="T1", given=0.0, probability=0.9)]
+    missed = list(study.figures({("s0", 3, "T1"), ("s1", 3, "T1")}, set(), 100, found, set()))[1]
+    assert (
+        "2 flipped, 1 suspected, 1 of them flipped: precision 1.000 (chance 0.0200), recall 0.500" in missed
+    )

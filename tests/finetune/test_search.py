@@ -1,0 +1,339 @@
+"""A search over a stage's options: what may be chosen, what is best, and what a kill leaves of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+import tiny
+import torch
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from patience import WAIT_S
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
+from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.finetune.search import (
+    SEARCH,
+    STAGES,
+    STUDY,
+    SearchConfig,
+    Stage,
+    parse_space,
+    read_figure,
+    run,
+    search,
+    to_options,
+)
+
+TOY = """
+import json, os, signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from cyclopts import Parameter
+from dialint.detector.artifacts import write_manifest
+from dialint.finetune.train.finite import validate_loss
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ToyConfig:
+    out: Path
+    x: float = 0.0
+    shift_by: float = 0.0
+    kind: Literal["plain", "huge", "stopped", "wrong", "diverged"] = "plain"
+
+def toy(config: ToyConfig) -> None:
+    config.out.mkdir(exist_ok=True)
+    with open(config.out / "calls", "a") as file:
+        file.write("called\\n")
+    where = f"{config.out.name}/{len((config.out / 'calls').read_text().splitlines())}"
+    if os.environ.get("KILL") == f"{where}/before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if config.kind == "huge":
+        raise MemoryError
+    if config.kind == "wrong":
+        raise RuntimeError("broken")
+    if config.kind == "diverged":
+        validate_loss(3, float("nan"))
+    if config.kind == "stopped":
+        return
+    loss = (config.x + config.shift_by - 3.0) ** 2
+    rows = [{"step": 1, "dev": {"loss": 99.0}}, {"step": 2, "dev": {"loss": loss}}, {"step": 2, "other": 1}]
+    (config.out / "metrics.jsonl").write_text("".join(json.dumps(row) + "\\n" for row in rows))
+    write_manifest(config.out / "toy.json", {"kind": "toy", "figures": {"score": -loss}})
+    if os.environ.get("KILL") == f"{where}/after":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+STAGE = Stage("toy_stage:toy", "train toy", "toy.json", "dev.loss", "minimize")
+SPACE = ("x=-10.0..10.0", "shift_by=0,1")
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    (tmp_path / "toy_stage.py").write_text(TOY)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield replace(STAGE)
+    sys.modules.pop("toy_stage", None)
+
+
+def config(folder: Path, **over: Any) -> SearchConfig:
+    return SearchConfig(**{"stage": "scan", "out": folder / "out", "space": SPACE, "trials": 6, **over})
+
+
+def test_a_space_reads_as_it_is_written() -> None:
+    space = parse_space(
+        ["learning-rate=1e-5..1e-3:log", "rank=4,8,16", "epochs=1..3", "x=-1.5..2", "dora=true,false"]
+    )
+    assert space == {
+        "learning_rate": FloatDistribution(1e-5, 1e-3, log=True),
+        "rank": CategoricalDistribution(("4", "8", "16")),
+        "epochs": IntDistribution(1, 3),
+        "x": FloatDistribution(-1.5, 2.0),
+        "dora": CategoricalDistribution(("true", "false")),
+    }
+    assert to_options({"learning_rate": 2e-4, "x": -1.5}) == ["--learning-rate=0.0002", "--x=-1.5"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["rank"],
+        ["rank="],
+        ["=4,8"],
+        ["x=3..1"],
+        ["x=a..b"],
+        ["x=0..1:log"],
+        ["x=1,2", "x=3,4"],
+        ["x=1..nan"],
+    ],
+    ids=str,
+)
+def test_a_space_that_cannot_be_is_refused(texts: list[str]) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION: --space"):
+        parse_space(texts)
+
+
+def test_the_best_is_found_and_its_command_told(
+    toy: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = run(config(tmp_path, trials=14), ["--kind", "plain"], toy)
+    assert found is not None
+    assert len(found["trials"]) == 14
+    best = found["best"]
+    assert best["value"] == min(trial["value"] for trial in found["trials"])
+    assert best["value"] == pytest.approx(
+        (best["options"]["x"] + float(best["options"]["shift_by"]) - 3) ** 2
+    )
+    assert best["value"] < 10
+    shown = (
+        f"dialint train toy --kind plain --x={best['options']['x']} --shift-by={best['options']['shift_by']}"
+    )
+    assert best["command"] == f"{shown} --out={tmp_path / 'out-best'}"
+    assert read_manifest(tmp_path / "out" / SEARCH)["best"] == best
+    assert {path.name for path in (tmp_path / "out").glob("trial-*")} == {f"trial-{n:04d}" for n in range(14)}
+
+
+def test_another_figure_and_direction(toy: Stage, tmp_path: Path) -> None:
+    found = run(config(tmp_path, objective="figures.score", direction="maximize"), [], toy)
+    assert found is not None
+    assert found["best"]["value"] == max(trial["value"] for trial in found["trials"]) <= 0
+    with pytest.raises(ConfigError, match=r"E_OBJECTIVE.*figures\.nothing"):
+        run(config(tmp_path, objective="figures.nothing", out=tmp_path / "other"), [], toy)
+
+
+def test_a_finished_search_is_only_told_again_and_may_be_extended(toy: Stage, tmp_path: Path) -> None:
+    first = run(config(tmp_path), [], toy)
+    assert run(config(tmp_path), [], toy) == first
+    more = run(config(tmp_path, trials=8), [], toy)
+    assert first is not None
+    assert more is not None
+    assert more["trials"][:6] == first["trials"]
+    assert len(more["trials"]) == 8
+    assert all((tmp_path / f"out/trial-{n:04d}/calls").read_text() == "called\n" for n in range(8))
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        run(config(tmp_path, seed=1), [], toy)
+
+
+def test_a_trial_that_does_not_fit_into_memory_has_no_number(toy: Stage, tmp_path: Path) -> None:
+    found = run(config(tmp_path, space=("kind=plain,huge",)), ["--x=1"], toy)
+    assert found is not None
+    assert {trial["options"]["kind"]: trial["value"] for trial in found["trials"]} == {
+        "plain": 4.0,
+        "huge": None,
+    }
+    assert found["best"]["options"] == {"kind": "plain"}
+
+
+def test_a_trial_that_diverges_is_worth_nothing_and_ends_nothing(
+    toy: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = run(config(tmp_path, space=("kind=plain,diverged",)), ["--x=1"], toy)
+    assert found is not None
+    values = {trial["options"]["kind"]: trial["value"] for trial in found["trials"]}
+    assert values["diverged"] is None
+    assert found["best"]["options"] == {"kind": "plain"}
+    assert "diverged: step 3: the loss is nan" in capsys.readouterr().out
+
+
+def test_a_figure_that_is_no_finite_number_is_none(tmp_path: Path) -> None:
+    write_manifest(tmp_path / "toy.json", {"figures": {"flag": True}})
+    rows = [{"dev": {"loss": 1.0}}, {"dev": {"loss": math.inf}}]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read_figure(tmp_path, STAGE, "dev.loss") is None
+    for path in ("figures.flag", "dev", "dev.loss.x"):
+        with pytest.raises(ConfigError, match="E_OBJECTIVE"):
+            read_figure(tmp_path, STAGE, path)
+
+
+def test_a_stage_that_was_told_to_stop_ends_the_search(toy: Stage, tmp_path: Path) -> None:
+    stopped = config(tmp_path, space=("kind=stopped",))
+    assert run(stopped, [], toy) is None
+    assert not (tmp_path / "out" / SEARCH).exists()
+    assert run(stopped, [], toy) is None
+    assert [path.name for path in (tmp_path / "out").glob("trial-*")] == ["trial-0000"]
+
+
+def test_a_broken_stage_is_no_bad_trial(toy: Stage, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="broken"):
+        run(config(tmp_path, space=("kind=wrong",)), [], toy)
+
+
+@pytest.mark.parametrize(
+    ("options", "over"),
+    [
+        (["--nope", "1"], {}),
+        (["--x", "1"], {}),
+        (["--kind", "none"], {}),
+        (["--out", "elsewhere"], {}),
+        ([], {"space": ("nope=1,2",)}),
+        ([], {"space": ("out=1,2",)}),
+        ([], {"trials": 0}),
+    ],
+    ids=["unknown", "twice", "no such value", "out", "unknown in space", "out in space", "no trials"],
+)
+def test_options_are_refused_before_any_trial(
+    toy: Stage, tmp_path: Path, options: list[str], over: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigError, match="E_OPTION"):
+        run(config(tmp_path, **over), options, toy)
+    assert not (tmp_path / "out").exists()
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from dialint.finetune.search import SearchConfig, Stage, run
+stage = Stage("toy_stage:toy", "train toy", "toy.json", "dev.loss", "minimize")
+run(SearchConfig(stage="scan", out=Path(sys.argv[1]), space=tuple(sys.argv[2:]), trials=6), [], stage)
+"""
+
+
+def driven(folder: Path, out: Path, kill: str) -> int:
+    path = os.pathsep.join([str(folder), *sys.path])
+    result = subprocess.run(
+        [sys.executable, "-c", DRIVER, str(out), *SPACE],
+        env={**os.environ, "PYTHONPATH": path, "KILL": kill}, capture_output=True, timeout=WAIT_S, check=False,
+    )  # fmt: skip
+    return result.returncode
+
+
+@pytest.mark.slow
+def test_a_killed_search_goes_on_as_if_it_had_not_been(toy: Stage, tmp_path: Path) -> None:
+    whole = run(config(tmp_path, out=tmp_path / "whole"), [], toy)
+    out = tmp_path / "out"
+    for kill in ("trial-0002/1/before", "trial-0004/1/after"):
+        assert driven(tmp_path, out, kill) == -signal.SIGKILL
+        assert not (out / SEARCH).exists()
+    assert driven(tmp_path, out, "") == 0
+    found = read_manifest(out / SEARCH)
+    assert whole is not None
+    assert found["trials"] == whole["trials"]
+    assert found["best"]["value"] == whole["best"]["value"]
+    calls = [len((out / f"trial-{n:04d}/calls").read_text().splitlines()) for n in range(6)]
+    assert calls == [1, 1, 2, 1, 1, 1]
+
+
+def test_a_trial_that_was_cut_off_while_chosen_never_was(toy: Stage, tmp_path: Path) -> None:
+    whole = run(config(tmp_path, out=tmp_path / "whole", trials=3), [], toy)
+    run(config(tmp_path, trials=2), [], toy)
+    storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path / 'out' / STUDY}")
+    study = optuna.load_study(study_name="search", storage=storage)
+    study.ask({"x": FloatDistribution(-10.0, 10.0)})  # of two values one was written
+    storage.remove_session()
+    storage.engine.dispose()
+    found = run(config(tmp_path, trials=3), [], toy)
+    assert found is not None
+    assert whole is not None
+    assert [trial["folder"] for trial in found["trials"]] == ["trial-0000", "trial-0001", "trial-0003"]
+    assert [trial["options"] for trial in found["trials"]] == [trial["options"] for trial in whole["trials"]]
+
+
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
+WORDS = [*CONTROL, *(f"w{number}" for number in range(20)), "rude"]
+
+
+def small_scan(folder: Path) -> list[str]:
+    """Options of a scan that takes a moment: a few dialogues, a random encoder."""
+    examples, base, chance = folder / "examples", folder / "base", random.Random(0)
+    examples.mkdir()
+    base.mkdir()
+    for name, n in (("train", 24), ("dev", 12)):
+        made = [small_example(f"{name}{number}", chance, name) for number in range(n)]
+        (examples / f"{name}.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in made))
+    files = [file_entry(examples / f"{name}.jsonl") for name in ("train", "dev")]
+    write_manifest(examples / "manifest.json", {"kind": "injected-examples", "files": files})
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    (base / "tokenizer.json").write_text(tokenizer.to_str())
+    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
+    (base / "config.json").write_text(json.dumps(shape))
+    torch.manual_seed(0)
+    save_file(backbone_from_config(shape).state_dict(), base / "model.safetensors")
+    return [
+        f"--examples={examples}",
+        f"--base={base}",
+        "--row-tokens=200",
+        "--context-tokens=100",
+        "--threads=1",
+    ]
+
+
+def small_example(name: str, chance: random.Random, split: str) -> Example:
+    texts = [" ".join(f"w{chance.randrange(20)}" for _ in range(4)) for _ in range(4)]
+    wrong = chance.random() < 0.5
+    texts[3] += " rude" if wrong else ""
+    turns = [Turn(index=n, role="agent" if n % 2 else "customer", text=text) for n, text in enumerate(texts)]
+    label = Label(dialogue_id=name, turn=3, code="T1", probability=1.0, method="inject:planted")
+    return Example(
+        dialogue=Dialogue(id=name, turns=tuple(turns)), labels=(label,) if wrong else (), split=split
+    )
+
+
+def test_the_real_scan_is_searched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = small_scan(tmp_path)
+    wanted = config(tmp_path, space=("learning_rate=1e-4..1e-2:log", "rank=2,4"), trials=2)
+    search(*options, "--adapter=lora", config=wanted)
+    found = read_manifest(tmp_path / "out" / SEARCH)
+    for trial in found["trials"]:
+        last = json.loads((tmp_path / "out" / trial["folder"] / "metrics.jsonl").read_text().splitlines()[-1])
+        assert trial["value"] == last["dev"]["ap"]["macro"]
+    assert found["stage"] == STAGES["scan"].command
+    assert found["best"]["command"] in capsys.readouterr().out
