@@ -29,6 +29,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError
+from dialint.detector.plugins import describe
 from dialint.detector.verdict_files import escape_cell, manifest_path
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from dialint.labeling.aggregation.posterior import Posterior
 
 FORMATS = (".csv", ".parquet", ".jsonl")
-Method = Literal["joint", "majority", "wawa", "dawid-skene", "one-coin", "ibcc", "mace", "glad"]
-TAKES_MODEL = ("joint", "ibcc")
 
 
 @Parameter(name="*")
@@ -50,10 +49,12 @@ class AggregateConfig:
     Without it the answers in the store are taken."""
     out: Path | None = None
     """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
-    method: Method = "joint"
-    """How: joint is our own method, robust with few answers a task."""
+    method: str = "joint"
+    """How: joint (our own, robust with few answers a task), majority, wawa, dawid-skene, one-coin, ibcc,
+    mace, glad, or one of another package."""
     model: Path | None = None
-    """A model's calibrated probabilities: task, label, probability (and code); for joint and ibcc."""
+    """A model's calibrated probabilities: task, label, probability (and code); for joint, ibcc and methods of
+    other packages."""
     gold: Path | None = None
     """Gold: task, label (and code). It replaces the label of its task and informs the estimates of the
     labelers and of the other tasks; for joint. Tasks without answers are ignored."""
@@ -67,8 +68,6 @@ class AggregateConfig:
     def __post_init__(self) -> None:
         if self.out is not None and self.out.suffix not in FORMATS:
             raise ConfigError("E_FORMAT", f"--out must end in {', '.join(FORMATS)}")
-        if self.model is not None and self.method not in TAKES_MODEL:
-            raise ConfigError("E_OPTION", f"--model needs --method {', '.join(TAKES_MODEL)}")
         if self.gold is not None and self.method != "joint":
             raise ConfigError("E_OPTION", "--gold needs --method joint")
 
@@ -107,8 +106,11 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         read_gold,
         read_model_answers,
     )
-    from dialint.labeling.aggregation.methods import aggregate_codes
+    from dialint.labeling.aggregation.methods import WITH_MODEL, aggregate_codes, find_plugin
 
+    plugin = find_plugin(config.method)
+    if config.model is not None and plugin.is_own and config.method not in WITH_MODEL:
+        raise ConfigError("E_OPTION", f"--model needs --method {', '.join(WITH_MODEL)}")
     table, out = config.annotations, config.out
     if table is None or out is None:
         raise ConfigError("E_OPTION", "from a file, --annotations and --out name the two")
@@ -144,6 +146,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
             name: value.name if isinstance(value, Path) else value for name, value in asdict(config).items()
         },
         "versions": package_versions("dialint", "numpy", "scipy", "pyarrow", "crowd-kit"),
+        "plugins": describe([plugin]),
         "inputs": [file_entry(path) for path in inputs],
         "answers": sum(map(len, tables.values())),
         "labelers": len(next(iter(tables.values())).workers),

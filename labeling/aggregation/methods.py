@@ -1,7 +1,7 @@
 """The methods by name: each takes answers and returns a posterior, two of them with a model's probabilities.
 
-Further methods are entry points of the group ``dialint.aggregators``: functions from `Answers` to
-`Posterior`.
+They are entries of the group ``dialint.aggregators``, where other packages offer theirs: functions from
+`Answers` (and, with ``--model``, an array of probabilities) to `Posterior`.
 
 Several codes asked of one task are a problem each, with the workers' confusion matrices apart or shared.
 Apart, a worker may be good at one code and bad at another, and each code is fitted to its own answers only.
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.plugins import Plugin, plugins
 from dialint.labeling.aggregation.answers import Answers, Floats, stack_codes
-from dialint.labeling.aggregation.dawid_skene import dawid_skene, ibcc, one_coin
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.posterior import Posterior, normalise
 
@@ -100,18 +100,20 @@ def crowdkit_probabilities(model: Any, answers: Answers) -> Floats:
     return normalise(np.nan_to_num(wide.to_numpy(float), nan=0.0) + 1e-12)
 
 
-METHODS: dict[str, Callable[..., Posterior]] = {
-    "joint": joint_posterior,
-    "majority": majority,
-    "wawa": wawa,
-    "dawid-skene": dawid_skene,
-    "one-coin": one_coin,
-    "ibcc": ibcc,
-    "mace": mace,
-    "glad": glad,
-}
 WITH_MODEL = ("joint", "ibcc")
-"""Methods that take a model's probabilities, shape (tasks, labels), rows of NaN where it has none."""
+"""Own methods that take a model's probabilities, shape (tasks, labels), rows of NaN where it has none."""
+
+
+def find_plugin(method: str) -> Plugin:
+    """The entry of the method of that name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    methods = plugins("dialint.aggregators")
+    if method not in methods:
+        raise ConfigError("E_OPTION", f"--method {method[:20]!r}: expected {', '.join(methods)}")
+    return methods[method]
 
 
 def aggregate_answers(
@@ -120,7 +122,8 @@ def aggregate_answers(
     """The posterior of `answers` by the method of that name; `gold` is for the joint method alone."""
     if method == "joint":
         return joint_posterior(answers, model, gold=gold)
-    return METHODS[method](answers) if model is None else METHODS[method](answers, model)
+    aggregate: Callable[..., Posterior] = find_plugin(method).load(Callable)
+    return aggregate(answers) if model is None else aggregate(answers, model)
 
 
 def aggregate_codes(

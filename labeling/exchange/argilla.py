@@ -139,31 +139,28 @@ def user_id(labeler: str) -> str:
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
-        if not item.annotations:
-            for turn, codes, _ in turn_records.iter_questions(item):
-                yield _row(item, turn, codes, [], seen=item.release is not None)
-        for annotation, turn, questions in turn_records.iter_answers(item):
-            codes = tuple(question.code for question in questions)
-            value = turn_records.span_rows(turn_records.findings_of(questions), item)
-            response = {"value": value, "user_id": user_id(annotation.labeler)}
-            yield _row(item, turn, codes, [response], seen=annotation.seen_verdict)
-
-
-def _row(item: ExportItem, turn: int, codes: tuple[str, ...], responses: list[Row], *, seen: bool) -> Row:
-    turns = [each for each in item.view.dialogue.turns if each.index <= turn]
-    chat = [
-        {"role": _ROLES.get(each.role, "system"), "content": item.view.text(each.index)} for each in turns
-    ]
-    suggested = turn_records.span_rows((f for f in item.model if f.turn == turn and f.code in codes), item)
-    suggestion = {"value": suggested, "score": None, "agent": item.release}
-    return {
-        "id": f"{item.view.dialogue.id}#{turn}",
-        "fields": {CHAT: chat, FIELD: item.view.text(turn)},
-        "metadata": {**turn_records.row_data(item, turn, codes, seen), "seen_verdict": str(seen).lower()},
-        "suggestions": {QUESTION: suggestion} if item.release is not None else {},
-        "responses": {QUESTION: responses} if responses else {},
-        "vectors": {},
-    }
+        for part in turn_records.turn_parts(item):
+            turns = [each for each in item.view.dialogue.turns if each.index <= part.turn]
+            chat = [
+                {"role": _ROLES.get(each.role, "system"), "content": item.view.text(each.index)}
+                for each in turns
+            ]
+            model = (each for each in item.model if each.turn == part.turn and each.code in part.codes)
+            suggestion = {
+                "value": turn_records.span_rows(model, item), "score": None, "agent": item.release
+            }  # fmt: skip
+            row: Row = {
+                "id": f"{item.view.dialogue.id}#{part.turn}",
+                "fields": {CHAT: chat, FIELD: item.view.text(part.turn)},
+                "metadata": turn_records.row_data(item, part) | {"seen_verdict": str(part.seen).lower()},
+                "suggestions": {QUESTION: suggestion} if item.release is not None else {},
+                "responses": {},
+                "vectors": {},
+            }
+            if part.annotation is not None:
+                value = turn_records.span_rows(part.findings, item)
+                row["responses"] = {QUESTION: [{"value": value, "user_id": user_id(part.annotation.labeler)}]}
+            yield row
 
 
 FORMAT = LabelFormat("argilla", "jsonl", _matches, _read, _rows)

@@ -39,21 +39,13 @@ def _matches(row: Row) -> bool:
 
 
 def parse_task(name: object, path: str, state: ReadState) -> tuple[DialogueView, int, str]:
-    """Dialogue, turn and code of a task's name; the dialogue's id may contain slashes.
-
-    Raises:
-        BadRecord: E_LABEL or E_TYPE.
-    """
+    """Dialogue, turn and code of a task's name; the dialogue's id may contain slashes."""
     turn, _, code = text(name, path).rpartition("/")
     return *parse_turn(turn, path, state, "a task called dialogue/turn/code"), state.context.code(code, path)
 
 
 def parse_turn(name: str, path: str, state: ReadState, expected: str) -> tuple[DialogueView, int]:
-    """Dialogue and turn of ``dialogue/turn``.
-
-    Raises:
-        BadRecord: E_LABEL or E_TYPE, it is not as `expected`.
-    """
+    """Dialogue and turn of ``dialogue/turn``."""
     dialogue, _, turn = name.rpartition("/")
     if not dialogue:
         raise label_error(path, name, expected)
@@ -62,11 +54,7 @@ def parse_turn(name: str, path: str, state: ReadState, expected: str) -> tuple[D
 
 
 def is_yes(value: object, path: str) -> bool:
-    """Whether an answer is a yes.
-
-    Raises:
-        BadRecord: E_LABEL, neither yes nor no.
-    """
+    """Whether an answer is a yes."""
     word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
     if word not in YES + NO:
         raise BadRecord("E_LABEL", path, "another answer", "yes or no")

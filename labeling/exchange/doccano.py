@@ -67,27 +67,13 @@ def _span(entity: object) -> object:
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
-    number = 0
-    for item in dialogues:
-        if not item.annotations:
-            for turn, codes, findings in turn_records.iter_questions(item):
-                number += 1
-                yield _row(number, item, turn, codes, findings, seen=item.release is not None)
-        for annotation, turn, questions in turn_records.iter_answers(item):
-            number += 1
-            codes = tuple(question.code for question in questions)
-            row = _row(
-                number, item, turn, codes, turn_records.findings_of(questions), seen=annotation.seen_verdict
-            )
-            yield {**row, "labeler": annotation.labeler}
-
-
-def _row(
-    number: int, item: ExportItem, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool
-) -> Row:
-    labels = [[span["start"], span["end"], span["label"]] for span in turn_records.span_rows(findings, item)]
-    data = turn_records.row_data(item, turn, codes, seen)
-    return {"id": number, "text": item.view.text(turn), "label": labels, **data, "Comments": []}
+    parts = ((item, part) for item in dialogues for part in turn_records.turn_parts(item))
+    for number, (item, part) in enumerate(parts, 1):
+        spans = turn_records.span_rows(part.findings, item)
+        labels = [[span["start"], span["end"], span["label"]] for span in spans]
+        row = {"id": number, "text": item.view.text(part.turn), "label": labels}
+        row |= {**turn_records.row_data(item, part), "Comments": []}
+        yield row if part.annotation is None else {**row, "labeler": part.annotation.labeler}
 
 
 FORMAT = LabelFormat("doccano", "jsonl", _matches, _read, _rows)

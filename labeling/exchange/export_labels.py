@@ -30,6 +30,7 @@ from dialint.detector.ingest.outcomes import Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.masking import mask_words
+from dialint.detector.plugins import describe
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_files
@@ -38,7 +39,7 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
 from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext, LabelFormat, Row
 from dialint.labeling.exchange.import_labels import LabelReader
-from dialint.labeling.exchange.registry import format_by_name
+from dialint.labeling.exchange.registry import find_plugin, format_by_name
 
 TABLE_FORMATS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
@@ -114,6 +115,7 @@ def _write(config: ExportConfig) -> dict[str, Any]:
             "taxonomy": taxonomy.version,
         },
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
+        "plugins": describe([find_plugin(config.format)]),
         "files": files,
         "seconds": round(time.monotonic() - started, 1),
     }

@@ -1,7 +1,9 @@
 """The interface of another tool's label format, and the dialogues, codes and labelers its labels refer to.
 
 A `LabelFormat` turns rows into annotations and back. One row may hold several people's answers; a bad answer
-affects no other. `dialint.detector.ingest.readers.tables` reads the rows of a file.
+affects no other: it is raised, or yielded, as a `BadRecord` that names the field (E_LABEL or E_TYPE). Formats
+of other packages are entry points of the group ``dialint.label_formats``. The rows of a file are read by
+`dialint.detector.ingest.readers.tables`.
 
 Other tools get masked text. Spans that come back refer to the masked text, or to the original if the tool had
 that, and become offsets in the original with a masked quote. All dialogues are held in memory; a label of
@@ -65,32 +67,20 @@ class DialogueView:
         return self.masked_text(finding.turn).from_original(finding.start, finding.end)
 
     def validate_turn(self, turn: int, path: str) -> int:
-        """`turn`, if it can hold an error.
-
-        Raises:
-            BadRecord: E_LABEL.
-        """
+        """`turn`, if it can hold an error."""
         if turn not in self.judged:
             raise BadRecord("E_LABEL", path, f"turn {turn}", "an agent's turn of the dialogue")
         return turn
 
     def find_turn(self, turn_text: str, path: str) -> int:
-        """The one judged turn with this text, masked or not.
-
-        Raises:
-            BadRecord: E_LABEL, none or several.
-        """
+        """The one judged turn with this text, masked or not."""
         matches = [turn for turn in self.judged if turn_text in (self.text(turn), self._original(turn))]
         if len(matches) != 1:
             raise BadRecord("E_LABEL", path, f"{len(matches)} turns", "the text of one turn, or its number")
         return matches[0]
 
     def to_original(self, turn: int, turn_text: str, start: int, end: int, path: str) -> tuple[int, int]:
-        """Offsets in the original of ``[start, end)`` of `turn_text`, the turn's text in another tool.
-
-        Raises:
-            BadRecord: E_LABEL, it is another text, or the span is empty or outside.
-        """
+        """Offsets in the original of ``[start, end)`` of `turn_text`, the turn's text in another tool."""
         masked, original = self.masked_text(turn), self._original(turn)
         try:
             for candidate in (masked.text, original):
@@ -153,11 +143,7 @@ class LabelContext:
         return cls(taxonomy, {dialogue.id: dialogue for dialogue in dialogues}, requested)
 
     def view(self, name: object, path: str) -> DialogueView:
-        """The dialogue of that id, as labelers see it.
-
-        Raises:
-            BadRecord: E_LABEL for a missing dialogue, E_TYPE for no name.
-        """
+        """The dialogue of that id, as labelers see it."""
         dialogue = self.dialogues.get(text(name, path))
         if dialogue is None:
             raise label_error(path, str(name), "the id of a known dialogue")
@@ -166,11 +152,7 @@ class LabelContext:
         return self._last
 
     def code(self, label: object, path: str) -> str:
-        """The code of a label.
-
-        Raises:
-            BadRecord: E_LABEL.
-        """
+        """The code of a label."""
         name = text(label, path)
         code = self.names.get(name, name)
         if code not in self.taxonomy.codes:
@@ -182,11 +164,7 @@ class LabelContext:
         return self.taxonomy.rivals(self.names.get(label, label)) if isinstance(label, str) else ()
 
     def codes(self, value: object, path: str, marked: Iterable[str] = ()) -> tuple[str, ...]:
-        """The codes that were answered, each once: those of the record, else `requested`; and those `marked`.
-
-        Raises:
-            BadRecord: E_LABEL, an unknown code, or no codes at all.
-        """
+        """The codes that were answered, each once: those of the record, else `requested`; and `marked`."""
         codes = tuple(self.code(item, path) for item in items(value, path)) or self.requested
         codes = tuple(dict.fromkeys((*codes, *marked)))
         if not codes:
@@ -194,11 +172,7 @@ class LabelContext:
         return codes
 
     def labeler(self, name: str, path: str) -> str:
-        """`name`, if there is such a labeler.
-
-        Raises:
-            BadRecord: E_LABEL.
-        """
+        """`name`, if there is such a labeler."""
         if self.labelers is not None and name not in self.labelers:
             raise label_error(path, name, "a known labeler")
         return name
@@ -258,13 +232,6 @@ class ExportItem:
         """The questions that an annotation answers."""
         return iterate_questions(annotation, self.view.dialogue, self.dialogue_codes)
 
-    def turns(self, annotation: Annotation) -> dict[int, list[Question]]:
-        """The questions that an annotation answers, by turn."""
-        by_turn: dict[int, list[Question]] = {}
-        for question in self.answers(annotation):
-            by_turn.setdefault(question.turn, []).append(question)
-        return by_turn
-
     def requested_codes(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Turns and codes to ask labelers about: a code of dialogue scope once, at the last turn."""
         for turn in self.view.judged:
@@ -290,9 +257,6 @@ class LabelFormat:
 def make_annotation(platform: str, view: DialogueView, key: str | None = None, **fields: Any) -> Annotation:
     """An annotation whose id is made of `key` or, without one, of its content, so that it is the same when
     read again.
-
-    Raises:
-        BadRecord: E_LABEL, a value is invalid.
     """
     findings: tuple[Finding, ...] = tuple(dict.fromkeys(fields.pop("findings", ())))
     content = [view.dialogue.id, [finding.model_dump() for finding in findings], sorted(fields.items())]

@@ -31,12 +31,13 @@ from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.detector.option_ranges import check_ranges
+from dialint.detector.plugins import Plugin, describe
 from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.annotation import Annotation, Kind
-from dialint.labeling.exchange.format import LabelContext, ReadState
+from dialint.labeling.exchange.format import LabelContext, LabelFormat, ReadState
 from dialint.labeling.exchange.registry import detect_format
 
 
@@ -140,6 +141,7 @@ def _run(config: ImportConfig, out: Path) -> dict[str, Any]:
         "kind": "annotations",
         "config": {**settings, "out": out.name, "taxonomy": taxonomy.version},
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
+        "plugins": describe(reader.plugins),
         "sources": reader.sources,
         "counts": counts,
         "files": files,
@@ -191,6 +193,7 @@ class LabelReader:
     accepted: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     sources: list[dict[str, Any]] = field(default_factory=list)
+    plugins: list[Plugin] = field(default_factory=list)
     _contents: dict[str, int] = field(default_factory=dict)
     _questions: set[int] = field(default_factory=set)
 
@@ -205,7 +208,9 @@ class LabelReader:
 
     def read_located(self, source: Source, name: str = "auto") -> Iterator[LocatedAnnotation | Reject]:
         """As `read`, with the location of each annotation."""
-        label_format, table_format = detect_format(source, name)
+        plugin, table_format = detect_format(source, name)
+        label_format: LabelFormat = plugin.load(LabelFormat)
+        self.plugins.append(plugin)
         label = source.path.name.partition(".")[0] if source.name != "-" else "stdin"
         state = ReadState(self.context, label, self.kind, self.utf16)
         rows, once = 0, label_format.name != "dialint"

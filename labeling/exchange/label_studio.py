@@ -182,9 +182,6 @@ def _locate(offsets: tuple[int, int], first: str, last: str, quote: object, path
 
     They count UTF-16 units, or else code points; either may take CRLF for one character. Within one paragraph
     the region's own text decides: where no reading of the offsets gives it, it must stand there once.
-
-    Raises:
-        BadRecord: E_LABEL, there are no such offsets, or another text stands there.
     """
     if not isinstance(quote, str) or first != last:
         try:

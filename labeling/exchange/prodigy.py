@@ -90,32 +90,25 @@ def _codes(
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
-        if not item.annotations:
-            for turn, codes, findings in turn_records.iter_questions(item):
-                yield _row(item, turn, codes, findings, seen=item.release is not None)
-        for annotation, turn, questions in turn_records.iter_answers(item):
-            codes = tuple(question.code for question in questions)
-            row = _row(item, turn, codes, turn_records.findings_of(questions), seen=annotation.seen_verdict)
-            labeler = {"_annotator_id": annotation.labeler, "_session_id": annotation.labeler}
-            row.update({"_view_id": "spans_manual", "answer": "accept", **labeler})
-            yield {**row, "_timestamp": int(annotation.at.timestamp())} if annotation.at else row
+        for part in turn_records.turn_parts(item):
+            row = _row(item, part)
+            if (annotation := part.annotation) is not None:
+                labeler = {"_annotator_id": annotation.labeler, "_session_id": annotation.labeler}
+                row.update({"_view_id": "spans_manual", "answer": "accept", **labeler})
+                row.update({"_timestamp": int(annotation.at.timestamp())} if annotation.at else {})
+            yield row
 
 
-def _row(item: ExportItem, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool) -> Row:
-    words = item.view.text(turn)
-    spans = turn_records.span_rows(findings, item)
+def _row(item: ExportItem, part: turn_records.TurnPart) -> Row:
+    words = item.view.text(part.turn)
+    spans = turn_records.span_rows(part.findings, item)
     tokens = _tokens(words, {offset for span in spans for offset in (span["start"], span["end"])})
     for span in spans:
         inside = [
             token["id"] for token in tokens if span["start"] < token["end"] and token["start"] < span["end"]
         ]
         span.update({"token_start": inside[0], "token_end": inside[-1]} if inside else {})
-    return {
-        "text": words,
-        "tokens": tokens,
-        "spans": spans,
-        "meta": turn_records.row_data(item, turn, codes, seen),
-    }
+    return {"text": words, "tokens": tokens, "spans": spans, "meta": turn_records.row_data(item, part)}
 
 
 def _tokens(words: str, edges: set[int]) -> list[dict[str, Any]]:

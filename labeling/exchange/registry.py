@@ -1,4 +1,4 @@
-"""All label formats, and the detection of a file's format by its content."""
+"""All label formats, dialint's own and those of other packages, and the detection of a file's format."""
 
 from __future__ import annotations
 
@@ -8,35 +8,36 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.outcomes import BadRecord, file_error
 from dialint.detector.ingest.readers.tables import TableFormat, detect_table_format, read_rows
 from dialint.detector.ingest.sources import Source
-from dialint.labeling.exchange import argilla, crowd_table, doccano, label_studio, native, prodigy, toloka
+from dialint.detector.plugins import Plugin, plugins
 from dialint.labeling.exchange.format import LabelFormat
 
-FORMATS: tuple[LabelFormat, ...] = (
-    native.FORMAT,
-    label_studio.FORMAT,
-    toloka.FORMAT,
-    crowd_table.FORMAT,
-    prodigy.FORMAT,
-    argilla.FORMAT,
-    doccano.FORMAT,
-)
-"""In order of detection: those with the most distinctive fields first."""
+GROUP = "dialint.label_formats"
 N_PROBED_ROWS = 50
+
+
+def find_plugin(name: str) -> Plugin:
+    """The entry of the label format called `name`.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    formats = plugins(GROUP)
+    if name not in formats:
+        raise ConfigError("E_OPTION", f"--format {name[:20]!r}: expected {', '.join(formats)}")
+    return formats[name]
 
 
 def format_by_name(name: str) -> LabelFormat:
     """The label format called `name`.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is none, or it cannot be imported.
     """
-    for label_format in FORMATS:
-        if label_format.name == name:
-            return label_format
-    raise ConfigError("E_OPTION", f"--format {name[:20]!r}: expected {', '.join(s.name for s in FORMATS)}")
+    label_format: LabelFormat = find_plugin(name).load(LabelFormat)
+    return label_format
 
 
-def detect_format(source: Source, name: str = "auto") -> tuple[LabelFormat, TableFormat]:
+def detect_format(source: Source, name: str = "auto") -> tuple[Plugin, TableFormat]:
     """The label format of `source`, detected by its first rows unless it is named, and its table format.
 
     Raises:
@@ -45,12 +46,11 @@ def detect_format(source: Source, name: str = "auto") -> tuple[LabelFormat, Tabl
     """
     table_format = detect_table_format(source)
     if name != "auto":
-        return format_by_name(name), table_format
+        return find_plugin(name), table_format
+    formats = plugins(GROUP)
     for located in islice(read_rows(source, table_format), N_PROBED_ROWS):
-        if isinstance(located.row, BadRecord):
-            continue
-        for label_format in FORMATS:
-            if label_format.matches(located.row):
-                return label_format, table_format
-    names = ", ".join(label_format.name for label_format in FORMATS)
-    raise file_error("E_FORMAT", source.name, f"none of the label formats ({names}); --format names it")
+        for plugin in () if isinstance(located.row, BadRecord) else formats.values():
+            if plugin.load(LabelFormat).matches(located.row):
+                return plugin, table_format
+    expected = f"none of the label formats ({', '.join(formats)}); --format names it"
+    raise file_error("E_FORMAT", source.name, expected)

@@ -7,7 +7,7 @@ tools return unchanged; the turn of a row without `turn` is located by its text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
@@ -16,12 +16,19 @@ from dialint.labeling.exchange.format import DialogueView, ExportItem, ReadState
 from dialint.labeling.exchange.values import from_utf16, integer, items, mapping, text
 
 
-def locate_turn(data: Row, turn_text: object, state: ReadState, path: str) -> tuple[DialogueView, int]:
-    """The dialogue and the turn that `data` names, or whose text is `turn_text`.
+class TurnPart(NamedTuple):
+    """A turn to be labeled, with the codes to ask about and the model's findings to display; or, with an
+    `annotation`, its answers about a turn. `seen` says whether the labeler sees the model's findings."""
 
-    Raises:
-        BadRecord: E_LABEL or E_TYPE.
-    """
+    turn: int
+    codes: tuple[str, ...]
+    findings: list[Finding]
+    seen: bool
+    annotation: Annotation | None = None
+
+
+def locate_turn(data: Row, turn_text: object, state: ReadState, path: str) -> tuple[DialogueView, int]:
+    """The dialogue and the turn that `data` names, or whose text is `turn_text`."""
     view = state.context.view(data.get("dialogue_id"), f"{path}dialogue_id")
     if data.get("turn") not in (None, ""):
         return view, view.validate_turn(integer(data["turn"], f"{path}turn"), f"{path}turn")
@@ -31,11 +38,7 @@ def locate_turn(data: Row, turn_text: object, state: ReadState, path: str) -> tu
 def read_spans(
     spans: object, turn_text: object, view: DialogueView, turn: int, state: ReadState, path: str
 ) -> Iterator[Finding]:
-    """The findings of spans ``{"start", "end", "label"}`` or ``[start, end, label]`` in `turn_text`.
-
-    Raises:
-        BadRecord: E_LABEL or E_TYPE.
-    """
+    """The findings of spans ``{"start", "end", "label"}`` or ``[start, end, label]`` in `turn_text`."""
     for number, item in enumerate(items(spans, path)):
         here = f"{path}[{number}]"
         if isinstance(item, list) and len(item) == 3:
@@ -71,29 +74,27 @@ def span_rows(findings: Iterable[Finding], item: ExportItem) -> list[dict[str, A
     return sorted(rows, key=lambda row: (row["start"], row["end"], row["label"]))
 
 
-def row_data(item: ExportItem, turn: int, codes: Iterable[str], seen: bool) -> dict[str, Any]:
+def row_data(item: ExportItem, part: TurnPart) -> dict[str, Any]:
     """A row's own data, which the tool returns."""
     return {
         "dialogue_id": item.view.dialogue.id,
-        "turn": turn,
-        "codes": list(codes),
-        "seen_verdict": seen,
+        "turn": part.turn,
+        "codes": list(part.codes),
+        "seen_verdict": part.seen,
     }
 
 
-def findings_of(questions: Iterable[Question]) -> list[Finding]:
-    """All findings of some questions."""
-    return [finding for question in questions for finding in question.findings]
-
-
-def iter_answers(item: ExportItem) -> Iterator[tuple[Annotation, int, list[Question]]]:
-    """Each annotation's turns with their questions."""
+def turn_parts(item: ExportItem) -> Iterator[TurnPart]:
+    """The answers of each annotation, turn by turn; without any, the turns to be labeled."""
+    if not item.annotations:
+        for turn, codes in item.requested_codes():
+            model = [each for each in item.model if each.turn == turn and each.code in codes]
+            yield TurnPart(turn, codes, model, item.release is not None)
     for annotation in item.annotations:
-        for turn, questions in item.turns(annotation).items():
-            yield annotation, turn, questions
-
-
-def iter_questions(item: ExportItem) -> Iterator[tuple[int, tuple[str, ...], list[Finding]]]:
-    """Turns to be labeled: the codes to ask about and the model's findings to display."""
-    for turn, codes in item.requested_codes():
-        yield turn, codes, [f for f in item.model if f.turn == turn and f.code in codes]
+        by_turn: dict[int, list[Question]] = {}
+        for question in item.answers(annotation):
+            by_turn.setdefault(question.turn, []).append(question)
+        for turn, questions in by_turn.items():
+            findings = [finding for question in questions for finding in question.findings]
+            codes = tuple(question.code for question in questions)
+            yield TurnPart(turn, codes, findings, annotation.seen_verdict, annotation)

@@ -14,7 +14,7 @@ import pytest
 from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.verdict_files import manifest_path
-from dialint.labeling.aggregation.aggregate import AggregateConfig, Method, aggregate, run
+from dialint.labeling.aggregation.aggregate import AggregateConfig, aggregate, run
 
 TABLE = "task,worker,label\n=t1,a,yes\n=t1,b,yes\n=t1,c,no\nt2,a,no\nt2,b,no\n"
 
@@ -53,7 +53,7 @@ def test_three_forms_tell_the_same(table: Path, tmp_path: Path, suffix: str) -> 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 @pytest.mark.parametrize("method", ["joint", "majority", "dawid-skene"])
 def test_one_label_alone_gives_no_certainty(
-    tmp_path: Path, method: Method, suffix: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, method: str, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, out = tmp_path / "t.csv", tmp_path / f"labels{suffix}"
     table.write_text("task,worker,label,code\nt1,a,no,C1\nt1,b,No,C1\nt1,a,yes,C2\nt2,a,no,C2\n")
@@ -166,7 +166,7 @@ def test_bad_gold_is_refused(table: Path, tmp_path: Path, text: str, message: st
 
 
 @pytest.mark.parametrize("method", ["joint", "ibcc"])
-def test_a_model_decides_what_nobody_answered(tmp_path: Path, method: Method) -> None:
+def test_a_model_decides_what_nobody_answered(tmp_path: Path, method: str) -> None:
     rows = "".join(f"t{n},{who},{'yes' if n % 3 else 'no'}\n" for n in range(12) for who in "abc")
     (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}")
     (tmp_path / "model.csv").write_text(
@@ -204,7 +204,6 @@ def test_soft_labels_may_tell_answers_in_place_of_truth(table: Path, tmp_path: P
     "options",
     [
         {"out": Path("x.txt")},
-        {"model": Path("m"), "method": "mace"},
         {"gold": Path("g"), "method": "majority"},
     ],
 )

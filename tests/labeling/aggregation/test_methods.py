@@ -33,7 +33,6 @@ from dialint.labeling.aggregation.joint_items import (
     jury_votes,
 )
 from dialint.labeling.aggregation.methods import (
-    METHODS,
     WITH_MODEL,
     aggregate_answers,
     aggregate_codes,
@@ -147,7 +146,7 @@ def with_constant_worker(label: int, seed: int, first_label: float = 0.93) -> tu
 def test_a_worker_who_always_gives_one_label_says_nothing(method: str, label: int) -> None:
     crowd, others = with_constant_worker(label, seed=3)
     assert np.flatnonzero(crowd.answers.constant_workers()).tolist() == [7]
-    found, without = METHODS[method](crowd.answers), METHODS[method](others)
+    found, without = aggregate_answers(crowd.answers, method), aggregate_answers(others, method)
     assert found.probabilities.tolist() == pytest.approx(without.probabilities, abs=1e-6)
 
 
@@ -157,7 +156,7 @@ def test_two_who_find_an_error_are_not_overruled_by_one_who_never_does(method: s
         crowd, others = with_constant_worker(0, seed)
         both = (others.votes()[:, 1] == 2) & (others.n_labelers == 2) & (crowd.answers.n_labelers == 3)
         assert both.any()
-        winners = METHODS[method](crowd.answers).winners
+        winners = aggregate_answers(crowd.answers, method).winners
         assert (winners[both] == 1).all()
         assert (winners == crowd.truth).mean() >= (
             majority(crowd.answers).winners == crowd.truth
@@ -485,16 +484,15 @@ def test_no_name_and_no_order_matters(seed: int) -> None:
         assert second[np.ix_(tasks, labels)] == pytest.approx(first, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "glad"])
+@pytest.mark.parametrize("method", ["joint", "majority", "wawa", "dawid-skene", "one-coin", "ibcc", "mace"])
 def test_every_method_gives_distributions(method: str) -> None:
     crowd = simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, n_labels=3, per_task=2))
-    found = METHODS[method](crowd.answers)
+    found = aggregate_answers(crowd.answers, method)
     assert found.probabilities.shape == (80, 3)
     assert found.probabilities.sum(axis=1) == pytest.approx(np.ones(80))
     assert found.expected.sum(axis=1) == pytest.approx(np.ones(80))
-    sure = METHODS[method](
-        simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, per_task=9, skill=0.97)).answers
-    )
+    firm = simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, per_task=9, skill=0.97))
+    sure = aggregate_answers(firm.answers, method)
     for told in (found, sure):  # a label of 1.00000001 is refused wherever it is written
         assert ((told.probabilities >= 0) & (told.probabilities <= 1)).all()
     assert found.skills is not None

@@ -15,12 +15,13 @@ from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Reject
 from dialint.detector.ingest.sources import open_logs
+from dialint.detector.plugins import plugins
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.format import LabelContext
 from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, run
-from dialint.labeling.exchange.registry import FORMATS
+from dialint.labeling.exchange.registry import GROUP, format_by_name
 
 TAXONOMY = load_taxonomy()
 D1 = Dialogue(
@@ -384,7 +385,7 @@ BASES: list[dict[str, Any]] = [
 @given(
     base=st.sampled_from(BASES),
     changes=st.dictionaries(FIELDS, VALUES, min_size=1, max_size=3),
-    shape=st.sampled_from(FORMATS),
+    shape=st.sampled_from([format_by_name(name) for name in plugins(GROUP)]),
 )
 def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str, Any], shape: Any) -> None:
     """Records of every shape with fields of any type: an annotation or a reject, whoever reads them."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dialint.detector.ingest.outcomes import Reject
 from dialint.detector.ingest.sources import open_logs
+from dialint.detector.plugins import plugins
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, Rejection, iterate_questions
@@ -20,7 +21,7 @@ from dialint.labeling.exchange.argilla import NAMESPACE
 from dialint.labeling.exchange.export_labels import table_format_for, write_rows
 from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext
 from dialint.labeling.exchange.import_labels import LabelReader
-from dialint.labeling.exchange.registry import FORMATS, detect_format, format_by_name
+from dialint.labeling.exchange.registry import GROUP, detect_format, format_by_name
 
 TAXONOMY = load_taxonomy()
 CODES = ("L1", "C1", "R1")
@@ -104,7 +105,7 @@ def there_and_back(name: str, made: list[ExportItem], ending: str) -> tuple[list
             columns = shape.columns(True) if shape.columns else ()
             write_rows(file, shape.rows(made), table_format_for(shape, path), columns)
         (source,) = open_logs([str(path)])
-        assert detect_format(source)[0] is shape
+        assert detect_format(source)[0].load() is shape
         outcomes = list(LabelReader(context).read(source))
     return (
         [item for item in outcomes if isinstance(item, Annotation)],
@@ -118,7 +119,7 @@ WITHOUT = [("toloka", ".tsv"), ("crowd", ".csv"), ("crowd", ".parquet"), ("crowd
 
 
 def test_no_shape_is_left_out_here() -> None:
-    assert {shape.name for shape in FORMATS} == {name for name, _ in WITH_SPANS + WITHOUT}
+    assert set(plugins(GROUP)) == {name for name, _ in WITH_SPANS + WITHOUT}
 
 
 @pytest.mark.parametrize(("name", "ending"), WITH_SPANS)
