@@ -92,20 +92,6 @@ class ReleaseInfo(Record):
         return self.model_copy(update={"codes": codes})
 
 
-def upgrade_info(content: bytes) -> bytes:
-    """Converts a `release.json` of up to embedded-3, in which a code has one `check` or null in place of
-    `checks`. Anything else is returned as it is, for the validation to refuse."""
-    try:
-        info = json.loads(content)
-        for how in info["codes"].values():
-            if "check" in how:
-                check = how.pop("check")
-                how["checks"] = [] if check is None else [check]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return content
-    return json.dumps(info).encode()
-
-
 class Release:
     """A verified release folder. Opening it verifies all files; nothing is loaded before."""
 
@@ -201,7 +187,7 @@ class Release:
 
     def _info(self) -> ReleaseInfo:
         try:
-            return ReleaseInfo.model_validate_json(upgrade_info((self.folder / "release.json").read_bytes()))
+            return ReleaseInfo.model_validate_json((self.folder / "release.json").read_bytes())
         except OSError:
             raise ReleaseRefused("E_RELEASE", "{path}: no release.json", path=self.folder) from None
         except ValidationError as error:

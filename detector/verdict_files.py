@@ -38,8 +38,7 @@ AS_JSON = ("probabilities", "not_judged", "no_policy", "policy", JUDGE)
 """Columns that hold JSON."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
 KINDS = {"finding": "findings", "suggestion": "suggestions"}
-"""The column ``kind`` of a row in CSV, and the field of the verdict that the row belongs to. Rows of files
-older than 2026-11-23 have no kind and are findings."""
+"""The column ``kind`` of a row in CSV, and the field of the verdict that the row belongs to."""
 NULLABLE = frozenset({"rewrite", *VERDICT_COLUMNS, JUDGE}) - {"dialogue_id", "release", "taxonomy", "status"}
 NUMBERS = frozenset({"quality", "judged_share", "agent_turns", "turn", "probability", "start", "end"})
 FORMULA_STARTS = "=+-@\u2212"
@@ -147,19 +146,6 @@ def manifest_path(out: Path) -> Path:
     return out.with_name(f"{output_stem(out)}.manifest.json")
 
 
-def find_manifest(out: Path) -> Path:
-    """Find the manifest of `out`: at `manifest_path`, or, for files written before 2026-11-23, under the stem
-    alone if that one lists `out`."""
-    path, older = manifest_path(out), out.with_name(f"{out.stem}.manifest.json")
-    if path == older or path.exists() or not older.exists():
-        return path
-    try:
-        is_listed = out.name in [entry["name"] for entry in read_manifest(older).get("files", [])]
-    except OutputRefused:
-        is_listed = out.exists()  # who reads it learns that it is damaged
-    return older if is_listed else path
-
-
 def rejects_path(out: Path) -> Path:
     """The path of the rejects of `out`."""
     return out.with_name(f"{output_stem(out)}.rejects.jsonl")
@@ -192,7 +178,7 @@ def read_verdicts(out: Path) -> Iterator[Verdict]:
     Raises:
         OutputRefused: not finished, damaged, or not an output of ``dialint score``.
     """
-    path = find_manifest(out)
+    path = manifest_path(out)
     manifest = read_manifest(path, f"dialint score LOG --out {out}")
     if manifest.get("kind") == "verdicts":
         validate_fields(manifest, VerdictManifest, path)
@@ -293,8 +279,7 @@ def _read_csv(path: Path) -> Iterator[Verdict]:
                     findings = {name: [] for name in KINDS.values()}
                 head = {name: values[name] for name in columns}
                 if values["code"] is not None:
-                    kind = row.get("kind") or "finding"
-                    findings[KINDS[kind]].append({name: values[name] for name in FINDING_COLUMNS})
+                    findings[KINDS[row["kind"]]].append({name: values[name] for name in FINDING_COLUMNS})
     finally:
         csv.field_size_limit(limit)
     if head:

@@ -43,7 +43,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Probability, Record, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
-from dialint.detector.verdict_files import VerdictManifest, escape_cell, find_manifest, read_verdicts
+from dialint.detector.verdict_files import VerdictManifest, escape_cell, manifest_path, read_verdicts
 
 Kind = Literal["finding", "suggestion", "turn"]
 JUDGEMENTS = ("right", "wrong", "arguable")
@@ -130,7 +130,7 @@ def spot_check(
     require_new(config.out)
     reading, taxonomy = reading or ReadConfig(), load_taxonomy(config.taxonomy)
     scored = list(read_verdicts(verdicts))
-    work = read_manifest(find_manifest(verdicts), expected=VerdictManifest).get("work", {})
+    work = read_manifest(manifest_path(verdicts), expected=VerdictManifest).get("work", {})
     if work.get("release", {}).get("overrides", {}).get("spot_check"):
         raise ConfigError("E_OPTION", f"{verdicts}: scored with a spot check; draw from verdicts without it")
     sources = open_logs(list(config.log))

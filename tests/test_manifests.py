@@ -15,8 +15,6 @@ from tiny import write_release
 from dialint.app.commands.report import ReportConfig, report
 from dialint.app.commands.verify import verify_path
 from dialint.app.scoring.job import lock_job
-from dialint.app.scoring.loop import already_done
-from dialint.app.scoring.options import ScoreConfig
 from dialint.app.serving.vllm_command import select_scan
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -174,7 +172,7 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
             "release": {"id": "tiny-1", "demoted": {"T1": "x"}, "overrides": {"thresholds": {"T1": 0.5}}},
             "options": {"codes": ["T1"], "severities": ["S1"], "limit": 3},
         },
-        "inputs": [{"name": "x", "bytes": 1, "sha256": "0" * 64}], "request": "r", "ended_at": "2026-11-20T08:00:00+00:00",
+        "inputs": [{"name": "x", "bytes": 1, "sha256": "0" * 64}], "ended_at": "2026-11-20T08:00:00+00:00",
         "counts": {"scored": 1, "failed": 0, "not_judged": 0, "failures": {}, "findings": {"T1": {"S2": 1}}},
         "reading": {"read": 1, "rejected": 1, "rejects": {"E_ROLE": 1}}, "not_covered": ["T2"],
         "judge": {"name": "j", "questions": {"screens": 1, "details": 1}, "unasked": {"T1": 1}},
@@ -205,7 +203,6 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
 
     return manifest_path(out), [
         lambda f: list(read_verdicts(f / "v.jsonl")), summarize, resume, publish, lambda f: verify_path(f / "v.jsonl"),
-        lambda f: already_done(["-"], ScoreConfig(), f / "v.jsonl"),
     ]  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     from dialint.app.reporting.workbook import check_library, write_workbook
     from dialint.detector.artifacts import atomic_file, read_manifest, require_new_files
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.detector.verdict_files import VerdictManifest, find_manifest, read_verdicts
+    from dialint.detector.verdict_files import VerdictManifest, manifest_path, read_verdicts
     from dialint.eval.run import check_writable
 
     require_new_files(config.html, config.xlsx)
@@ -90,7 +90,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
         check_library()
     taxonomy = load_taxonomy(config.taxonomy)
     read = read_verdicts(verdicts)
-    manifest = read_manifest(find_manifest(verdicts), expected=VerdictManifest)
+    manifest = read_manifest(manifest_path(verdicts), expected=VerdictManifest)
     figures = count(read, taxonomy, _list_reportable(manifest, tuple(taxonomy.codes)), config.examples)
     if config.html is not None:
         examples = _examples(figures.examples, config, manifest)

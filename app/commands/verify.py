@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.errors import ConfigError, OutputRefused, UserError
-from dialint.detector.verdict_files import find_manifest
+from dialint.detector.verdict_files import manifest_path
 
 
 def verify(*paths: Path) -> int:
@@ -46,7 +46,7 @@ def verify_path(path: Path) -> int:
         return _release(path) if (path / "release.json").exists() else _verify_listed(path / MANIFEST)
     if path.name.endswith(".manifest.json"):
         return _verify_listed(path)
-    return _verify_listed(find_manifest(path), path.name)
+    return _verify_listed(manifest_path(path), path.name)
 
 
 def _release(folder: Path) -> int:

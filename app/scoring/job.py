@@ -43,7 +43,6 @@ from dialint.detector.manifests import validate_fields
 from dialint.detector.verdict_files import (
     JobManifest,
     Work,
-    find_manifest,
     manifest_path,
     output_stem,
     rejects_path,
@@ -60,16 +59,14 @@ class JobDescription(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One line of the journal: `end` is the size of the part file after it, `ids` a hash of its dialogue ids,
-    `longest` the id of the dialogue with most text."""
+    """One line of the journal: `end` is the size of the part file after it, `ids` a hash of
+    its dialogue ids."""
 
     number: int
     end: int
     rows: int
     sha256: str
     ids: str
-    longest: str
-    seconds: float
 
 
 def intact_chunks(journal_path: Path, part_path: Path) -> Iterator[Chunk]:
@@ -213,7 +210,7 @@ class Job:
         if restart:
             self._unpublish()
         self._publish()
-        path = find_manifest(self.out)
+        path = manifest_path(self.out)
         if not path.exists():
             for stray in (self.out, rejects_path(self.out)):
                 if stray.exists() or stray.is_symlink():
@@ -270,7 +267,7 @@ class Job:
         with disk_errors(self.folder):
             fsync_folder(self.folder)
 
-    def commit(self, lines: Sequence[bytes], ids: Sequence[str], longest: str, seconds: float) -> None:
+    def commit(self, lines: Sequence[bytes], ids: Sequence[str]) -> None:
         """Make one chunk durable: first its lines, then the journal line that vouches for them."""
         assert self._part is not None
         assert self._journal is not None
@@ -284,8 +281,6 @@ class Job:
             rows=len(lines),
             sha256=digest,
             ids=hash_ids(ids),
-            longest=longest,
-            seconds=round(seconds, 4),
         )
         self._journal.write(journal_line(chunk))
         self._journal.sync()
@@ -423,7 +418,7 @@ def lock_job(out: Path) -> Iterator[Job]:
         yield job
     finally:
         job.close()
-        published = find_manifest(out).exists() and not (folder / MANIFEST).exists()
+        published = manifest_path(out).exists() and not (folder / MANIFEST).exists()
         if published or not (folder / "job.json").exists():
             _remove_folder(folder)
         os.close(lock)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from dialint.app.output import print_status
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.artifacts import sha256_file
+from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
@@ -121,18 +120,6 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
     if config.judge_examples is not None:
         files["judge_examples"] = {"sha256": sha256_file(examples_file(config.judge_examples))}
     return {**config.describe(), **files}
-
-
-def judge_files(config: JudgeConfig) -> Any:
-    """What is known of the judge without loading it: the manifest of its folder. None where that does not
-    tell, as of a server, whose model may have changed."""
-    kind, where = parse_judge(config.judge or "")
-    if kind == "http":
-        return None
-    try:
-        return read_manifest(Path(where) / MANIFEST)
-    except OutputRefused:
-        return None
 
 
 def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[str, Any]) -> dict[str, Any]:

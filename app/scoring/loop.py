@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -34,7 +33,7 @@ from dialint.app.scoring.judging import (
 from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
-from dialint.app.scoring.run import ScoringRun, exit_code_of_done, is_done, prepare_run, resolve_scan
+from dialint.app.scoring.run import ScoringRun, exit_code_of_done, prepare_run, resolve_scan
 from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
 from dialint.detector.artifacts import (
     TEMPORARY,
@@ -44,8 +43,6 @@ from dialint.detector.artifacts import (
     file_entry,
     fingerprint,
     package_versions,
-    read_manifest,
-    verify_files,
 )
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Loaded, Reject
@@ -53,15 +50,12 @@ from dialint.detector.ingest.read import read
 from dialint.detector.interface import Detector
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.manifests import is_plain, validate_fields
+from dialint.detector.manifests import is_plain
 from dialint.detector.progress import progress
 from dialint.detector.verdict_files import (
     FileFormat,
-    JobManifest,
     convert_verdicts,
-    find_manifest,
     manifest_path,
-    output_stem,
     parse_verdicts,
     rejects_path,
     verdict_line,
@@ -102,10 +96,6 @@ def _run(
     """`run` with an output on this machine."""
     if detector is None:
         config = resolve_scan(config)
-    if config.out is not None and detector is None:
-        code = already_done(logs, config, config.out)
-        if code is not None:
-            return code
     # The child process starts before the output is locked, so that it never inherits the lock of a job that
     # was killed.
     scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
@@ -130,27 +120,6 @@ def _run(
         if config.output_format in ("text", "jsonl"):
             return score_to_stdout(prepare_run(logs, config, scorer)[0])
         return score_to_temporary_file(logs, config, scorer)
-
-
-def already_done(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | None:
-    """The exit code if this very job is complete; None if only a run can tell.
-
-    Raises:
-        OutputRefused: the output was changed since.
-    """
-    path, folder = find_manifest(out), out.with_name(f".{output_stem(out)}.job")
-    if "-" in logs or config.restart or folder.exists() or not path.exists():
-        return None
-    manifest = read_manifest(path)
-    if manifest.get("kind") != "verdicts":
-        return None
-    validate_fields(manifest, JobManifest, path)
-    if manifest["files"][0]["name"] != out.name:
-        return None
-    if not is_done(logs, config, manifest):
-        return None
-    verify_files(out.parent, manifest["files"])
-    return _report_done(out, manifest, config)
 
 
 def _report_done(out: Path, manifest: dict[str, Any], config: ScoreConfig) -> int:
@@ -192,16 +161,13 @@ def score_to_stdout(run: ScoringRun) -> int:
     )
     with progress("scoring", quiet=run.config.quiet) as report:
         report(0, 0.0)
-        for number, chunk in enumerate(run.send_ahead(chunks)):
-            started_s = time.monotonic()
+        for chunk in run.send_ahead(chunks):
             for verdict in run.score_chunk(chunk, report):
                 if as_jsonl:
                     sys.stdout.buffer.write(verdict_line(verdict))
                 elif text := as_text(verdict, run.taxonomy):
                     sys.stdout.write(text + "\n")
             sys.stdout.flush()
-            seconds = time.monotonic() - started_s
-            run.tally.add_chunk(number, len(chunk), longest_dialogue(chunk), seconds)
             run.check_failures(at_end=False)
     run.check_end()
     run.print_summary()
@@ -272,8 +238,6 @@ def score_chunks(
     with open(job.part, "rb") as file:
         for verdict in parse_verdicts(file):
             run.tally.add(verdict)
-    for done in job.resumed:
-        run.tally.add_chunk(done.number, done.rows, done.longest, done.seconds)
     if job.resumed:
         print_status(f"{job.out}: resuming after {job.n_rows:,} dialogues")
     with (
@@ -295,17 +259,14 @@ def score_chunks(
         sizes = [done.rows for done in job.resumed]
         chunks = split_into_chunks(records, size, limit, write_location, write_reject, sizes)
         resumed = deque(job.resumed)
-        for number, chunk in enumerate(run.send_ahead(chunks, len(resumed))):
+        for chunk in run.send_ahead(chunks, len(resumed)):
             if resumed:
                 _check_same_dialogues(job, resumed.popleft(), chunk)
                 run.skip_chunk()
                 continue
             with shutdown.chunk():
-                started_s = time.monotonic()
                 lines = [verdict_line(verdict) for verdict in run.score_chunk(chunk, report)]
-                seconds, longest = time.monotonic() - started_s, longest_dialogue(chunk)
-                job.commit(lines, [loaded.dialogue.id for loaded in chunk], longest, seconds)
-                run.tally.add_chunk(number, len(chunk), longest, seconds)
+                job.commit(lines, [loaded.dialogue.id for loaded in chunk])
             run.check_failures(at_end=False)
         if resumed:
             _check_same_dialogues(job, resumed[0], [])
@@ -362,11 +323,6 @@ def split_into_chunks(
         yield chunk
 
 
-def longest_dialogue(chunk: Sequence[Loaded]) -> str:
-    """Id of the dialogue with most text."""
-    return max(chunk, key=_count_characters).dialogue.id
-
-
 def _count_characters(loaded: Loaded) -> int:
     return sum([len(turn.text) for turn in loaded.dialogue.turns])
 
@@ -413,7 +369,6 @@ def describe_output(
         "files": [{**output, "name": job.out.name}, {**rejects, "name": rejects_path(job.out).name}],
         "job": fingerprint(description),
         "work": description,
-        "request": run.request,
         "inputs": [
             {"name": source.name, "bytes": source.size, "sha256": entry["sha256"]}
             for source, entry in zip(run.sources, description["inputs"], strict=True)

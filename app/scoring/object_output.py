@@ -21,7 +21,7 @@ from dialint.detector.artifacts import atomic_file, make_output_folder, read_man
 from dialint.detector.errors import OutputRefused
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects, store_object
 from dialint.detector.registry import home_folder
-from dialint.detector.verdict_files import JobManifest, find_manifest, manifest_path, output_stem
+from dialint.detector.verdict_files import JobManifest, manifest_path, output_stem
 
 
 def object_name(out: Path | None) -> str | None:
@@ -45,7 +45,7 @@ class ObjectOutput:
         Raises:
             OutputRefused: there is such an object without a manifest.
         """
-        if restart or find_manifest(self.out).exists() or self._job.exists():
+        if restart or manifest_path(self.out).exists() or self._job.exists():
             return False
         manifest = self._sibling(manifest_path(self.out))
         if not list_objects(manifest):
@@ -64,7 +64,7 @@ class ObjectOutput:
 
     def publish(self) -> None:
         """Store the complete files, the manifest last, if the job is done, and remove the folder."""
-        manifest = find_manifest(self.out)
+        manifest = manifest_path(self.out)
         if not manifest.exists():
             return
         entries = read_manifest(manifest, expected=JobManifest)["files"]

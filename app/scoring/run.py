@@ -18,19 +18,17 @@ from rich.text import Text
 from dialint.app.code_coverage import load_coverage
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.cost import CostMeter, cost_line
-from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
+from dialint.app.scoring.judging import describe_options, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.summary import SEVERITIES, Tally, summary_table
-from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest
+from dialint.app.scoring.summary import SEVERITIES, CostMeter, Tally, cost_line, summary_table
+from dialint.detector.artifacts import fingerprint
 from dialint.detector.checks import check_plugins
 from dialint.detector.domain import Domain
-from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
+from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
-from dialint.detector.judge.prompts import load_prompts
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.overrides import Overrides, read_overrides
@@ -111,16 +109,15 @@ class FindingFilter:
 
 @dataclass
 class ScoringRun:
-    """One pass over the logs: sources, detector, filter and counts. `request` is the hash that `is_done`
-    compares; `demoted` maps codes that may only be suggested to why; `notes` are lines on a log that is far
-    from what the release was calibrated on, and on the team's overrides."""
+    """One pass over the logs: sources, detector, filter and counts. `demoted` maps codes that may only be
+    suggested to why; `notes` are lines on a log that is far from what the release was calibrated on, and on
+    the team's overrides."""
 
     config: ScoreConfig
     sources: list[Source]
     detector: Detector
     taxonomy: Taxonomy
     filter: FindingFilter
-    request: str = ""
     demoted: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     counts: Counts = field(default_factory=Counts)
@@ -357,9 +354,8 @@ def prepare_run(
     detector = detector.with_log(log)
     needs_policy = bool(codes or config.detector.policy)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy, needs_policy)
-    request = _hash_request(requested, config, taxonomy)
     notes = ([far] if far else []) + lines
-    run = ScoringRun(config, sources, detector, taxonomy, filter, request, overrides.demotions, notes)
+    run = ScoringRun(config, sources, detector, taxonomy, filter, overrides.demotions, notes)
     return run, description
 
 
@@ -388,49 +384,6 @@ def _profile_head(sources: Sequence[Source], config: ScoreConfig, domain: Domain
                     yield record.dialogue
 
     return profile_log(dialogues(), domain)
-
-
-def is_done(logs: Sequence[str], config: ScoreConfig, manifest: dict[str, Any]) -> bool:
-    """Whether the job of a manifest is the requested one, found without loading a model. False is no proof of
-    the contrary: what only the loaded release can tell may still be the same.
-
-    Raises:
-        InputRefused: a log that cannot be read.
-        ConfigError: an invalid option.
-    """
-    taxonomy = load_taxonomy(config.detector.taxonomy)
-    requested = _describe_request(open_logs(logs), config, taxonomy)
-    request = _hash_request(requested, config, taxonomy)
-    return bool(request) and manifest.get("request") == request
-
-
-def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxonomy) -> str:
-    """Hash of the inputs and of every option, release and version that can change a byte of the output; empty
-    for a release that cannot be read."""
-    try:
-        release = read_manifest((config.detector.release or EMBEDDED) / MANIFEST)
-    except OutputRefused:
-        return ""
-    options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}
-    policies = [policy.model_dump(mode="json") for policy in load_policies(config.detector.policy).values()]
-    versions = package_versions("dialint", "torch")
-    described = taxonomy.model_dump(mode="json")
-    whole: list[Any] = [
-        requested,
-        release,
-        described,
-        options,
-        versions,
-        *policies,
-        _describe_overrides(read_overrides(config.detector.overrides)),
-        *describe(check_plugins(config.detector.check).values()),
-    ]
-    if config.judge.judge is not None:
-        files = judge_files(config.judge)
-        if files is None:
-            return ""
-        whole += [files, load_prompts().fingerprint]
-    return fingerprint(whole)
 
 
 def _describe_overrides(overrides: Overrides) -> dict[str, Any]:

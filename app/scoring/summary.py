@@ -11,7 +11,8 @@ outage if there are many; or no agent's turn, a language or a missing policy, wh
 
 from __future__ import annotations
 
-import heapq
+import resource
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -115,7 +116,6 @@ class Tally:
     uncovered: Counter[str] = field(default_factory=Counter)
     """The other scored dialogues that were not judged as a whole, and those not judged, by `UNCOVERED`."""
     failed_ids: list[str] = field(default_factory=list)
-    slowest: list[tuple[float, int, int, str]] = field(default_factory=list)
 
     @property
     def n(self) -> int:
@@ -236,14 +236,6 @@ class Tally:
         if verdict.status == "not_judged":
             self.languages[max(turns, key=lambda code: len(turns[code]))].entire += 1
 
-    def add_chunk(self, number: int, rows: int, longest: str, seconds: float) -> None:
-        """Remember a chunk if it is among the slowest."""
-        entry = (seconds, number, rows, longest)
-        if len(self.slowest) < MAX_LISTED:
-            heapq.heappush(self.slowest, entry)
-        else:
-            heapq.heappushpop(self.slowest, entry)
-
     def counts(self) -> dict[str, Any]:
         """The counts for the manifest, in a fixed order."""
         return {
@@ -332,11 +324,6 @@ def summary_table(
         parts.append(Text(f"warnings: {', '.join(f'{name} {count:,}' for name, count in warnings.items())}"))
     for name, facts in reading.get("files", {}).items():
         parts.append(Text(f"{name}: read with {', '.join(facts)}"))
-    if tally.slowest and tally.n > 1:
-        seconds, number, rows, longest = max(tally.slowest)
-        parts.append(
-            Text(f"slowest: chunk {number} of {rows} dialogues, {seconds:.1f} s, longest in it {longest!r}")
-        )
     if tally.no_policy:
         codes = " ".join(sorted(tally.no_policy_codes))
         where = f"no policy with rules for {codes} applied to {tally.no_policy:,} dialogues"
@@ -412,3 +399,51 @@ def _suggestions_table(tally: Tally, detector: Detector) -> Table:
         causes = format_causes(by)
         table.add_row(code, Text(entry.name.en if entry else ""), Text(causes), f"{by.total():,}")
     return table
+
+
+class CostMeter:
+    """Measures from its creation on. `scoring_s` and `tokens` are added by the run."""
+
+    def __init__(self) -> None:
+        self._started_s = time.monotonic()
+        self._cpu_before = _cpu_seconds()
+        self.scoring_s = 0.0
+        self.dialogues = self.tokens = 0
+
+    def summarize(self, detector: Detector) -> dict[str, Any]:
+        """The figures for the manifest. Stages are those that the detector tells of; `read_write` is all that
+        is not spent in it, `other` what it spent beside its stages, such as waiting for its worker.
+        Processor time includes the worker's loading, which the seconds do not."""
+        stages = detector.monitor.seconds
+        total_s = time.monotonic() - self._started_s
+        seconds = {
+            "read_write": max(0.0, total_s - self.scoring_s),
+            **stages,
+            "other": max(0.0, self.scoring_s - sum(stages.values())),
+        }
+        return {
+            "dialogues": self.dialogues,
+            "tokens_scanned": self.tokens,
+            "seconds": {name: round(value, 3) for name, value in seconds.items()},
+            "seconds_all": round(total_s, 3),
+            "cpu_seconds": round(_cpu_seconds() - self._cpu_before + detector.monitor.cpu_seconds(), 2),
+            "dialogues_per_second": round(self.dialogues / total_s, 3) if total_s else None,
+        }
+
+
+def cost_line(cost: dict[str, Any]) -> str:
+    """The figures on one line of the closing table."""
+    shares = ", ".join(
+        f"{name.replace('_', ' and ')} {value:,.1f}" for name, value in cost["seconds"].items()
+    )
+    speed = cost["dialogues_per_second"] or 0
+    return (
+        f"{cost['seconds_all']:,.1f} s ({shares}), {cost['cpu_seconds']:,.1f} s of processor time; "
+        f"{cost['tokens_scanned']:,} tokens scanned, {speed:,.3g} dialogues a second"
+    )
+
+
+def _cpu_seconds() -> float:
+    """CPU seconds of this process and of its ended children."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)

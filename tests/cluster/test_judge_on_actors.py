@@ -16,7 +16,7 @@ import pytest
 from cluster_study import find_actors, write_log
 from fake_llm import FakeLLM, serving
 
-from dialint.detector.verdict_files import find_manifest
+from dialint.detector.verdict_files import manifest_path
 
 KEY = "sk-planted-0123456789"
 BUDGET = ("--judge-budget", "1500 questions", "--judge-audit", "0.2", "--judge-threshold", "0.6")
@@ -61,7 +61,7 @@ def score(
 
 
 def manifest_of(out: Path) -> dict[str, Any]:
-    manifest: dict[str, Any] = json.loads(find_manifest(out).read_text())
+    manifest: dict[str, Any] = json.loads(manifest_path(out).read_text())
     return manifest
 
 

@@ -25,7 +25,7 @@ from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.isolation import FAILURE
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.verdict_files import find_manifest
+from dialint.detector.verdict_files import manifest_path
 from dialint.detector.watchdog import WatchConfig
 
 TWO = ClusterConfig(cluster="ray", actors=2)
@@ -165,8 +165,8 @@ def test_the_files_are_those_of_one_machine(log: Path, tmp_path: Path, ending: s
     result = score(str(log), "--out", str(two), *lenient, "--cluster", "ray", "--actors", "2")
     assert result.returncode == 0, result.stderr
     assert one.read_bytes() == two.read_bytes()
-    manifests = [json.loads(find_manifest(out).read_text()) for out in (one, two)]
-    for name in ("work", "job", "request", "inputs", "reading", "not_covered"):
+    manifests = [json.loads(manifest_path(out).read_text()) for out in (one, two)]
+    for name in ("work", "job", "inputs", "reading", "not_covered"):
         assert manifests[0][name] == manifests[1][name], name
     again = score(str(log), "--out", str(two), *lenient)
     assert "done already" in again.stderr

@@ -6,14 +6,12 @@ import json
 from datetime import UTC
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outputs import finished
 
 from dialint.detector import verdict_files
-from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import OutputRefused
 from dialint.detector.records import Finding, NotJudged, Verdict
 from dialint.detector.verdict_files import FileFormat, escape_cell, read_verdicts, unescape_cell, verdict_line
@@ -121,34 +119,6 @@ def test_line_has_the_promised_keys_in_the_promised_order() -> None:
         "dialogue_id": "d", "release": "e", "taxonomy": "1", "status": "failed", "failure": "E",
         "quality": None, "findings": [], "suggestions": [],
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("file_format", ["csv", "parquet"])
-def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_format: FileFormat) -> None:
-    finding = Finding(
-        code="C1", turn=0, severity="S2", probability=0.5, quote="q", start=0, end=1, reason="r"
-    )
-    verdict = Verdict(
-        dialogue_id="d", release="e", taxonomy="1", status="scored", quality=1.0, findings=(finding,)
-    )
-    path = finished(tmp_path, [verdict], file_format)
-    newer = ("policy", "overrides", *verdict_files.ORIGIN)
-    columns = [name for name in verdict_files.VERDICT_COLUMNS if name not in newer]
-    older = (*columns, *verdict_files.FINDING_COLUMNS)
-    if file_format == "csv":
-        rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
-        with open(path, "w", newline="") as file:
-            writer = csv.DictWriter(file, older, extrasaction="ignore", quoting=csv.QUOTE_ALL)
-            writer.writeheader()
-            writer.writerows(rows)
-    else:
-        table = pq.read_table(path)
-        pq.write_table(table.drop_columns([*newer, "suggestions"]), path)
-    write_manifest(
-        verdict_files.manifest_path(path),
-        {"kind": "verdicts", "format": file_format, "files": [file_entry(path)]},
-    )
-    assert list(read_verdicts(path)) == [verdict]
 
 
 @given(cells | st.none())

@@ -45,7 +45,7 @@ from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.outcomes import without_hints
 from dialint.detector.records import Record
 from dialint.detector.registry import Registry, home_folder
-from dialint.detector.verdict_files import find_manifest, manifest_path, output_stem, rejects_path
+from dialint.detector.verdict_files import manifest_path, output_stem, rejects_path
 from dialint.labeling.store.score_jobs import JOB_ID, ScoreOptions
 
 JOBS_VARIABLE, LOGS_VARIABLE = "DIALINT_CONSOLE_JOBS", "DIALINT_CONSOLE_LOGS"
@@ -166,7 +166,7 @@ class JobFolder:
     @property
     def is_complete(self) -> bool:
         """Whether the output is there."""
-        return find_manifest(self.out).exists() and not self._working.joinpath(MANIFEST).exists()
+        return manifest_path(self.out).exists() and not self._working.joinpath(MANIFEST).exists()
 
     @property
     def _working(self) -> Path:

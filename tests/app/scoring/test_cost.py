@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from dialint.app.scoring.cost import CostMeter, cost_line, read_energy
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.summary import CostMeter
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.interface import Monitor
 from dialint.detector.verdict_files import manifest_path
@@ -36,38 +36,10 @@ def test_the_manifest_and_the_closing_table_say_what_a_run_took(
     assert "s of processor time" in capsys.readouterr().out.replace("\n", " ")
 
 
-def zone(folder: Path, name: str, energy: int, wrap: int = 1_000_000) -> None:
-    (folder / name).mkdir(exist_ok=True)
-    (folder / name / "energy_uj").write_text(f"{energy}\n")
-    (folder / name / "max_energy_range_uj").write_text(f"{wrap}\n")
-
-
-def test_energy_is_read_or_not_known(tmp_path: Path) -> None:
-    detector: Any = SimpleNamespace(monitor=Monitor(seconds={"scan": 1.0}))
-    none = CostMeter(tmp_path).summarize(detector)
-    assert none["energy_wh"] is None
-    assert "Wh" not in cost_line(none)
-    for name, energy in (("intel-rapl:0", 900_000), ("intel-rapl:1", 5), ("intel-rapl:0:0", 7)):
-        zone(tmp_path, name, energy, 10_000_000_000)
-    meter = CostMeter(tmp_path)
-    zone(tmp_path, "intel-rapl:0", 3_600_000_000 + 900_000, 10_000_000_000)
-    zone(tmp_path, "intel-rapl:1", 5, 10_000_000_000)
-    assert meter.summarize(detector)["energy_wh"] == pytest.approx(1.0)  # 3,600 J
-    (tmp_path / "intel-rapl:0" / "energy_uj").write_text("?")
-    assert read_energy(tmp_path) is None
-
-
-def test_a_counter_that_wraps_around(tmp_path: Path) -> None:
-    zone(tmp_path, "intel-rapl:0", 4_000_000_000, 4_000_000_001)
-    meter, detector = CostMeter(tmp_path), SimpleNamespace(monitor=Monitor())
-    zone(tmp_path, "intel-rapl:0", 3_599_999_999, 4_000_000_001)
-    assert meter.summarize(detector)["energy_wh"] == pytest.approx(1.0)  # type: ignore[arg-type]
-
-
 def test_a_judge_has_its_own_seconds() -> None:
     monitor = Monitor(seconds={"scan": 2.0, "judge": 5.0}, cpu_seconds=lambda: 3.0)
     detector: Any = SimpleNamespace(monitor=monitor)
-    meter = CostMeter(Path("/nowhere"))
+    meter = CostMeter()
     meter.scoring_s = 8.0
     cost = meter.summarize(detector)
     assert (cost["seconds"]["judge"], cost["seconds"]["other"]) == (5.0, 1.0)

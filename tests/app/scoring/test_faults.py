@@ -13,7 +13,7 @@ import pytest
 from patience import wait_for
 
 from dialint.detector.errors import OutputRefused
-from dialint.detector.verdict_files import find_manifest, read_verdicts
+from dialint.detector.verdict_files import manifest_path, read_verdicts
 
 WriteLog = Callable[..., Path]
 Forked = Callable[..., dict[str, Any]]
@@ -31,7 +31,7 @@ def unkilled(forked: Forked, log: Path, folder: Path, ending: str) -> dict[str, 
     folder.mkdir()
     outcome = forked(log, folder / f"v.{ending}")
     assert outcome == {"status": 0, "out": "", "err": ""}
-    assert find_manifest(folder / f"v.{ending}").exists()
+    assert manifest_path(folder / f"v.{ending}").exists()
     return outputs(folder)
 
 
@@ -40,7 +40,7 @@ def is_old_or_new(out: Path, n: int) -> bool:
     try:
         return len(list(read_verdicts(out))) == n
     except OutputRefused as error:
-        return error.code == "E_MANIFEST" and not find_manifest(out).exists()
+        return error.code == "E_MANIFEST" and not manifest_path(out).exists()
 
 
 def test_f1_killed_at_random_moments(tmp_path: Path, write_log: WriteLog, forked: Forked) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.run import is_done
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.interface import DetectorConfig
@@ -27,12 +26,9 @@ def test_the_manifest_has_the_policies_and_another_text_is_another_job(
     assert run([log], config, driver.FakeDetector({})) == 0
     manifest = read_manifest(tmp_path / "v.manifest.json")
     assert list(manifest["work"]["release"]["policies"]) == ["shop"]
-    assert is_done([log], config, manifest)
     file.write_text(f"# a comment changes nothing\n{POLICY}", encoding="utf-8")
-    assert is_done([log], config, manifest)
     assert run([log], config, driver.FakeDetector({})) == 0
     file.write_text(POLICY.replace("before: find", "before: look_up"), encoding="utf-8")
-    assert not is_done([log], config, manifest)
     with pytest.raises(OutputRefused, match="--policy"):
         run([log], config, driver.FakeDetector({}))
 

@@ -17,8 +17,8 @@ from dialint.app.cli import app as command_line
 from dialint.app.commands.verify import verify, verify_path
 from dialint.app.scoring.loop import run, split_into_chunks
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.run import is_done, prepare_run
-from dialint.detector.artifacts import read_manifest, verify_files, write_manifest
+from dialint.app.scoring.run import prepare_run
+from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.errors import (
     ConfigError,
     DialintError,
@@ -35,7 +35,7 @@ from dialint.detector.log_profile import LogProfile
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.overrides import update_overrides
 from dialint.detector.records import Verdict
-from dialint.detector.verdict_files import find_manifest, manifest_path, read_verdicts
+from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
 
 WriteLog = Callable[..., Path]
@@ -183,9 +183,7 @@ def test_a_demoted_code_is_named_and_another_list_is_another_job(
     assert "C1 demoted to suggestions: wrong here" in " ".join(capsys.readouterr().out.split())
     manifest = read_manifest(manifest_path(out))
     assert manifest["work"]["release"]["demoted"] == {"C1": "wrong here"}
-    assert is_done([log], config, manifest)
     write("fake-1", "seldom right")
-    assert not is_done([log], config, manifest)
     with pytest.raises(OutputRefused, match="--overrides"):
         run([log], config, detector)
     write("another", "wrong here")
@@ -456,29 +454,6 @@ def test_another_job_on_the_same_output_is_refused_and_told_what_differs(
     assert after == before
 
 
-def test_what_is_done_already_is_told_without_a_model(
-    tmp_path: Path,
-    write_log: WriteLog,
-    detector: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def load(*_: object) -> None:
-        raise AssertionError("a model is loaded")
-
-    log, config = str(write_log(5)), ScoreConfig(out=tmp_path / "v.jsonl", quiet=True)
-    run([log], config, detector)
-    monkeypatch.setattr("dialint.app.scoring.loop.WatchedDetector", load)
-    assert run([log], config) == 0
-    assert "done already, 5 verdicts" in capsys.readouterr().err
-    for other in (replace(config, limit=2), replace(config, detector=DetectorConfig(row_tokens=77))):
-        with pytest.raises(AssertionError, match="a model is loaded"):
-            run([log], other)
-    (tmp_path / "v.jsonl").write_text("")
-    with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        run([log], config)
-
-
 def test_outputs_may_share_a_stem(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
     log = str(write_log(5))
     names = ("v.jsonl", "v.csv", "v.parquet", "v.sarif", "v.xml")
@@ -492,41 +467,6 @@ def test_outputs_may_share_a_stem(tmp_path: Path, write_log: WriteLog, detector:
     rows = [list(read_verdicts(tmp_path / name)) for name in names[:3]]
     assert len(rows[0]) == 5
     assert rows[0] == rows[1] == rows[2]
-
-
-def test_an_output_whose_manifest_has_the_stem_alone_is_read(
-    tmp_path: Path, write_log: WriteLog, detector: Any
-) -> None:
-    """As they were named before 2026-11-23."""
-    log, out = str(write_log(5)), tmp_path / "v.csv"
-    run([log], ScoreConfig(out=out, quiet=True), detector)
-    manifest = read_manifest(manifest_path(out))
-    manifest["files"][1]["name"] = "v.rejects.jsonl"
-    (tmp_path / "v.csv.rejects.jsonl").rename(tmp_path / "v.rejects.jsonl")
-    manifest_path(out).unlink()
-    write_manifest(tmp_path / "v.manifest.json", manifest)
-    assert len(list(read_verdicts(out))) == 5
-    assert verify_path(out) == 2
-    assert run([log], ScoreConfig(out=out, quiet=True), detector) == 0
-    assert run([log], ScoreConfig(out=tmp_path / "v.parquet", quiet=True), detector) == 0
-    assert sorted(contents(tmp_path)) == [
-        "log.jsonl", "v.csv", "v.manifest.json", "v.parquet", "v.parquet.manifest.json",
-        "v.parquet.rejects.jsonl", "v.rejects.jsonl",
-    ]  # fmt: skip
-    run([log], ScoreConfig(out=tmp_path / "x.csv", quiet=True), detector)
-    with pytest.raises(OutputRefused, match=r"manifest would be x.csv.manifest.json"):
-        run([log], ScoreConfig(out=tmp_path / "x.csv.jsonl", quiet=True), detector)
-
-
-def test_a_damaged_manifest_of_the_stem_is_no_obstacle_and_no_secret(
-    tmp_path: Path, write_log: WriteLog, detector: Any
-) -> None:
-    (tmp_path / "v.manifest.json").write_text("{}")
-    out = tmp_path / "v.csv"
-    assert find_manifest(out) == manifest_path(out)
-    out.write_text("mine")
-    with pytest.raises(OutputRefused, match=r"v.manifest.json: not a manifest"):
-        verify_path(out)
 
 
 def test_a_file_that_is_no_output_is_not_overwritten(
