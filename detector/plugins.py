@@ -57,7 +57,11 @@ OWN: dict[str, dict[str, str]] = {
         "misspelt_word": f"{CHECKS}.spelling:misspelt_word",
         "grammar_slip": f"{CHECKS}.grammar:grammar_slip",
     },
-    "dialint.judges": {},
+    "dialint.judges": {
+        "local": "dialint.detector.engines.judge_local:open_judge",
+        "vllm": "dialint.detector.engines.judge_vllm:open_judge",
+        "http": "dialint.detector.engines.judge_http:open_judge",
+    },
     "dialint.label_formats": {  # in order of detection: those with the most distinctive fields first
         "dialint": "dialint.labeling.exchange.native:FORMAT",
         "label-studio": "dialint.labeling.exchange.label_studio:FORMAT",

@@ -12,13 +12,14 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo
-from dialint.detector.judge.config import JudgeConfig, parse_judge
+from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.messages import PROMPT_VERSION
 from dialint.detector.judge.options import StageOptions
 from dialint.detector.judge.stage import NO_ROOM, JudgedDetector
 from dialint.detector.overrides import read_overrides
+from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.taxonomy import Taxonomy
 
@@ -116,7 +117,9 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
     """The options of the judge that can change a verdict, with hashes of the files; empty without a judge."""
     if config.judge is None:
         return {}
-    files = {}
+    files: dict[str, Any] = {}
+    if source := describe([judge_plugin(config.judge)]):
+        files["judge_plugin"] = source
     if config.judge_examples is not None:
         files["judge_examples"] = {"sha256": sha256_file(examples_file(config.judge_examples))}
     return {**config.describe(), **files}

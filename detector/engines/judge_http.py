@@ -52,7 +52,7 @@ from dialint.detector.engines.token_completions import RequestRefused, TokenComp
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge import JudgeReply, JudgeRequest
 from dialint.detector.judge.api_key import read_key
-from dialint.detector.judge.config import JudgeConfig, parse_judge
+from dialint.detector.judge.config import JudgeConfig
 
 DEFAULT_CONTEXT = 8192
 ANSWER_TOKENS = 512
@@ -102,14 +102,14 @@ class HttpJudge:
     """A judge on a server, ready to be asked; opening it asks the server one short question. May be used by
     one thread at a time."""
 
-    def __init__(self, config: JudgeConfig) -> None:
+    def __init__(self, url: str, config: JudgeConfig) -> None:
         """
         Raises:
             ConfigError: the server refuses the job as such.
             WorldError: it does not answer.
         """
         key, note = read_key(config.judge_key_file, "--judge-key-file")
-        self._address = parse_address(parse_judge(str(config.judge))[1], has_key=key is not None)
+        self._address = parse_address(url, has_key=key is not None)
         self.is_remote = not self._address.is_loopback
         self.notes = [note] if note else []
         self._has_key = key is not None
@@ -465,6 +465,16 @@ class HttpJudge:
     def _unknown_model(self, models: Iterable[str]) -> ConfigError:
         names = f": it has {_list_names(models)}" if models else ""
         return ConfigError("E_JUDGE", f"{self._address.url}: no model {self._model!r} (--judge-model){names}")
+
+
+def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> HttpJudge:
+    """The engine of ``--judge http:URL``; the model's device and precision are the server's.
+
+    Raises:
+        ConfigError: the server refuses the job as such.
+        WorldError: it does not answer.
+    """
+    return HttpJudge(where, config)
 
 
 def _list_names(names: Iterable[str]) -> str:

@@ -1,40 +1,45 @@
-"""Runs the LLM judge in this process with transformers: probabilities of verdicts, and whole answers.
+"""`local:`, the LLM judge in this process with transformers: probabilities of verdicts, and whole answers.
 
 Probabilities are those of the tokens in which the verdicts differ, from one forward pass without generation.
-An answer is generated greedily after the most probable verdict.
+Only an error's answer is generated, greedily behind that verdict, its quote word for word. Answers to screens
+are generated under `ScreenConstraint`, so that any model's answer fits the schema. On a processor what
+prompts have in common is computed once (`prefix_reuse`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
+from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import LogitsProcessorList
 
-from dialint.detector.artifacts import MANIFEST, read_manifest
+from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest
 from dialint.detector.engines import packed, prefix_reuse
-from dialint.detector.engines.base_models import (
-    ModelSource,
-    load_adapter,
-    load_base_model,
-    resolve_source,
-)
+from dialint.detector.engines.base_models import load_adapter, load_base_model
 from dialint.detector.engines.equivalence_check import equivalence_error
-from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
-from dialint.detector.engines.quote_constraint import AllowedTokens, TokenSpellings
-from dialint.detector.errors import ConfigError
-from dialint.detector.judge import OPENING, VERDICTS
+from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, resolve_judge
+from dialint.detector.engines.local import fill_rows, resolve_device
+from dialint.detector.engines.quote_constraint import AllowedTokens, ScreenConstraint, TokenSpellings
+from dialint.detector.judge import OPENING, VERDICTS, verdict_json
+from dialint.detector.judge.config import PROMPT_FILE, JudgeConfig
+from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 
 ROW_TOKENS = 8192
 """Tokens of prompts that go through the model together."""
 MAX_ANSWER_TOKENS = 160
 SHORT_ANSWER_TOKENS = 32
+BASE_CONTEXT = 8192
+"""Most tokens of a prompt for a base that was not trained here: longer ones take too much memory."""
+ANSWER_TOKENS = 400
+"""Of the context that are kept for the answer."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +51,111 @@ class Written:
 
 
 class LocalJudge:
-    """A causal language model (with or without adapters) that answers questions."""
+    """A causal language model (with or without adapters) that answers questions; a `JudgeEngine`. `weights`
+    is the fingerprint of its files."""
 
-    def __init__(self, model: Any, prompt: JudgePrompt, *, bf16: bool = False) -> None:
+    is_remote = False
+
+    def __init__(
+        self,
+        model: Any,
+        prompt: JudgePrompt,
+        *,
+        bf16: bool = False,
+        name: str = "",
+        weights: str = "",
+        max_prompt_tokens: int = BASE_CONTEXT,
+    ) -> None:
         self.model = model
         self.prompt = prompt
+        self.name = name
+        self.max_prompt_tokens = max_prompt_tokens
+        self._weights = weights
         self._bf16 = bf16
         self._own = "sdpa" if self._bare._supports_sdpa else "eager"
         longest = prompt.max_tokens + len(prompt.fork[0])
         self._packed = equivalence_error(self._bare.base_model, longest) is None
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of weights, chat template, precision and libraries."""
+        versions = package_versions("torch", "transformers")
+        return fingerprint([self._weights, str(self.prompt.tokenizer.chat_template), versions, self._bf16])
+
+    def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
+        return len(self.prompt.of_chat(messages))
+
+    def spell(self, text: str) -> str:
+        return self.prompt.spelling(text)
+
+    def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        prompts = [self.prompt.of_chat(request.messages) for request in requests]
+        replies: dict[int, JudgeReply] = {}
+        for is_detail, answer in ((True, self._details), (False, self._screens)):
+            places = [index for index, request in enumerate(requests) if request.wants_verdict is is_detail]
+            if places:
+                started_s = monotonic()
+                results = answer([prompts[place] for place in places], [requests[place] for place in places])
+                seconds = (monotonic() - started_s) / len(places)
+                for place, reply in zip(places, results, strict=True):
+                    replies[place] = replace(reply, seconds=seconds)
+        return [replies[index] for index in range(len(requests))]
+
+    def _details(
+        self, prompts: Sequence[Sequence[int]], requests: Sequence[JudgeRequest]
+    ) -> list[JudgeReply]:
+        beliefs, computed = self.beliefs_with_reuse(prompts)
+        verdicts = beliefs.argmax(axis=1).tolist()
+        texts = {
+            index: verdict_json(VERDICTS[verdict], float(beliefs[index, 0]))
+            for index, verdict in enumerate(verdicts)
+        }
+        errors = [index for index, verdict in enumerate(verdicts) if VERDICTS[verdict] == "error"]
+        if errors:
+            most = max(requests[index].max_tokens for index in errors)
+            written = self.answers(
+                [prompts[index] for index in errors],
+                [requests[index].quoted or "" for index in errors],
+                [VERDICTS.index("error")] * len(errors),
+                most,
+            )
+            texts |= dict(zip(errors, written.texts, strict=True))
+            for index, n in zip(errors, written.computed, strict=True):
+                computed[index] += n
+        return [
+            JudgeReply(
+                text=texts[index],
+                verdict_probabilities=_as_triple(beliefs[index]),
+                prompt_tokens=len(prompt),
+                # a prompt counts once, though an error's is read twice
+                cached_tokens=max(0, len(prompt) - computed[index]),
+                output_tokens=self._count(texts[index]),
+            )
+            for index, prompt in enumerate(prompts)
+        ]
+
+    def _screens(
+        self, prompts: Sequence[Sequence[int]], requests: Sequence[JudgeRequest]
+    ) -> list[JudgeReply]:
+        spellings = self.verbatim
+        rules = [ScreenConstraint(spellings, request.schema, self.stop_tokens) for request in requests]
+        most = max(request.max_tokens for request in requests)
+        written = self.generate_constrained(prompts, rules, most)
+        return [
+            JudgeReply(
+                text=text,
+                prompt_tokens=len(prompt),
+                cached_tokens=len(prompt) - n,
+                output_tokens=self._count(text),
+            )
+            for text, n, prompt in zip(written.texts, written.computed, prompts, strict=True)
+        ]
+
+    def _count(self, text: str) -> int:
+        return len(self.prompt.answer_ids(text, ended=False))
+
+    def close(self) -> None:
+        """Nothing is held but memory."""
 
     @property
     def _bare(self) -> Any:
@@ -74,7 +175,7 @@ class LocalJudge:
         result = np.zeros((len(rows), len(VERDICTS)))
         last_logits = self._last_logits_packed if self._packed else self._last_logits_padded
         with self._reading(packed.NAME if self._packed else self._own):
-            for positions in _rows([len(row) for row in rows]):
+            for positions in fill_rows([len(row) for row in rows], ROW_TOKENS):
                 logits = last_logits([rows[position] for position in positions])
                 result[positions] = torch.softmax(logits[:, first], -1).cpu().numpy()
         return result
@@ -147,7 +248,7 @@ class LocalJudge:
             )
         else:
             answers, computed = [[] for _ in rows], [len(ids) for ids in rows]
-            for group in _rows([len(ids) for ids in rows]):
+            for group in fill_rows([len(ids) for ids in rows], ROW_TOKENS):
                 own = [rules[row] for row in group]
                 generated = self._generate([rows[row] for row in group], prefix, max_tokens, own)
                 for row, ids in zip(group, generated, strict=True):
@@ -161,11 +262,6 @@ class LocalJudge:
         """Whether what prompts have in common is computed once: on a processor in float32. Elsewhere prompts
         go through the model side by side."""
         return not self._bf16 and self.device.type == "cpu" and prefix_reuse.can_crop(self._bare)
-
-    @property
-    def is_bf16(self) -> bool:
-        """Whether it computes in bfloat16."""
-        return self._bf16
 
     @property
     def stop_tokens(self) -> tuple[int, ...]:
@@ -273,35 +369,17 @@ def _allow(rule: AllowedTokens, ids: Sequence[int], scores: torch.Tensor) -> tor
     return retained
 
 
-def _rows(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of rows that go through the model together, longest first."""
-    row: list[int] = []
-    tokens = 0
-    for position in sorted(range(len(lengths)), key=lambda position: -lengths[position]):
-        if row and tokens + lengths[position] > ROW_TOKENS:
-            yield row
-            row, tokens = [], 0
-        row.append(position)
-        tokens += lengths[position]
-    if row:
-        yield row
+def _as_triple(row: Any) -> tuple[float, float, float]:
+    error, no_error, not_applicable = (float(value) for value in row)
+    total = error + no_error + not_applicable
+    return error / total, no_error / total, not_applicable / total
 
 
-def resolve_judge(model: str) -> ModelSource:
-    """The base and adapter of a judge; `model` as in `resolve_source`.
-
-    Raises:
-        ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
-    """
-    source = resolve_source(model)
-    manifest = source.folder / MANIFEST
-    if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
-        raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
-    return source
-
-
-def load_judge(model: str, *, device: str = "cpu", bf16: bool = False) -> LocalJudge:
-    """The judge in a model folder, or a base by its name.
+def load_judge(
+    model: str, *, device: str = "cpu", bf16: bool = False, context: int | None = None
+) -> LocalJudge:
+    """The judge in a model folder, or a base by its name. `context` is the model's, answers included; without
+    it what a judge was trained with, or what a base has, up to `BASE_CONTEXT`.
 
     Raises:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
@@ -311,4 +389,31 @@ def load_judge(model: str, *, device: str = "cpu", bf16: bool = False) -> LocalJ
     network: Any = load_base_model(source, device=device, bf16=bf16)
     if source.adapter is not None:
         network = load_adapter(network, source.adapter)
-    return LocalJudge(network.eval(), prompt, bf16=bf16)
+    if context is not None:
+        room = context - ANSWER_TOKENS
+    elif (source.folder / PROMPT_FILE).exists():
+        room = prompt.max_tokens
+    else:
+        own = int(getattr(network.config, "max_position_embeddings", BASE_CONTEXT))
+        room = min(own, BASE_CONTEXT) - ANSWER_TOKENS
+    manifest = source.folder / MANIFEST
+    has_manifest = source.adapter is not None and manifest.exists()
+    return LocalJudge(
+        network.eval(),
+        prompt,
+        bf16=bf16,
+        name=Path(model).name,
+        weights=fingerprint([source.sha256, read_manifest(manifest) if has_manifest else None]),
+        max_prompt_tokens=max(room, 128),
+    )
+
+
+def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> LocalJudge:
+    """The engine of ``--judge local:FOLDER``.
+
+    Raises:
+        ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
+    """
+    device = resolve_device(device)
+    is_bf16 = device != "cpu" if bf16 is None else bf16
+    return load_judge(where, device=device, bf16=is_bf16, context=config.judge_context)

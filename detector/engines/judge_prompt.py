@@ -16,8 +16,14 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.engines.answer_grammar import find_fork
-from dialint.detector.engines.base_models import ModelSource, load_folder_tokenizer, tokenizer_folder
+from dialint.detector.engines.base_models import (
+    ModelSource,
+    load_folder_tokenizer,
+    resolve_source,
+    tokenizer_folder,
+)
 from dialint.detector.engines.spelling import JsonSpelling
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge import (
@@ -172,6 +178,19 @@ class JudgePrompt:
         if fork is None:
             raise ConfigError("E_BASE", "the tokenizer does not tell the judge's verdicts apart by one token")
         return fork
+
+
+def resolve_judge(model: str) -> ModelSource:
+    """The base and adapter of a judge; `model` as in `resolve_source`.
+
+    Raises:
+        ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
+    """
+    source = resolve_source(model)
+    manifest = source.folder / MANIFEST
+    if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
+        raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
+    return source
 
 
 def load_prompt(source: ModelSource) -> JudgePrompt:

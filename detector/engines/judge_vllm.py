@@ -23,7 +23,7 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG
 from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema, verdict_softmax
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder, weights_sha256
-from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
+from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, resolve_judge
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.extras import is_installed, missing_extra_error
 from dialint.detector.judge import (
@@ -34,6 +34,7 @@ from dialint.detector.judge import (
     JudgeVerdict,
     verdict_json,
 )
+from dialint.detector.judge.config import JudgeConfig
 
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -222,7 +223,7 @@ class _Pending:
 def load_vllm_judge(
     source: ModelSource, *, device: str = "auto", bf16: bool | None = None, context: int | None = None
 ) -> VllmJudge:
-    """The judge of a model folder (`dialint.detector.engines.judge_local.resolve_judge`) in vLLM.
+    """The judge of a model folder (`dialint.detector.engines.judge_prompt.resolve_judge`) in vLLM.
 
     `context`: tokens of prompt and answer, else the model's, at most `DEFAULT_CONTEXT`.
 
@@ -289,6 +290,11 @@ def load_vllm_judge(
         ),
         context=context,
     )
+
+
+def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> VllmJudge:
+    """The engine of ``--judge vllm:FOLDER``; raises as `load_vllm_judge`."""
+    return load_vllm_judge(resolve_judge(where), device=device, bf16=bf16, context=config.judge_context)
 
 
 def lora_options(adapter: Path) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge.budget import Budget, Price, parse_budget, parse_price
 from dialint.detector.judge.messages import Detail
 from dialint.detector.option_ranges import check_ranges
+from dialint.detector.plugins import Plugin, plugins
 
-EngineKind = Literal["local", "vllm", "http"]
 PROMPT_FILE = "judge.json"
 """File of a judge that was trained here: the version of its prompt and the form of its questions."""
 
@@ -27,7 +27,8 @@ class JudgeConfig:
     judge: str | None = None
     """The LLM that judges what the scan flags, and the codes that it does not cover: local:FOLDER, in this
     process; vllm:FOLDER, in vLLM in this process; http:URL, any OpenAI-compatible server (for instance
-    http://127.0.0.1:8000/v1). A folder is that of a base model or of `dialint train sft judge`."""
+    http://127.0.0.1:8000/v1); or NAME:ARGUMENT, an engine of an installed package. A folder is that of a base
+    model or of `dialint train sft judge`."""
 
     judge_model: str | None = None
     """Name of the model or adapter on the server; without it the only one that the server lists."""
@@ -146,19 +147,28 @@ class JudgeConfig:
         }
 
 
-def parse_judge(value: str) -> tuple[EngineKind, str]:
-    """Splits the value of ``--judge`` into the engine's kind and its folder or URL.
+def parse_judge(value: str) -> tuple[str, str]:
+    """Splits the value of ``--judge`` into the engine's name and its folder, URL or other argument.
 
     Raises:
-        ConfigError: E_OPTION, it has none of the three forms, or a key stands in the URL.
+        ConfigError: E_OPTION, no engine has this name, or a key stands in the URL.
     """
-    kind, _, rest = value.partition(":")
-    if kind in ("http", "https") and rest.startswith("//"):
-        kind, rest = "http", value
-    if kind not in ("local", "vllm", "http") or not rest:
-        raise ConfigError("E_OPTION", "--judge: expected local:FOLDER, vllm:FOLDER or http:URL")
-    if kind == "http" and ("@" in rest.partition("//")[2].partition("/")[0] or "?" in rest):
+    name, _, rest = value.partition(":")
+    if name in ("http", "https") and rest.startswith("//"):
+        name, rest = "http", value
+    if not rest or name not in plugins("dialint.judges"):
+        others = [each for each in plugins("dialint.judges") if each not in ("local", "vllm", "http")]
+        more = "".join(f", {each}:..." for each in others)
+        raise ConfigError(
+            "E_OPTION", "--judge: expected local:FOLDER, vllm:FOLDER or http:URL{more}", more=more
+        )
+    if name == "http" and ("@" in rest.partition("//")[2].partition("/")[0] or "?" in rest):
         raise ConfigError(
             "E_OPTION", "--judge: a URL with a user or a key in it; keys belong into DIALINT_JUDGE_KEY"
         )
-    return kind, rest  # type: ignore[return-value]
+    return name, rest
+
+
+def judge_plugin(value: str) -> Plugin:
+    """Return where the engine of a value of ``--judge`` comes from; raises as `parse_judge`."""
+    return plugins("dialint.judges")[parse_judge(value)[0]]

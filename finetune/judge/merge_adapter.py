@@ -51,8 +51,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: E_EXISTS, `out` has a model already.
         ConfigError: E_BASE or E_ADAPTER, the judge does not load.
     """
-    from dialint.detector.engines.judge_local import resolve_judge
-    from dialint.detector.engines.judge_prompt import load_prompt
+    from dialint.detector.engines.judge_prompt import load_prompt, resolve_judge
     from dialint.finetune.judge.stage import save_judge
 
     require_single_process("train merge")

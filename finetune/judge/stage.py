@@ -126,8 +126,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
     """
     import torch
 
-    from dialint.detector.engines.judge_local import resolve_judge
-    from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
+    from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, resolve_judge
 
     torch.set_num_threads(config.running.threads)
     fingerprints = {"dataset": data_fingerprint(config.dataset)}

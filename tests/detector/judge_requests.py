@@ -24,4 +24,4 @@ def request(text: str, code: str = "T1", customer: str = "Where is it?") -> Judg
 
 
 def opened(url: str, **options: Any) -> HttpJudge:
-    return HttpJudge(JudgeConfig(judge=f"http:{url}", **options))
+    return HttpJudge(url, JudgeConfig(judge=f"http:{url}", **options))

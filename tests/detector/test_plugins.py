@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from dialint.app.scoring.judging import describe_options
 from dialint.detector import plugins as doors
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.checks import Check, load_checks
+from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
+from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.plugins import OWN, Plugin, describe, plugins
 from dialint.detector.records import Dialogue, Turn
@@ -74,6 +77,27 @@ def test_a_package_opens_every_door(group: str, site: Path) -> None:
     assert "acme_lint" not in sys.modules  # imported when it is used
     assert plugin.load(str) == "hello"
     assert describe([plugin]) == [{"package": "acme-lint", "version": "1.2"}]
+
+
+JUDGE = """
+class Oracle:
+    is_remote, max_prompt_tokens = True, 9000
+
+    def __init__(self, where, config, device, bf16):
+        self.name = self.fingerprint = f"{where} {config.judge_language} {device}"
+
+def open_judge(where, config, *, device, bf16):
+    return Oracle(where, config, device, bf16)
+"""
+
+
+def test_a_package_offers_a_judge(site: Path) -> None:
+    install(site, "acme-lint", "dialint.judges", "oracle = acme_lint:open_judge", code=JUDGE)
+    config = JudgeConfig(judge="oracle:delphi:2", judge_language="es")
+    assert open_judge(config, device="cpu").name == "delphi:2 es cpu"
+    assert describe_options(config)["judge_plugin"] == [{"package": "acme-lint", "version": "1.2"}]
+    with pytest.raises(ConfigError, match=r"expected local:FOLDER, vllm:FOLDER or http:URL, oracle:\.\.\."):
+        JudgeConfig(judge="pythia:x")
 
 
 def test_a_name_that_two_packages_offer_is_refused_with_both(site: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from served import JudgeCase, Server, assert_quoted, questions, with_quote
 
+from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_http import HttpJudge
 from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.errors import ConfigError, WorldError
@@ -20,7 +21,7 @@ from dialint.detector.judge.config import JudgeConfig
 
 @pytest.fixture(scope="module")
 def judge(server: Server) -> Iterator[HttpJudge]:
-    engine = HttpJudge(JudgeConfig(judge=f"http:{server.url}", judge_model="judge"))
+    engine = open_judge(JudgeConfig(judge=f"http:{server.url}", judge_model="judge"))
     yield engine
     engine.close()
 
@@ -80,8 +81,8 @@ def test_a_prompt_that_is_too_long_fails_alone(judge: HttpJudge, cases: list[Jud
 
 def test_what_a_new_user_gets_wrong_is_one_line(server: Server) -> None:
     with pytest.raises(ConfigError, match=r"no model 'x' \(--judge-model\): it has 'base', 'judge'$"):
-        HttpJudge(JudgeConfig(judge=f"http:{server.url}", judge_model="x"))
+        open_judge(JudgeConfig(judge=f"http:{server.url}", judge_model="x"))
     with pytest.raises(ConfigError, match=r"name the model: --judge-model \(it has 'base', 'judge'\)$"):
-        HttpJudge(JudgeConfig(judge=f"http:{server.url}"))
+        open_judge(JudgeConfig(judge=f"http:{server.url}"))
     with pytest.raises(WorldError, match=r"is the server running, and is this its address\?$"):
-        HttpJudge(JudgeConfig(judge="http:http://127.0.0.1:9/v1"))
+        open_judge(JudgeConfig(judge="http:http://127.0.0.1:9/v1"))

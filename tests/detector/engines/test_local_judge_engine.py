@@ -11,8 +11,7 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_local import LocalJudge
-from dialint.detector.engines.local_judge_engine import LocalEngine
-from dialint.detector.engines.screen_constraint import ScreenConstraint
+from dialint.detector.engines.quote_constraint import ScreenConstraint
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Question, build_chat, detail_schema, locate_quote, parse_answer
 from dialint.detector.judge.config import JudgeConfig
@@ -35,7 +34,7 @@ DIALOGUE = Dialogue(
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalJudge:
     """A decoder of random weights with the small decoder's tokenizer."""
     folder = tmp_path_factory.mktemp("random")
     for name in ("tokenizer.json", "tokenizer_config.json"):
@@ -48,11 +47,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalEngine:
     )  # fmt: skip
     Qwen3ForCausalLM(shape).save_pretrained(folder)
     opened = open_judge(JudgeConfig(judge=f"local:{folder}"), device="cpu")
-    assert isinstance(opened, LocalEngine)
+    assert isinstance(opened, LocalJudge)
     return opened
 
 
-def request(engine: LocalEngine, code: str | None) -> JudgeRequest:
+def request(engine: LocalJudge, code: str | None) -> JudgeRequest:
     if code is None:
         entries = [CODES[name] for name in ("T1", "R1", "X1")]
         chat = screen_chat(DIALOGUE, (1, 3), entries, (), engine.spell)
@@ -66,7 +65,7 @@ def request(engine: LocalEngine, code: str | None) -> JudgeRequest:
 
 
 def test_screens_fit_their_schema_and_details_have_the_probabilities_of_their_tokens(
-    engine: LocalEngine,
+    engine: LocalJudge,
 ) -> None:
     asked = [request(engine, code) for code in ("T1", None, "X1", "L1", None)]
     replies = engine.ask(asked)
@@ -77,7 +76,7 @@ def test_screens_fit_their_schema_and_details_have_the_probabilities_of_their_to
             assert parse_screen(reply.text, (1, 3), ("T1", "R1", "X1")) is not None
             continue
         assert reply.verdict_probabilities is not None
-        beliefs = engine.judge.beliefs([engine.judge.prompt.of_chat(each.messages)])[0]
+        beliefs = engine.beliefs([engine.prompt.of_chat(each.messages)])[0]
         assert reply.verdict_probabilities == pytest.approx(beliefs.tolist(), abs=1e-4)
         assert sum(reply.verdict_probabilities) == pytest.approx(1)
         answer = parse_answer(reply.text)
@@ -86,22 +85,22 @@ def test_screens_fit_their_schema_and_details_have_the_probabilities_of_their_to
     assert replies[1].text == replies[4].text
 
 
-def test_prompts_with_a_common_beginning_share_its_computation(engine: LocalEngine) -> None:
+def test_prompts_with_a_common_beginning_share_its_computation(engine: LocalJudge) -> None:
     codes = ("T1", "X1", "L1", "R1", "T1")
-    prompts = [engine.judge.prompt.of_chat(request(engine, code).messages) for code in codes]
-    beliefs, computed = engine.judge.beliefs_with_reuse(prompts)
-    assert abs(beliefs - engine.judge.beliefs(prompts)).max() < 1e-5
+    prompts = [engine.prompt.of_chat(request(engine, code).messages) for code in codes]
+    beliefs, computed = engine.beliefs_with_reuse(prompts)
+    assert abs(beliefs - engine.beliefs(prompts)).max() < 1e-5
     assert sorted(computed)[0] == 1  # the second T1
     assert sum(computed) < 0.6 * sum(map(len, prompts))
 
 
 def test_answers_with_and_without_reuse_are_the_same(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    engine: LocalJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Screens, and errors of one dialogue with quotes, of different lengths and side by side."""
     asked = [request(engine, code) for code in ("T1", None, "X1", "L1", None, "R1")]
-    prompts = [engine.judge.prompt.of_chat(each.messages) for each in asked]
-    spellings, stops = engine.judge.verbatim, engine.judge.stop_tokens
+    prompts = [engine.prompt.of_chat(each.messages) for each in asked]
+    spellings, stops = engine.verbatim, engine.stop_tokens
     rules = [
         spellings.of(each.quoted) if each.quoted else ScreenConstraint(spellings, each.schema, stops)
         for each in asked
@@ -110,8 +109,8 @@ def test_answers_with_and_without_reuse_are_the_same(
     results = {}
     for reuses in (True, False):
         monkeypatch.setattr(LocalJudge, "_can_reuse", property(lambda _, reuses=reuses: reuses))
-        errors = engine.judge.answers(prompts, texts, [0] * len(prompts), 40)
-        results[reuses] = engine.judge.generate_constrained(prompts, rules, 60), errors
+        errors = engine.answers(prompts, texts, [0] * len(prompts), 40)
+        results[reuses] = engine.generate_constrained(prompts, rules, 60), errors
     for reused, plain in zip(results[True], results[False], strict=True):
         assert reused.texts == plain.texts
         assert plain.computed == [len(prompt) for prompt in prompts]

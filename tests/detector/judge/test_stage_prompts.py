@@ -17,8 +17,7 @@ import pytest
 
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.engines.quote_constraint import TokenSpellings
-from dialint.detector.engines.screen_constraint import ScreenConstraint
+from dialint.detector.engines.quote_constraint import ScreenConstraint, TokenSpellings
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge import FewShotExample, Question, build_chat
 from dialint.detector.judge.budget import Budget
