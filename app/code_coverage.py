@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from dialint.detector.calibration import NEEDS_JUDGE, CodeRelease
 from dialint.detector.errors import ReleaseRefused
+from dialint.detector.release import expand_checks
 from dialint.detector.taxonomy import PACKAGED, Code, Taxonomy
 
 EMBEDDED = PACKAGED.with_name("embedded") / "release.json"
@@ -29,7 +30,7 @@ def load_coverage(release: Path, taxonomy: Taxonomy) -> Coverage | None:
         ReleaseRefused: the file is there and is not a release's description.
     """
     try:
-        described = json.loads(release.read_bytes())
+        described = json.loads(expand_checks(release.read_bytes()))
         covered = TypeAdapter(dict[str, CodeRelease]).validate_json(json.dumps(described["codes"]))
         release_taxonomy = described.get("taxonomy", taxonomy.version)
     except FileNotFoundError:

@@ -24,7 +24,7 @@ from dialint.detector.artifacts import (
     write_json,
     write_manifest,
 )
-from dialint.detector.calibration import CodeRelease
+from dialint.detector.calibration import Check, CodeRelease
 from dialint.detector.checks import load_checks
 from dialint.detector.checks.gates import GATES
 from dialint.detector.domain import Domain
@@ -90,6 +90,44 @@ class ReleaseInfo(Record):
             if how.checks
         }
         return self.model_copy(update={"codes": codes})
+
+
+def expand_checks(content: bytes) -> bytes:
+    """Return a `release.json` in which the name of a check is replaced by what its record says of the code.
+    Anything else is returned as it is, for the validation to refuse."""
+    try:
+        info = json.loads(content)
+        for code, how in info["codes"].items():
+            checks = how.get("checks", ())
+            how["checks"] = [
+                measured_check(each, code).model_dump() if isinstance(each, str) else each for each in checks
+            ]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return content
+    return json.dumps(info).encode()
+
+
+def measured_check(name: str, code: str) -> Check:
+    """Return what the record of a check says of a code.
+
+    Raises:
+        KeyError: there is no such check, or it does not serve the code.
+    """
+    evidence = load_checks()[name].codes[code]
+    return Check(name=name, precision=evidence.precision, report=evidence.outcome)
+
+
+def _shorten(info: ReleaseInfo) -> dict[str, Any]:
+    """The content of `release.json`: of a check whose record says the same, the name only."""
+    content = info.model_dump(mode="json")
+    for code, how in info.codes.items():
+        content["codes"][code]["checks"] = [
+            check.name
+            if code in load_checks()[check.name].codes and check == measured_check(check.name, code)
+            else check.model_dump(mode="json")
+            for check in how.checks
+        ]
+    return content
 
 
 class Release:
@@ -187,7 +225,7 @@ class Release:
 
     def _info(self) -> ReleaseInfo:
         try:
-            return ReleaseInfo.model_validate_json((self.folder / "release.json").read_bytes())
+            return ReleaseInfo.model_validate_json(expand_checks((self.folder / "release.json").read_bytes()))
         except OSError:
             raise ReleaseRefused("E_RELEASE", "{path}: no release.json", path=self.folder) from None
         except ValidationError as error:
@@ -232,7 +270,7 @@ def _finite(kind: str, data: bytes) -> bool:
 
 def finalize_release(folder: Path, info: ReleaseInfo) -> None:
     """Write `release.json` and, last, the manifest of all files in `folder`."""
-    write_json(folder / "release.json", info.model_dump(mode="json"))
+    write_json(folder / "release.json", _shorten(info))
     files = [
         file_entry(path)
         for path in sorted(folder.iterdir())

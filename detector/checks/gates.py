@@ -296,18 +296,21 @@ def _given(dialogue: Dialogue) -> _Given:
     return _Given(dialogue)
 
 
-GATES: dict[str, Gate] = {
-    "raw_slot": raw_slot,
-    "repeats_itself": repeats_itself,
-    "odd_word": odd_word,
-    "asks_for_secret": asks_for_secret,
-    "asks_for_what_was_given": asks_for_what_was_given,
-    "passes_over_distress": passes_over_distress,
-    "reproaches": reproaches,
-    "skips_question": skips_question,
-    "shares_no_words": shares_no_words,
-    "closes_with_open_question": closes_with_open_question,
-    "tools_are_logged": tools_are_logged,
-    "shows_machine_text": shows_machine_text,
-}
+_SERVED: tuple[tuple[Gate, str], ...] = (
+    (raw_slot, "M2"),
+    (repeats_itself, "M3"),
+    (odd_word, "L1"),
+    (asks_for_secret, "V2"),
+    (asks_for_what_was_given, "U2"),
+    (passes_over_distress, "T2"),
+    (reproaches, "T1"),
+    (skips_question, "C1"),
+    (shares_no_words, "U5"),
+    (closes_with_open_question, "R1"),
+    (tools_are_logged, "I2 I4 P1 P2 P3 R2 R3"),
+    (shows_machine_text, "L4"),
+)
+GATES: dict[str, Gate] = {gate.__name__: gate for gate, _ in _SERVED}
 """Every gate by the name a release uses."""
+GATE_OF_CODE = {code: gate.__name__ for gate, codes in _SERVED for code in codes.split()}
+"""The gate of each code of the built-in taxonomy that has one."""

@@ -21,7 +21,9 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import MANIFEST, read_manifest
-from dialint.detector.calibration import Check, CodeRelease, Reading, Scan
+from dialint.detector.calibration import CodeRelease, Reading, Scan
+from dialint.detector.checks import Check, check_plugins
+from dialint.detector.checks.gates import GATE_OF_CODE
 from dialint.detector.domain import Domain, fit_domain
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
@@ -34,7 +36,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example, Verdict
-from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
+from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release, measured_check
 from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
@@ -53,7 +55,7 @@ from dialint.finetune.scanner.trained import ScannerManifest
 from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
-EVIDENCE = Path(__file__).with_name("evidence.yaml")
+READINGS = Path(__file__).with_name("readings.yaml")
 """Gates and exact checks by code, with the precision of each."""
 UNKNOWN_BASE = "unknown"
 TRAINING_FIELDS = (
@@ -147,7 +149,7 @@ def _write_release(config: PackConfig, folder: Path) -> None:
     calibrated = _calibrate(config, detector)
     codes = _select_codes(config, detector, info, calibrated)
     if config.evidence and config.taxonomy is None:
-        codes = add_evidence(codes)
+        codes = add_checks(codes)
     info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
     examples = read_manifest(config.examples / MANIFEST, expected=Folder)
@@ -260,7 +262,7 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
     path = find_set(config.examples, config.natural)
     if path is not None:
         has_gates = config.evidence and config.taxonomy is None
-        gates = {code: how.get("gate") for code, how in _evidence().items()} if has_gates else {}
+        gates = dict(GATE_OF_CODE) if has_gates else {}
         wanted = config.natural_precision, config.suggested_precision
         fitted = calibrate_natural(detector, list(read_examples(path)), scans, gates, *wanted)
         scans |= {code: with_recall(scan, *units[code]) for code, scan in fitted.items()}
@@ -283,31 +285,22 @@ def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dic
     return {code: tuple(sorted(of_code.get(code, common) & common or common)) for code in taxonomy.codes}
 
 
-def _evidence() -> dict[str, Any]:
-    """The content of `evidence.yaml`."""
-    content: dict[str, Any] = read_document(EVIDENCE, "E_EVIDENCE").value
-    return content
-
-
-def add_evidence(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
-    """`codes` with the gates and exact checks of `evidence.yaml`, and with the codes that only a check finds;
-    in the order of the taxonomy."""
-    evidence = _evidence()
+def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
+    """`codes` with their gates and exact checks, with what `readings.yaml` says of their scan, and with the
+    codes that only a check finds; in the order of the taxonomy."""
+    readings = read_document(READINGS, "E_READINGS").value
+    own = {name: each.load(Check).codes for name, each in check_plugins().items() if each.is_own}
     results: dict[str, CodeRelease] = {}
     for code in load_taxonomy(None).codes:
-        scan = codes[code].scan if code in codes else None
-        proof = evidence.get(code, {})
-        checks = tuple(
-            Check.model_validate({**check, "precision": float(check["precision"])})
-            for check in proof.get("checks", ())
-        )
+        scan, reading = codes[code].scan if code in codes else None, readings.get(code, {})
+        checks = tuple(measured_check(name, code) for name, served in own.items() if code in served)
+        if scan is not None and reading.get("suggest") == "no":
+            scan = scan.model_copy(update={"suggest_at": None})
+        if scan is not None and "read" in reading:
+            counts = Reading(right=int(reading["right"]), read=int(reading["read"]))
+            scan = scan.model_copy(update={"reading": counts})
         if scan is not None or checks:
-            gate = proof.get("gate") if scan is not None else None
-            if scan is not None and proof.get("suggest") == "no":
-                scan = scan.model_copy(update={"suggest_at": None})
-            if scan is not None and (reading := proof.get("reading")):
-                counts = Reading(right=int(reading["right"]), read=int(reading["read"]))
-                scan = scan.model_copy(update={"reading": counts})
+            gate = None if scan is None else GATE_OF_CODE.get(code)
             results[code] = CodeRelease(scan=scan, checks=checks, gate=gate)
     return results
 

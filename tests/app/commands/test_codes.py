@@ -153,7 +153,7 @@ def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_rel
     codes = {
         "L1": {"scan": SCAN},
         "T1": {"scan": {**SCAN, "languages": ["de", "en"]}},
-        "M2": {"check": CHECK, "scan": None},
+        "M2": {"checks": ["unfilled_placeholder"]},
     }
     no_release.write_text(json.dumps({"codes": codes}))
     assert "3 covered by the embedded release in German and English" in shown(capsys)

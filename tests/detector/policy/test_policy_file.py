@@ -10,7 +10,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.policy import load_policies, load_policy, policy_for
 from dialint.detector.policy.format import Clause, Consent, Event, Fact, Limit, Policy, Test, Tools
 from dialint.detector.records import Dialogue, Record, ToolCall, Turn
-from dialint.detector.release import EMBEDDED, ReleaseInfo
+from dialint.detector.release import EMBEDDED, Release
 
 SAMPLES = Path(__file__).parents[3] / "app" / "sample" / "policies"
 
@@ -224,7 +224,7 @@ def test_the_example_of_the_request_is_a_policy(tmp_path: Path) -> None:
 
 
 def test_the_guide_says_which_codes_accuse() -> None:
-    release = ReleaseInfo.model_validate_json((EMBEDDED / "release.json").read_bytes())
+    release = Release(EMBEDDED).info
     reports = {
         code: {check.report for check in release.codes[code].checks if check.name == "policy"}
         for code in ("P1", "P2", "P3", "P4")

@@ -7,7 +7,7 @@ from languages_corpus import dialogues
 from dialint.detector.calibration import CodeRelease, Scan
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.scanner.pack import add_evidence, calibrated_languages
+from dialint.finetune.scanner.pack import add_checks, calibrated_languages
 
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
 
@@ -46,9 +46,9 @@ def test_examples_that_tell_no_language_are_taken_for_english() -> None:
     assert set(calibrated_languages([example(silent)], load_taxonomy()).values()) == {("en",)}
 
 
-def test_evidence_brings_gates_checks_and_takes_suggestions_that_were_hardly_right() -> None:
+def test_codes_get_their_gates_and_checks_and_takes_suggestions_that_were_hardly_right() -> None:
     scan = Scan(slope=1.0, offset=0.0, contract=None, suggest_at=0.4)
-    codes = add_evidence({"L2": CodeRelease(scan=scan), "C1": CodeRelease(scan=scan)})
+    codes = add_checks({"L2": CodeRelease(scan=scan), "C1": CodeRelease(scan=scan)})
     first, second = codes["L2"].scan, codes["C1"].scan
     assert first is not None
     assert second is not None
