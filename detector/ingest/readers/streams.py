@@ -1,16 +1,20 @@
-"""The bytes of a log, decompressed and cut into runs of whole lines, in bounded memory.
+"""The bytes of a log, decompressed, as UTF-8, and cut into runs of whole lines, in bounded memory.
 
-Detects gzip and zstd by their magic bytes; refuses damaged data and decompression bombs. Lines are split at
-line feeds only. Line numbers count from 1, offsets from the first (decompressed) byte.
+Detects gzip and zstd by their magic bytes; refuses damaged data and decompression bombs. A log is UTF-8 if
+its first megabyte decodes as such; other encodings come from a byte order mark, from the user, or from
+charset-normalizer where only one text is likely. Lines are split at line feeds only. Line numbers count from
+1, offsets from the first byte of the decompressed UTF-8 form.
 """
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import lru_cache
 from pathlib import PurePath
+from typing import NamedTuple
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
@@ -26,6 +30,7 @@ RATIO_FROM_BYTES = 1 << 20
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
+BOM = b"\xef\xbb\xbf"
 JSON_LINES = (".jsonl", ".ndjson")
 FOREIGN = {
     b"PK\x03\x04": Message("a zip file"),
@@ -188,63 +193,196 @@ def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
         raise file_error("E_ZST_TRUNCATED", name, "the zstd data end too early")
 
 
-BOM = b"\xef\xbb\xbf"
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+PREFIX_BYTES = 1 << 20
+SAMPLE_BYTES = 1 << 15
+MIN_BYTES = 6
+"""Least bytes beyond ASCII to guess an encoding."""
+NEAR_CHAOS = 0.1
+"""A guess is safe if no other text is within this distance of its disorder."""
+GUESSED = (
+    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257", "koi8_r", "cp866", "iso8859_2", "iso8859_5",
+    "mac_roman", "cp850", "cp852", "cp932", "euc_jp", "gb18030", "big5", "euc_kr",
+)  # fmt: skip
+"""In the order of preference where two give the same text."""
+
+
+def _undecodable(error: UnicodeError) -> tuple[str, int]:
+    """A lone surrogate for undecodable bytes: it is invalid UTF-8, so that its record is rejected."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "\udcff", error.end
+
+
+codecs.register_error("dialint-mark", _undecodable)
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """Consecutive lines, with the number of the first and its offset. If `overlong` is over 0, the chunk is
-    one line of so many bytes that was skipped."""
+class Encoding:
+    """A codec's name, and whether it was guessed from the text."""
 
-    first: int
+    name: str = "utf-8"
+    guessed: bool = False
+
+
+def blocks(
+    source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
+) -> Iterator[bytes]:
+    """The content, decompressed and as UTF-8, in blocks; undecodable bytes become invalid UTF-8. `on_raw` is
+    called with every raw block.
+
+    Raises:
+        InputRefused: what `decompress` and `encoding_of` refuse.
+    """
+    encoding = encoding_of(source, config).name
+    stream = decompress(source, config, on_raw)
+    return stream if encoding == "utf-8" else _as_utf8(stream, encoding, source)
+
+
+def without_bom(stream: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks of a stream without the byte order mark at its start."""
+    start = True
+    for block in stream:
+        yield block.removeprefix(BOM) if start else block
+        start = False
+
+
+def _as_utf8(stream: Iterator[bytes], encoding: str, source: Source) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("dialint-mark")
+    last = False
+    while not last:
+        block = next(stream, None)
+        last = block is None
+        try:
+            text = decoder.decode(block or b"", last)
+        except UnicodeError:
+            problem = "is not {name}: it does not begin with a byte order mark; name another --encoding"
+            raise file_error("E_ENCODING", source.name, problem, name=encoding) from None
+        if text:
+            yield text.encode("utf-8", "surrogatepass")
+
+
+def encoding_of(source: Source, config: ReadConfig) -> Encoding:
+    """The encoding of `source`: the configured one, that of its byte order mark, UTF-8, or a guess.
+
+    Raises:
+        InputRefused: E_ENCODING if it cannot be determined; or what `decompress` raises.
+    """
+    if config.mapped.encoding != "auto":
+        return Encoding(codecs.lookup(config.mapped.encoding).name)
+    return _detect_encoding(source, config)
+
+
+@lru_cache(maxsize=256)
+def _detect_encoding(source: Source, config: ReadConfig) -> Encoding:
+    prefix = b""
+    for block in decompress(source, config):
+        prefix += block
+        if len(prefix) >= PREFIX_BYTES:
+            break
+    for mark, name in MARKS.items():
+        if prefix.startswith(mark):
+            return Encoding(name)
+    if prefix.startswith(BOM):
+        return Encoding()
+    _refuse_wide_encoding(prefix[:4096], source)
+    lines = prefix.split(b"\n")
+    if len(lines) > 1 and len(prefix) >= PREFIX_BYTES:
+        lines.pop()
+    foreign = [line for line in lines if not line.isascii()]
+    bad = [line for line in foreign if not _is_utf8(line)]
+    if len(bad) <= max(len(foreign) - len(bad), config.max_bad * len(lines)):
+        return Encoding()
+    return Encoding(_guess_encoding(b"\n".join(bad)[:SAMPLE_BYTES], source), guessed=True)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _refuse_wide_encoding(head: bytes, source: Source) -> None:
+    """
+    Raises:
+        InputRefused: E_ENCODING for what looks like UTF-16 or UTF-32 and has no byte order mark.
+    """
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if len(head) < 4 or max(even, odd) <= 0.3 * len(head):
+        return
+    guess = "utf-16-le" if odd > even else "utf-16-be"
+    if even + odd > 0.6 * len(head):
+        guess = "utf-32-le" if head[0] else "utf-32-be"
+    problem = "looks like {name} without a byte order mark; if it is, say --encoding {name}"
+    raise file_error("E_ENCODING", source.name, problem, name=guess)
+
+
+def _guess_encoding(sample: bytes, source: Source) -> str:
+    """The encoding of `sample`, whole lines that are not UTF-8, where one text is far more orderly than all
+    others.
+
+    Raises:
+        InputRefused: E_ENCODING.
+    """
+    from charset_normalizer import from_bytes
+
+    matches = list(from_bytes(sample, cp_isolation=list(GUESSED)))
+    texts: dict[str, str] = {}
+    for match in matches:
+        if match.chaos <= matches[0].chaos + NEAR_CHAOS:
+            names = [name for name in GUESSED if name in (match.encoding, *match.could_be_from_charset)]
+            texts.setdefault(str(match), names[0])
+    if len(texts) == 1 and sum(byte >= 0x80 for byte in sample) >= MIN_BYTES:
+        return next(iter(texts.values()))
+    first, *others = list(texts.values())[:3] or ["cp1252", "cp1251"]
+    names_text = Message("--encoding {name}", name=first)
+    for name in others:
+        names_text = Message("{names} or --encoding {name}", names=names_text, name=name)
+    raise file_error(
+        "E_ENCODING", source.name,
+        "is not UTF-8, and what else it is cannot be told safely; name it, for instance {names}",
+        names=names_text,
+    )  # fmt: skip
+
+
+class Line(NamedTuple):
+    """A line without its line feed (a carriage return is still on), its number from 1 and its byte offset. Of
+    a line that is too long to hold only the size is known, `lost`."""
+
+    number: int
     offset: int
     data: bytes
-    overlong: int = 0
-    ended: bool = True
-
-    @property
-    def lines(self) -> list[bytes]:
-        """The lines, without line feeds (carriage returns still on)."""
-        parts = self.data.split(b"\n")
-        if self.data.endswith(b"\n"):
-            parts.pop()
-        return parts
-
-    def offsets(self) -> list[int]:
-        """Byte offset of each line in the file."""
-        lengths = [len(line) + 1 for line in self.lines]
-        return list(accumulate(lengths[:-1], initial=self.offset))
+    lost: int = 0
 
 
-def chunks(blocks: Iterable[bytes], max_line_bytes: int) -> Iterator[Chunk]:
-    """Runs of whole lines, about a block each. A line over `max_line_bytes` is skipped without being held in
-    memory; its chunk has its length. A byte order mark at the start is removed."""
-    held, offset, number, skipped, start = b"", 0, 1, 0, True
-    for block in blocks:
-        if start and len(held) + len(block) < len(BOM):
-            held += block
-            continue
-        if start:
-            held, block, start = b"", held + block, False
-            if block.startswith(BOM):
-                block, offset = block[len(BOM) :], len(BOM)
-        if skipped:
-            end = block.find(b"\n")
-            if end < 0:
-                skipped += len(block)
+def split_lines(stream: Iterable[bytes], max_bytes: int) -> Iterator[Line]:
+    """The lines of a stream. A line of over `max_bytes` is skipped without being held in memory. A byte order
+    mark at the start is removed."""
+    held, offset, number, lost, at_start = b"", 0, 1, 0, True
+    for block in stream:
+        held += block
+        if at_start:
+            if len(held) < len(BOM):
                 continue
-            yield Chunk(number, offset, b"", skipped + end)
-            offset, number, skipped, block = offset + skipped + end + 1, number + 1, 0, block[end + 1 :]
-        end = block.rfind(b"\n") + 1
-        if end:
-            data = held + block[:end]
-            yield Chunk(number, offset, data)
-            offset, number, held = offset + len(data), number + data.count(b"\n"), block[end:]
-        else:
-            held += block
-        if len(held) > max_line_bytes:
-            skipped, held = len(held), b""
-    if skipped:
-        yield Chunk(number, offset, b"", skipped, ended=False)
-    elif held:
-        yield Chunk(number, offset, held, ended=False)
+            at_start = False
+            if held.startswith(BOM):
+                held, offset = held[len(BOM) :], len(BOM)
+            block = held
+        if b"\n" in block:
+            *whole, held = held.split(b"\n")
+            for line in whole:
+                size = lost + len(line)
+                yield Line(number, offset, b"", size) if lost else Line(number, offset, line)
+                offset, number, lost = offset + size + 1, number + 1, 0
+        if len(held) > max_bytes + 1:  # one more for a carriage return
+            lost, held = lost + len(held), b""
+    *whole, held = held.split(b"\n")  # of a stream that is shorter than a byte order mark
+    for line in [*whole, held] if held or lost else whole:
+        yield Line(number, offset, b"", lost + len(line)) if lost else Line(number, offset, line)
+        offset, number, lost = offset + len(line) + 1, number + 1, 0

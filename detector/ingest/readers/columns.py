@@ -1,0 +1,336 @@
+"""Tables with one message a row: the meaning of columns, and what one pass over the rows tells of them.
+
+CSV, Parquet and records read by a mapping all pass their messages on as `Row`s, whose cells `Columns`
+interprets. Rows are grouped into dialogues by `dialogues`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dialint.detector.errors import Message
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.mapping import MappedRecord, nearest
+from dialint.detector.ingest.outcomes import BadRecord, file_error
+from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
+from dialint.detector.ingest.validation import RawTurn
+from dialint.detector.ingest.words import (
+    ANY_ROLE,
+    BLANK,
+    column_names,
+    dialect_of,
+    format_word,
+    is_internal,
+    is_note_type,
+    is_public_column,
+    normalize_name,
+    speaker_roles,
+)
+from dialint.detector.records import Role
+
+RICH = ("richtext", "richbody")
+"""Names of HTML columns, beside those that contain ``html``."""
+REQUIRED = ("id", "role", "text")
+TRUE, FALSE = ("true", "1", "yes", "t", "y"), ("false", "0", "no", "f", "n", "")
+NOTE_MEANINGS = ("type", "channel", "role")
+"""Meanings of columns whose words may mark internal notes, beside columns without a meaning."""
+MAX_SPEAKERS = 200
+"""Different words for speakers that are compared."""
+MAX_NOTE_WORDS = 60
+"""Most different words of a column that marks notes."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One message: line, offset and cells, or the fault for which it cannot be used."""
+
+    line: int
+    offset: int
+    cells: Sequence[object]
+    bad: BadRecord | None = None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The position of each meaning's column; an id may consist of several.
+
+    `html` is whether texts are HTML by the mapping or the column's name, None if neither says. `public`: the
+    privacy column, `private_name`, says whether the customer saw the message. `by_mapping`: numbers may be
+    ids, and a missing text is an empty one. `notes` are further columns that may mark internal notes by their
+    words; `Survey.columns` keeps those that do, and adds the `speakers` whose words mean something else here.
+    """
+
+    config: ReadConfig
+    ids: tuple[int, ...]
+    positions: dict[str, int]
+    html: bool | None = None
+    public: bool = False
+    private_name: str = ""
+    inbound: bool = False
+    by_mapping: bool = False
+    notes: tuple[int, ...] = ()
+    speakers: Mapping[str, Role] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | Message:
+        """The columns of a header, or a message that says what is missing."""
+        exact = {name: index for index, name in enumerate(header)}
+        loose = {normalize_name(name): index for index, name in reversed(list(enumerate(header)))}
+        positions: dict[str, int] = {}
+        ids: tuple[int, ...] = ()
+        for meaning, usual in column_names().items():
+            chosen = config.columns().get(meaning)
+            if chosen is not None:
+                parts = [chosen] if chosen in exact else chosen.split("+") if meaning == "id" else [chosen]
+                lost = next((part for part in parts if part not in exact), None)
+                if lost is not None:
+                    return Message(
+                        "no column {name!r}; {nearest}there are {names}",
+                        name=lost, nearest=nearest(lost, header), names=", ".join(header[:12]),
+                    )  # fmt: skip
+                results = [exact[part] for part in parts]
+            else:
+                results = [loose[name] for name in usual if name in loose][:1]
+            if results and meaning == "id":
+                ids = tuple(results)
+            elif results and (chosen is not None or results[0] not in positions.values()):
+                positions[meaning] = results[0]
+        missing = [need for need in REQUIRED if need not in positions and not (need == "id" and ids)]
+        if missing:
+            return Message(
+                "no column for {missing} among {names}; name it with --column {first}=...",
+                missing=", ".join(missing), names=", ".join(header[:12]), first=missing[0],
+            )  # fmt: skip
+        named = {at for meaning, at in positions.items() if meaning not in NOTE_MEANINGS}
+        notes = tuple(at for at in range(len(header)) if at not in named and at not in ids)
+        names = {meaning: header[at] for meaning, at in positions.items()}
+        return cls._of_names(names, config, ids, positions, notes, config.mapped.is_whole)
+
+    @classmethod
+    def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
+        """The columns of the cells that a mapping extracts from each message."""
+        positions = {meaning: at for at, meaning in enumerate(shape.meanings) if meaning != "id"}
+        names = {meaning: path.rpartition(".")[2] for meaning, path in config.columns().items()}
+        return cls._of_names(names, config, tuple(range(shape.n_ids)), positions, (), True)
+
+    @classmethod
+    def _of_names(
+        cls,
+        names: Mapping[str, str],
+        config: ReadConfig,
+        ids: tuple[int, ...],
+        positions: dict[str, int],
+        notes: tuple[int, ...],
+        by_mapping: bool,
+    ) -> Columns:
+        private, text = names.get("private", ""), normalize_name(names["text"])
+        html = config.mapped.html
+        if html is None and ("html" in text or text in RICH):
+            html = True
+        inbound = normalize_name(names["role"]) == "inbound"
+        is_public = is_public_column(private)
+        return cls(config, ids, positions, html, is_public, private, inbound, by_mapping, notes)
+
+    def cell(self, cells: Sequence[object], meaning: str) -> object:
+        """The cell of a meaning; None if there is no such column."""
+        return cells[self.positions[meaning]] if meaning in self.positions else None
+
+    def dialogue_id(self, cells: Sequence[object]) -> object:
+        """The dialogue id of a row; None if one of its parts is missing or not a text."""
+        parts = [cells[index] if index < len(cells) else None for index in self.ids]
+        if self.by_mapping:
+            parts = [fields.name(part) for part in parts]
+        if len(parts) == 1:
+            return parts[0]
+        return "/".join(map(str, parts)) if all(isinstance(part, str) and part for part in parts) else None
+
+    def turn(self, cells: Sequence[object], times: TimeFormat) -> RawTurn:
+        """The turn of a row."""
+        author, text, at = (self.cell(cells, meaning) for meaning in ("author", "text", "time"))
+        if isinstance(at, str):  # what is no time is refused by the validation
+            at = (times.parse(at) or at) if at.strip() else None
+        return RawTurn(
+            self._speaker(cells),
+            "" if text is None and self.by_mapping else text,
+            at,
+            str(author) if author not in (None, "") else None,
+            internal=self._internal(cells),
+            html=self.html,
+        )
+
+    def _speaker(self, cells: Sequence[object]) -> object:
+        """The role of a row, or the word for its speaker."""
+        value, options = self.cell(cells, "role"), self.config.roles()
+        if isinstance(value, bool) and self.inbound:
+            return "customer" if value else "agent"
+        if self.by_mapping and isinstance(value, bool | int):
+            value = str(value).lower()
+        if value is None and (BLANK in self.speakers or BLANK in options):
+            value = ""
+        if not isinstance(value, str) or value in options:
+            return value
+        if self.inbound and value.lower() in TRUE + FALSE:
+            return "customer" if value.lower() in TRUE else "agent"
+        name = normalize_name(value)
+        return self.speakers.get(name or BLANK) or speaker_roles().get(name, value)
+
+    def _internal(self, cells: Sequence[object]) -> bool | None:
+        """Whether a row is an internal note, by its columns; None if they do not say."""
+        if is_note_type(self.cell(cells, "type")):
+            return True
+        is_customer = self._speaker(cells) == "customer"
+        if not is_customer and any(is_note_type(cells[at]) for at in self.notes if at < len(cells)):
+            return True
+        if "private" not in self.positions:
+            return None
+        value = self.cell(cells, "private")
+        internal = is_internal(value, public=self.public, user_words=self.config.private_words())
+        return False if internal is None and value in (None, "") and is_customer else internal
+
+    def check_privacy(self, row: Row, file: str) -> None:
+        """Refuse a file with a privacy cell of unknown meaning.
+
+        Raises:
+            InputRefused: E_PRIVACY.
+        """
+        if "private" not in self.positions or row.bad is not None or self._internal(row.cells) is not None:
+            return
+        value = self.cell(row.cells, "private")
+        raise file_error(
+            "E_PRIVACY", file,
+            "line {n}: column {column!r} holds {word!r}, which says neither that a message is internal nor "
+            "that it is public; say what it means with --privacy '{word}=internal' or --privacy "
+            "'{word}=public'",
+            n=row.line, column=self.private_name, word=BLANK if value in (None, "") else format_word(value),
+        )  # fmt: skip
+
+
+class Survey:
+    """The result of one pass over a table: the number of rows, whether the rows of each dialogue are
+    consecutive, how times are read, and which columns mark internal notes. Takes 8 bytes for each run of one
+    id."""
+
+    def __init__(self, columns: Columns, file: str) -> None:
+        self.n_rows = 0
+        self._columns, self._file = columns, file
+        is_auto = columns.config.mapped.time_format == "auto"
+        self._time = columns.positions.get("time") if is_auto else None
+        self._last: object = self
+        self._starts = array("q")
+        self._dates = DateOrderDetector()
+        self._words: dict[int, set[object]] = {at: set() for at in columns.notes}
+        self._first: dict[int, dict[int, object]] = {}
+        self._mixed: set[int] = set()
+        self._before: Sequence[object] = ()
+        self._role = columns.positions.get("role", -1)
+        self._speakers: set[str] = set()
+
+    def add(self, row: Row) -> None:
+        """Add the next row.
+
+        Raises:
+            InputRefused: E_PRIVACY.
+        """
+        self._columns.check_privacy(row, self._file)
+        self.n_rows += 1
+        name = self._columns.dialogue_id(row.cells)
+        same = name == self._last
+        if not same:
+            self._last = name
+            self._starts.append(hash(name))
+        if self._words:
+            self._add_words(row.cells, hash(name), same)
+        if 0 <= self._role < len(row.cells) and len(self._speakers) < MAX_SPEAKERS:
+            speaker = row.cells[self._role]
+            if speaker is None or isinstance(speaker, str):
+                self._speakers.add(speaker or "")
+        if self._time is not None and self._time < len(row.cells):
+            self._dates.add(row.cells[self._time])
+
+    def _add_words(self, cells: Sequence[object], name: int, same: bool) -> None:
+        """Add the cells that may mark notes; `same`: they are of the dialogue of the row before. From the
+        first note of a column on, each dialogue's first word of it is held: its rows need not be together."""
+        for at, words in list(self._words.items()):
+            cell = cells[at] if at < len(cells) else None
+            if not isinstance(cell, str | None):
+                del self._words[at]
+                continue
+            if cell not in words:
+                words.add(cell)
+                if is_note_type(cell):
+                    self._first.setdefault(at, {})
+                if len(words) > MAX_NOTE_WORDS:
+                    del self._words[at]
+            if at in self._mixed:
+                continue
+            differs = same and at < len(self._before) and self._before[at] != cell
+            if differs or (at in self._first and self._first[at].setdefault(name, cell) != cell):
+                self._mixed.add(at)
+        self._before = cells
+
+    def columns(self) -> Columns:
+        """The columns, of which only those still mark notes whose words differ within a dialogue and include
+        one for internal notes: one word for a whole dialogue is a property of the dialogue.
+
+        Raises:
+            InputRefused: E_ROLE, several words mean one side of the dialogues and none means the other.
+        """
+        config = self._columns.config
+        speakers = dialect_of(self._speakers - config.roles().keys())
+        words = [] if speakers or self._columns.inbound else _one_sided(self._speakers, config)
+        if words:
+            raise file_error(
+                "E_ROLE", self._file,
+                "the words for speakers {words} mean the same side, and none means the other; say who is who "
+                "with --role '{word}=agent'",
+                words=", ".join(map(repr, map(format_word, words))), word=format_word(words[-1]),
+            )  # fmt: skip
+        notes = tuple(at for at in self._words if at in self._first and at in self._mixed)
+        positions = {
+            meaning: at
+            for meaning, at in self._columns.positions.items()
+            if meaning != "channel" or at not in notes
+        }
+        return replace(self._columns, notes=notes, positions=positions, speakers=speakers)
+
+    @property
+    def is_together(self) -> bool:
+        """Whether the rows of every id are consecutive."""
+        import numpy as np
+
+        return len(np.unique(np.frombuffer(self._starts, dtype=np.int64))) == len(self._starts)
+
+    def facts(self) -> list[Message]:
+        """The detected order of dates, as shown to users."""
+        return [Message("dates {order}", order=self._dates.order)] if self._dates.is_decided else []
+
+    def times(self) -> TimeFormat:
+        """How the times are read.
+
+        Raises:
+            InputRefused: E_TIME, the dates do not show whether the day or the month comes first.
+        """
+        if self._dates.is_ambiguous:
+            raise file_error("E_TIME", self._file, self._dates.ambiguity_message())
+        mapped = self._columns.config.mapped
+        return TimeFormat.of(mapped.time_format, mapped.time_zone, self._dates.order)
+
+
+def _one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:
+    """The words of a column of speakers that mean one side, if there are several and none means the other:
+    one of them is somebody else. Empty if there is no doubt, or a word that has no role at all."""
+    options = config.roles()
+    roles = {word: options.get(word) or speaker_roles().get(normalize_name(word)) for word in words
+             if word.strip()}  # fmt: skip
+    if None in roles.values() or ANY_ROLE in options:
+        return []
+    for side, other in (("customer", "agent"), ("agent", "customer")):
+        guessed = {
+            normalize_name(word): word for word, role in roles.items() if role == side and word not in options
+        }
+        if len(guessed) > 1 and other not in roles.values():
+            return sorted(guessed.values())
+    return []

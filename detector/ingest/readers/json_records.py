@@ -1,0 +1,321 @@
+"""Records of JSON logs: strict decoding, one record a line, or the parts of one document that may be larger
+than memory.
+
+The standard decoder accepts duplicate keys, NaN, 1e999, lone surrogates and any nesting; `decode` raises an
+error for each, and tolerates only raw control characters in strings. What the values mean is validated in
+`validation`. Of a document, only the boundaries of records are parsed first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dialint.detector.errors import Message, excerpt
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import BadRecord, line_too_long
+from dialint.detector.ingest.readers.streams import BOM, blocks, split_lines, without_bom
+from dialint.detector.ingest.sources import Source
+
+MAX_DEPTH = 32
+MAX_VALUE_BYTES = 400 << 20
+"""Memory that one JSON text may take as objects: `{}` takes 64 bytes, a distinct key 200."""
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
+_BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+_BLOCK = 1 << 20
+_SPACE = " \t\r\n"
+_CUT_LITERAL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul)?")
+
+
+class ParsedJson(NamedTuple):
+    """A value or its fault, with its line (or number in a document) from 1 and its byte offset."""
+
+    line: int
+    offset: int
+    value: Any
+
+
+def decode(raw: bytes) -> Any:
+    """The value of one JSON text.
+
+    Raises:
+        BadRecord: E_UTF8, E_NUL, E_DEPTH, E_RECORD_SIZE, E_DUP_KEY, E_NUMBER, E_SURROGATE,
+            E_TRUNCATED, E_TRAILING or E_JSON.
+    """
+    if b"\0" in raw:
+        raise BadRecord("E_NUL", "", "NUL byte", "text without NUL")
+    _check_size(raw)
+    _check_depth(raw)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise BadRecord("E_UTF8", "", Message("byte {n}", n=error.start), "UTF-8 text") from None
+    value = _parse(text.lstrip("\ufeff"))
+    if "\\u" in text:
+        check_characters(value)
+    return value
+
+
+def _check_depth(raw: bytes) -> None:
+    """Raises:
+    BadRecord: E_DEPTH, brackets nest deeper than 32.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return
+    import numpy as np
+
+    brackets = np.frombuffer(_STRING.sub(b"", raw).translate(None, _NO_BRACKET), dtype=np.uint8)
+    depth = 0
+    for start in range(0, len(brackets), _BLOCK):
+        block = brackets[start : start + _BLOCK]
+        depths = depth + np.cumsum(np.where((block == ord("[")) | (block == ord("{")), 1, -1))
+        if depths.max() > MAX_DEPTH:
+            found = Message("depth over {n}", n=MAX_DEPTH)
+            raise BadRecord("E_DEPTH", "", found, Message("at most {n} levels", n=MAX_DEPTH))
+        depth = depths[-1]
+
+
+def _check_size(raw: bytes) -> None:
+    """Refuse a text that would take over `MAX_VALUE_BYTES` as objects. Brackets and commas within strings are
+    counted too: only millions of them would matter."""
+    size = len(raw) * (2 if raw.isascii() else 5)
+    if size + 200 * len(raw) < MAX_VALUE_BYTES:
+        return
+    size += 72 * (raw.count(b"[") + raw.count(b"{")) + 32 * raw.count(b",") + 200 * raw.count(b":")
+    if size > MAX_VALUE_BYTES:
+        result = Message("about {n} MB as objects", n=size >> 20)
+        expected = Message("at most {n} MB; one record a line", n=MAX_VALUE_BYTES >> 20)
+        raise BadRecord("E_RECORD_SIZE", "", result, expected)
+
+
+def _parse(text: str) -> Any:
+    try:
+        value, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip(_SPACE)))
+    except json.JSONDecodeError as error:
+        raise _syntax_fault(text, error) from None
+    rest = text[end:].lstrip(_SPACE)
+    if rest:
+        raise BadRecord("E_TRAILING", "", excerpt(rest), "nothing after the JSON value; one record a line")
+    return value
+
+
+PROBLEMS = (
+    Message("expecting value"), Message("expecting property name enclosed in double quotes"),
+    Message("expecting ':' delimiter"), Message("expecting ',' delimiter"), Message("extra data"),
+    Message("illegal trailing comma before end of object"),
+    Message("illegal trailing comma before end of array"), Message("invalid \\escape: "),
+    Message("invalid \\uxxxx escape"),
+)  # fmt: skip
+"""What Python's decoder says of a text, in lower case: collected for translation."""
+
+
+def _syntax_fault(text: str, error: json.JSONDecodeError) -> BadRecord:
+    rest = text[error.pos :].rstrip(_SPACE)
+    cut_escape = error.msg.startswith("Invalid \\") and len(rest) <= 6
+    if error.msg.startswith("Unterminated string") or cut_escape or _CUT_LITERAL.fullmatch(rest):
+        return BadRecord("E_TRUNCATED", "", excerpt(text[-8:]), "JSON that does not end early")
+    problem = Message(error.msg.lower())
+    expected = Message("JSON ({problem} at character {n})", problem=problem, n=error.pos)
+    return BadRecord("E_JSON", "", excerpt(rest), expected)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise BadRecord("E_DUP_KEY", "", "a key twice", "each key once in an object")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) <= 20 and -(2**63) <= (value := int(digits)) < 2**64:
+        return value
+    raise BadRecord("E_NUMBER", "", excerpt(digits), "an integer of 64 bits")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise BadRecord("E_NUMBER", "", excerpt(digits), "a finite number")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise BadRecord("E_NUMBER", "", name, "a finite number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant, strict=False
+)
+
+
+def check_characters(value: Any, path: str = "") -> None:
+    """Check every text in `value`, keys too.
+
+    Raises:
+        BadRecord: E_NUL or E_SURROGATE with the JSON path of the text.
+    """
+    if isinstance(value, str):
+        bad = _BAD_CHARACTER.search(value)
+        if bad is not None and bad[0] == "\0":
+            raise BadRecord("E_NUL", path, "NUL escape", "text without NUL")
+        if bad is not None:
+            raise BadRecord("E_SURROGATE", path, "half a surrogate pair", "whole characters")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            check_characters(key, path)
+            check_characters(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            check_characters(item, f"{path}[{index}]")
+
+
+def decode_or_fault(raw: bytes) -> Any:
+    """The JSON value, or the `BadRecord` of an invalid text."""
+    try:
+        return decode(raw)
+    except BadRecord as bad:
+        return bad
+
+
+def json_lines(source: Source, config: ReadConfig, warnings: Counter[str] | None = None) -> Iterator[ParsedJson]:
+    """The value of every line that is not blank. Byte order marks and carriage returns are counted in
+    `warnings`."""
+    limit = config.max_record_bytes
+    for number, offset, line, lost in split_lines(blocks(source, config), limit):
+        if warnings is not None and line.endswith(b"\r"):
+            warnings["W_CRLF"] += 1
+        line = line.removesuffix(b"\r")
+        if lost or len(line) > limit:
+            yield ParsedJson(number, offset, line_too_long(lost or len(line), limit))
+        elif line and not line.isspace():
+            if warnings is not None and line.startswith(BOM):
+                warnings["W_BOM"] += 1
+            yield ParsedJson(number, offset, decode_or_fault(line))
+
+
+def json_parts(source: Source, lists: tuple[str, ...], config: ReadConfig, *, members: bool = False) -> Iterator[ParsedJson]:
+    """Every part of a document, split as by `segments`; with `members` a part is an object of one member."""
+    limit = config.max_record_bytes
+    stream = without_bom(blocks(source, config))
+    for number, segment in enumerate(segments(stream, lists, limit), 1):
+        if segment.lost:
+            yield ParsedJson(number, segment.offset, line_too_long(segment.lost, limit))
+        else:
+            raw = b"{" + segment.raw + b"}" if members else segment.raw
+            yield ParsedJson(number, segment.offset, segment.fault or decode_or_fault(raw))
+
+
+_STRUCTURE = re.compile(rb'["\[\]{},]')
+_STRING_END = re.compile(rb'["\\]')
+_KEY = re.compile(rb'\A\s*+"([^"\\]*+)"\s*+:\s*+')
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The bytes of one record (with its key, for a member) and their offset. `lost` is the size of a record
+    that was too long to hold, `fault` that of a document that ends early or late."""
+
+    offset: int
+    raw: bytes
+    lost: int = 0
+    fault: BadRecord | None = None
+
+
+def segments(stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int) -> Iterator[Segment]:
+    """The records of a document: the parts of its top array or object, or, with `lists`, the elements
+    of those members of the top object."""
+    splitter = _Splitter({name.encode() for name in lists}, max_bytes)
+    for block in stream:
+        yield from splitter.feed(block)
+    yield from splitter.end()
+
+
+class _Splitter:
+    """Tracks brackets and strings. `_start` is where the current part begins in `_data`; data before it are
+    dropped."""
+
+    def __init__(self, lists: set[bytes], max_bytes: int) -> None:
+        self._lists = lists
+        self._level = 2 if lists else 1
+        self._max_bytes = max_bytes
+        self._data = b""
+        self._base = self._start = self._at = self._depth = self._lost = 0
+        self._in_string = self._done = False
+        self._wanted = not lists
+
+    def feed(self, block: bytes) -> Iterator[Segment]:
+        self._data = self._data[self._start :] + block
+        self._base += self._start
+        self._at -= self._start
+        self._start = 0
+        while self._next():
+            yield from self._token()
+        if self._at - self._start > self._max_bytes:
+            self._lost += self._at - self._start
+            self._start = self._at
+
+    def _next(self) -> bool:
+        """Move behind the next bracket or comma outside strings. Returns False at the end of the data."""
+        while True:
+            match = (_STRING_END if self._in_string else _STRUCTURE).search(self._data, self._at)
+            if match is None:
+                self._at = len(self._data)
+                return False
+            self._at = match.end()
+            if match[0] == b"\\":
+                if self._at == len(self._data):
+                    self._at -= 1
+                    return False
+                self._at += 1
+            elif match[0] == b'"':
+                self._in_string = not self._in_string
+            else:
+                return True
+
+    def _token(self) -> Iterator[Segment]:
+        token = self._data[self._at - 1 : self._at]
+        if token in b"[{":
+            self._depth += 1
+            if self._depth == 2 and self._lists:
+                key = _KEY.fullmatch(self._data[self._start : self._at - 1])
+                self._wanted = token == b"[" and key is not None and key[1] in self._lists
+            if self._depth == self._level or not self._wanted:
+                self._start = self._at
+            return
+        if self._depth == self._level and self._wanted:
+            yield from self._part(token == b",")
+        if token != b",":
+            self._depth -= 1
+            self._done = self._done or self._depth <= 0
+            if self._lists and self._depth < self._level:
+                self._wanted = False
+        if self._depth < self._level or not self._wanted:
+            self._start = self._at
+
+    def _part(self, more: bool) -> Iterator[Segment]:
+        raw = self._data[self._start : self._at - 1]
+        offset = self._base + self._start + len(raw) - len(raw.lstrip())
+        if self._lost or len(raw) > self._max_bytes:
+            yield Segment(offset - self._lost, b"", self._lost + len(raw))
+        elif raw.strip() or more:
+            yield Segment(offset, raw.strip())
+        self._lost = 0
+        self._start = self._at
+
+    def end(self) -> Iterator[Segment]:
+        """Yield the fault of the document's end, if any."""
+        rest = self._data[self._start :].strip()
+        offset = self._base + self._start
+        if not self._done or self._in_string or self._depth > 0:
+            fault = BadRecord("E_TRUNCATED", "", "end of file", "a document that does not end early")
+            yield Segment(offset, b"", fault=fault)
+        elif rest or self._depth < 0:
+            yield Segment(
+                offset, b"", fault=BadRecord("E_TRAILING", "", "more text", "nothing after the document")
+            )

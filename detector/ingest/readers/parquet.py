@@ -1,0 +1,358 @@
+"""Parquet files of any schema, read by record batch in bounded memory.
+
+Columns that expand to too much are refused by what the footer says of them, before anything is decoded; texts
+stay in their dictionaries until the size of each row is known. A file that says other sizes in its pages than
+in its footer is not recognised as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dialint.detector.errors import Message
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.mapping import MappedRecord
+from dialint.detector.ingest.outcomes import BadRecord, file_error, preview_hint, record_too_large
+from dialint.detector.ingest.readers.columns import Columns, Row
+from dialint.detector.ingest.readers.json_records import ParsedJson, check_characters
+from dialint.detector.ingest.readers.streams import RATIO_FROM_BYTES
+from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.words import may_mark_notes
+
+BATCH_ROWS = 1024
+MAX_GROUP_VALUES = 8_000_000
+"""Values of a nested column in one row group: all may belong to one row."""
+MAX_REPEATED_BYTES = 32 << 20
+"""Bytes that DELTA_BYTE_ARRAY, which repeats the beginning of the value before, may give in one row."""
+MAX_FIXED_BYTES = 64
+VALUE_BYTES = 8
+"""Least bytes of memory a value takes beside its text."""
+SHORT_BYTES = 1 << 10
+SLICE_BYTES = 8 << 20
+"""Bytes of text of rows that become Python objects together; a single row may have more."""
+_LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
+
+
+@contextmanager
+def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Iterator[Any]:
+    """Open the file. Texts at the paths `dictionaries` are read as indices into their dictionaries.
+
+    Raises:
+        InputRefused: E_PARQUET.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    limits = {"thrift_string_size_limit": 64 << 20, "thrift_container_size_limit": 1 << 20}
+    try:
+        with pq.ParquetFile(
+            source.path, pre_buffer=False, buffer_size=1 << 20, read_dictionary=dictionaries, **limits
+        ) as file:
+            yield file
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        problem = "cannot be read ({error})"
+        raise file_error("E_PARQUET", source.name, problem, error=type(error).__name__) from None
+
+
+def leaf_paths(file: Any, name: str | None = None) -> list[str]:
+    """The paths of the leaves below a top column, or of all leaves."""
+    paths = (file.schema.column(leaf).path for leaf in range(len(file.schema)))
+    return [path for path in paths if name is None or path == name or path.startswith(name + ".")]
+
+
+def check_parquet_columns(path: Path, names: list[str], config: ReadConfig) -> None:
+    """Check a Parquet file before its columns `names` are read as a whole.
+
+    Raises:
+        InputRefused: E_PARQUET or E_EXPANSION.
+    """
+    source = Source(str(path), path, path.stat().st_size, (0, 0, 0, 0))
+    with open_parquet(source) as file:
+        paths = [leaf for name in names for leaf in leaf_paths(file, name)]
+    check_sizes(source, paths, config)
+
+
+def check_sizes(source: Source, paths: list[str], config: ReadConfig) -> None:
+    """Refuse a file whose leaves at `paths` take too much memory once they are decoded. Decodes them, but
+    makes no text of a dictionary's value.
+
+    Raises:
+        InputRefused: E_PARQUET or E_EXPANSION.
+    """
+    for _ in _sized_batches(source, paths, config):
+        pass
+
+
+def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfig) -> None:
+    import pyarrow as pa
+
+    limit = _expansion_limit(source, config)
+    total = 0
+    for index in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(index)
+        if group.total_byte_size > config.max_row_group_bytes:
+            raise file_error(
+                "E_PARQUET", source.name,
+                "row group {index} holds over {n} bytes; write it with smaller row groups",
+                index=index, n=config.max_row_group_bytes,
+            )  # fmt: skip
+        for position in range(group.num_columns):
+            chunk, kind = group.column(position), file.schema.column(position)
+            codec = chunk.compression
+            if codec != "UNCOMPRESSED" and not (codec != "LZO" and pa.Codec.is_available(codec.lower())):
+                raise file_error("E_PARQUET", source.name, "unknown codec {name}", name=codec)
+            if kind.path not in paths:
+                continue
+            where = Message("row group {index}, column {path}", index=index, path=kind.path)
+            total += chunk.total_uncompressed_size
+            if total > limit:
+                raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
+            if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
+                problem = "{where}: values of {n} bytes each; write it as text"
+                raise file_error("E_PARQUET", source.name, problem, where=where, n=kind.length)
+            if not kind.max_repetition_level:
+                continue
+            if chunk.num_values > MAX_GROUP_VALUES:
+                problem = "{where}: {n} values; write smaller row groups"
+                raise file_error("E_EXPANSION", source.name, problem, where=where, n=chunk.num_values)
+            if (
+                "DELTA_BYTE_ARRAY" in chunk.encodings
+                and chunk.num_values * chunk.total_uncompressed_size > MAX_REPEATED_BYTES
+            ):
+                problem = "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary"
+                raise file_error("E_PARQUET", source.name, problem, where=where)
+
+
+def _expansion_limit(source: Source, config: ReadConfig) -> int:
+    """Bytes that a file may expand to."""
+    return int(min(max(RATIO_FROM_BYTES, config.max_ratio * source.size), config.max_expanded_bytes))
+
+
+def _sized_batches(source: Source, paths: list[str], config: ReadConfig) -> Iterator[tuple[Any, list[int]]]:
+    """Record batches, and the size in bytes of each of their rows. Read by row group: Arrow cannot merge the
+    dictionaries of two row groups below a list.
+
+    Raises:
+        InputRefused: E_PARQUET; E_EXPANSION where texts of dictionaries expand to too much.
+    """
+    limit, total, number = _expansion_limit(source, config), 0, 0
+    with open_parquet(source) as file:
+        _check_footer(file, source, paths, config)
+        columns = [file.schema.column(leaf) for leaf in range(len(file.schema))]
+        texts = [one.path for one in columns if one.path in paths and one.physical_type == "BYTE_ARRAY"]
+    with open_parquet(source, texts) as file:
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=[group], columns=paths, use_threads=False):
+                sizes = _row_sizes(batch.columns)
+                total += sum(sizes)
+                if total > limit:
+                    raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
+                yield batch, sizes
+                number += batch.num_rows
+                source.position.at = source.size * number // file.metadata.num_rows
+
+
+def parquet_records(source: Source, config: ReadConfig, paths: list[str] | None = None) -> Iterator[ParsedJson]:
+    """Number from 1, offset 0 and cells by column (of the leaves at `paths`, else of all) of every row, or
+    the fault for which it cannot be used. Of a row with too many turns the texts are left out.
+
+    Raises:
+        InputRefused: E_PARQUET or E_EXPANSION.
+    """
+    if paths is None:
+        with open_parquet(source) as file:
+            paths = leaf_paths(file)
+    for number, (row, bad) in enumerate(_rows(source, paths, config), 1):
+        yield ParsedJson(number, 0, bad or row)
+
+
+def _rows(
+    source: Source, paths: list[str], config: ReadConfig
+) -> Iterator[tuple[dict[str, Any], BadRecord | None]]:
+    """The cells of every row by column, and its fault."""
+    for batch, sizes in _sized_batches(source, paths, config):
+        for start, end in _slices(sizes, _has_many_turns(batch, config), config):
+            rows = [_short_row(batch, start)] if end is None else _objects(batch.slice(start, end - start))
+            for row, size in zip(rows, sizes[start:end], strict=False):
+                yield row, _row_fault(row, size, config)
+
+
+def _row_fault(row: dict[str, Any], size: int, config: ReadConfig) -> BadRecord | None:
+    name = next((row[key] for key in ("dialogue_id", "id") if isinstance(row.get(key), str)), None)
+    if size > config.max_record_bytes:
+        return record_too_large(size, config.max_record_bytes, name)
+    try:
+        check_characters(row)
+    except BadRecord as bad:
+        bad.dialogue_id = name
+        return bad
+    return None
+
+
+def _slices(sizes: list[int], too_many: list[bool], config: ReadConfig) -> Iterator[tuple[int, int | None]]:
+    """Ranges of rows to convert together; (row, None) for a row that is too large to be converted."""
+    start, held = 0, 0
+    for row, size in enumerate(sizes):
+        refused = size > config.max_record_bytes or too_many[row]
+        if row > start and (refused or held + size > SLICE_BYTES):
+            yield start, row
+            start, held = row, 0
+        if refused:
+            yield row, None
+            start = row + 1
+        else:
+            held += size
+    if start < len(sizes):
+        yield start, len(sizes)
+
+
+def _objects(batch: Any) -> list[dict[str, Any]]:
+    """The rows of a batch as Python objects."""
+    names, columns = batch.schema.names, [_plain(column).to_pylist() for column in batch.columns]
+    return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _plain(array: Any) -> Any:
+    """The array with texts in place of indices, which halves the time of conversion."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        return array.dictionary_decode()
+    if pa.types.is_struct(array.type):
+        parts = [_plain(part) for part in array.flatten()]
+        return pa.StructArray.from_arrays(parts, [field.name for field in array.type], mask=array.is_null())
+    if _is_list(array.type):
+        lists = pa.LargeListArray if pa.types.is_large_list(array.type) else pa.ListArray
+        first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        inner = _plain(array.values.slice(first, last - first))
+        return lists.from_arrays(pa.compute.subtract(array.offsets, first), inner, mask=array.is_null())
+    return array
+
+
+def _has_many_turns(batch: Any, config: ReadConfig) -> list[bool]:
+    import pyarrow.compute as pc
+
+    if "turns" not in batch.schema.names or not _is_list(batch.column("turns").type):
+        return [False] * batch.num_rows
+    lengths = pc.list_value_length(batch.column("turns"))
+    return [length is not None and length > config.max_turns for length in lengths.to_pylist()]
+
+
+def _short_row(batch: Any, row: int) -> dict[str, Any]:
+    """The short texts of one row, and as many empty turns as it has."""
+    cells: dict[str, Any] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        one = column.slice(row, 1)
+        if name == "turns" and _is_list(column.type):
+            cells[name] = [None] * len(one.flatten())
+        else:
+            cells[name] = one[0].as_py() if _row_sizes([one])[0] < SHORT_BYTES else None
+    return cells
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _row_sizes(columns: Any) -> list[int]:
+    """Bytes of each row of some columns: those of its texts, and `VALUE_BYTES` for each value."""
+    sizes: list[int] = sum(map(_sizes, columns)).tolist()
+    return sizes
+
+
+def _sizes(array: Any) -> Any:
+    """Bytes of each element of an Arrow array, shape (elements,), int64."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        value_sizes = np.append(_sizes(array.dictionary), VALUE_BYTES)
+        return value_sizes[pc.fill_null(array.indices, len(value_sizes) - 1).to_numpy(zero_copy_only=False)]
+    if pa.types.is_struct(kind):
+        return sum((_sizes(part) for part in array.flatten()), np.zeros(len(array), dtype=np.int64))
+    if _is_list(kind):
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        below = np.concatenate([[0], np.cumsum(_sizes(array.flatten()))])
+        return below[ends[1:]] - below[ends[:-1]] + VALUE_BYTES
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
+        lengths = pc.fill_null(pc.binary_length(array), 0)
+        return lengths.to_numpy(zero_copy_only=False).astype(np.int64) + VALUE_BYTES
+    return np.full(len(array), VALUE_BYTES, dtype=np.int64)
+
+
+class ParquetTable:
+    """A Parquet log with one message a row."""
+
+    def __init__(self, source: Source, config: ReadConfig) -> None:
+        """
+        Raises:
+            InputRefused: E_PARQUET, the schema has not the required columns.
+        """
+        self._source, self._config = source, config
+        self.facts: list[Message] = []
+        with open_parquet(source) as file:
+            names, kinds = file.schema_arrow.names, file.schema_arrow.types
+            columns = Columns.of(names, config)
+            if isinstance(columns, Message):
+                problem = Message("wrong schema; {problem}", problem=columns)
+                hint = preview_hint(source.name)
+                raise file_error("E_PARQUET", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
+            notes = [
+                at
+                for at in columns.notes
+                if _is_text(kinds[at]) and may_mark_notes(names[at]) and names.count(names[at]) == 1
+            ]
+            used = sorted({*columns.ids, *columns.positions.values(), *notes})
+            self.header = [names[at] for at in used]
+            if any(names.count(name) > 1 for name in self.header):
+                problem = "wrong schema; a column that is read stands there twice"
+                raise file_error("E_PARQUET", source.name, problem)
+            self._paths = [path for name in self.header for path in leaf_paths(file, name)]
+        self.columns = replace(
+            columns,
+            ids=tuple(map(used.index, columns.ids)),
+            positions={meaning: used.index(at) for meaning, at in columns.positions.items()},
+            notes=tuple(map(used.index, notes)),
+        )
+
+    def rows(self, warnings: Counter[str]) -> Iterator[Row]:
+        """The rows, each with its fault if it cannot be used."""
+        for number, (row, bad) in enumerate(_rows(self._source, self._paths, self._config), 1):
+            yield Row(number, 0, [row[name] for name in self.header], bad)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
+
+
+def mapped_paths(source: Source, shape: MappedRecord, config: ReadConfig) -> list[str]:
+    """The leaves that the paths of a mapping lead to.
+
+    Raises:
+        InputRefused: E_PARQUET, there is none.
+    """
+    wanted = [path.replace("[]", "") for path in shape.paths]
+    with open_parquet(source) as file:
+        bare = {path: _LIST_LEVEL.sub("", path) for path in leaf_paths(file)}
+        names = ", ".join(file.schema_arrow.names[:12])
+    paths = [
+        path for path, name in bare.items() if any(name == one or name.startswith(f"{one}.") for one in wanted)
+    ]
+    if not paths:
+        problem = "wrong schema; no path of the mapping is in it: there are {names}"
+        raise file_error("E_PARQUET", source.name, problem, names=names)
+    return paths
