@@ -34,8 +34,23 @@ from dialint.detector.errors import ConfigError
 PACKAGE = "dialint"
 CHECKS = "dialint.detector.checks"
 PAGES = "dialint.app.console.pages"
+FORMATS = "dialint.detector.ingest.formats"
 OWN: dict[str, dict[str, str]] = {
-    "dialint.formats": {},
+    "dialint.formats": {
+        "canonical": f"{FORMATS}.canonical:canonical",
+        "tau": f"{FORMATS}.research:tau",
+        "tau2": f"{FORMATS}.research:tau2",
+        "abcd": f"{FORMATS}.research:abcd",
+        "multiwoz": f"{FORMATS}.research:multiwoz",
+        "opentelemetry": f"{FORMATS}.traces:opentelemetry",
+        "openinference": f"{FORMATS}.traces:openinference",
+        "openai": f"{FORMATS}.chats:openai",
+        "sharegpt": f"{FORMATS}.chats:sharegpt",
+        "webvtt": f"{FORMATS}.transcripts:webvtt",
+        "srt": f"{FORMATS}.transcripts:srt",
+        "whatsapp": f"{FORMATS}.transcripts:whatsapp",
+        "transcript": f"{FORMATS}.transcripts:transcript",
+    },
     "dialint.checks": {
         "unfilled_placeholder": f"{CHECKS}.slots:unfilled_placeholder",
         "same_text_again": f"{CHECKS}.repeats:same_text_again",
@@ -145,7 +160,7 @@ class Plugin:
         )  # fmt: skip
 
 
-def plugins(group: str, files: Sequence[Path] = (), kind: type = object) -> Mapping[str, Plugin]:
+def plugins(group: str, files: Sequence[Path] = (), kind: Any = object) -> Mapping[str, Plugin]:
     """Return the entries of a group by name: dialint's own, those of the installed packages, and the
     instances of `kind` in `files`, which are executed.
 
@@ -186,7 +201,7 @@ def _installed(group: str) -> tuple[Plugin, ...]:
     )
 
 
-def _load_file(group: str, path: Path, kind: type) -> list[Plugin]:
+def _load_file(group: str, path: Path, kind: Any) -> list[Plugin]:
     try:
         source = path.read_bytes()
         digest = hashlib.sha256(source).hexdigest()
@@ -204,5 +219,6 @@ def _load_file(group: str, path: Path, kind: type) -> list[Plugin]:
         if isinstance(value, kind)
     ]
     if not offered:
-        raise ConfigError("E_PLUGIN", "{path}: has no {kind} at its top level", path=path, kind=kind.__name__)
+        expected = getattr(kind, "__name__", kind)
+        raise ConfigError("E_PLUGIN", "{path}: has no {kind} at its top level", path=path, kind=expected)
     return offered

@@ -25,7 +25,7 @@ from dialint.detector.artifacts import write_json
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
-from dialint.detector.ingest.readers.parquet_rows import check_parquet_columns
+from dialint.detector.ingest.readers.parquet import check_parquet_columns
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Verdict

@@ -63,7 +63,6 @@ LET = {
     "app/scoring/job.py": "mode 0700, and a file by create_private",
     "runs/studies/store_speed.py": "figures",
     "runs/studies/label_flips.py": "figures of a study",
-    "runs/studies/ingest_speed.py": "made-up dialogues of a benchmark",
     "finetune/scanner/trained.py": "a tokenizer, in a folder by make_folder",
     "finetune/scanner/train.py": "a tokenizer, in a folder by make_folder",
     "finetune/decoder/pretrain.py": "a tokenizer and a model card, in a folder by make_folder",

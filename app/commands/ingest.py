@@ -83,7 +83,7 @@ def preview_log(
 
 
 def _show(result: Preview) -> None:
-    from dialint.detector.ingest.privacy import format_word
+    from dialint.detector.ingest.words import format_word
 
     print_line(f"{result.file}: {result.format}{'; needs no mapping' if result.native else ''}")
     if result.facts:

@@ -77,13 +77,6 @@ def is_plain(texts: Sequence[str]) -> bool:
     return not any("\n" in text or "<" in text or "##-" in text for text in texts)
 
 
-def may_change(text: str) -> bool:
-    """Whether cleaning may change a text that has no tags, whatever the other messages are."""
-    if "\n" not in text and "##-" not in text:
-        return False
-    return bool(find_quoted_text(text, None, lambda words: True)[0])
-
-
 def _are_html(texts: Sequence[str], declared: Sequence[bool | None]) -> list[bool]:
     by_text = [is_html(text) if html is None else html for text, html in zip(texts, declared, strict=True)]
     if not any(by_text):

@@ -6,13 +6,14 @@ Only settings: nothing here opens a log, but a mapping file is read with the opt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from dialint.detector.artifacts import sha256_file
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.mapping import (
     MEANINGS,
@@ -24,30 +25,16 @@ from dialint.detector.ingest.mapping import (
     nearest,
     parse_route,
 )
-from dialint.detector.ingest.phrases import fold
 from dialint.detector.ingest.tree_mapping import shipped_names
+from dialint.detector.ingest.words import fold
+from dialint.detector.plugins import describe, plugins
 from dialint.detector.records import Role
 
 __all__ = ["ROLES", "ReadConfig"]
 
-CODED = (
-    "canonical",
-    "openai",
-    "sharegpt",
-    "csv",
-    "parquet",
-    "abcd",
-    "multiwoz",
-    "tau",
-    "tau2",
-    "opentelemetry",
-    "openinference",
-    "webvtt",
-    "srt",
-    "whatsapp",
-    "transcript",
-)
-"""Formats that are read by code; the others are mapping files (`shipped_names`)."""
+FORMATS = "dialint.formats"
+"""The group of plugins that read logs by code; the other formats are mapping files (`shipped_names`)."""
+TABLES = ("csv", "parquet")
 
 
 @dataclass(frozen=True)
@@ -55,7 +42,8 @@ class ReadConfig:
     """How logs are read, and the limits on their size."""
 
     format: Annotated[str, Parameter(name="--input-format")] = "auto"
-    """Format of the logs; `auto` recognises each file by its content."""
+    """Format of the logs; `auto` recognises each file by its content. A file of Python (.py) reads them by
+    the formats that it defines."""
 
     mapping: Path | None = None
     """File (.yaml) that says how logs of another shape are read; `dialint ingest preview LOG --write FILE`
@@ -121,13 +109,13 @@ class ReadConfig:
     """Bytes a Parquet row group may hold (E_PARQUET)."""
 
     def __post_init__(self) -> None:
-        if self.format not in ("auto", *CODED, *shipped_names()):
-            raise ConfigError(
-                "E_OPTION",
-                "--input-format {name!r}: expected auto, {names}",
-                name=self.format,
-                names=", ".join((*CODED, *shipped_names())),
-            )
+        if self.format not in ("auto", *TABLES) and self.format_file is None:
+            names = ("auto", *TABLES, *plugins(FORMATS), *shipped_names())
+            if self.format not in names:
+                raise ConfigError(
+                    "E_OPTION", "--input-format {name!r}: expected a file of Python, or one of {names}",
+                    name=self.format, names=", ".join(names),
+                )  # fmt: skip
         if not 0.0 <= self.max_bad <= 1.0:
             raise ConfigError("E_OPTION", "--max-bad: expected a share between 0 and 1")
         check_reading(self.encoding, self.delimiter, self.time_format, self.time_zone)
@@ -142,33 +130,61 @@ class ReadConfig:
         """
         base = load_mapping(self.mapping) if self.mapping else LogMapping()
         columns = _pairs("column", self.column, value_first=False)
+        for name in columns.keys() - MEANINGS.keys():
+            raise ConfigError(
+                "E_OPTION", "--column {name!r}: unknown; {nearest}Expected one of {names}",
+                name=name, nearest=nearest(name, MEANINGS), names=", ".join(MEANINGS),
+            )  # fmt: skip
         for meaning, path in columns.items():
             try:
                 parse_route(path)
             except InvalidRoute as error:
                 raise ConfigError(
-                    "E_OPTION",
-                    "--column {name}={path}: {problem}",
-                    name=meaning,
-                    path=path,
-                    problem=error.problem,
-                ) from None
-        return LogMapping(
-            {**base.fields, **columns},
-            {**base.roles, **self._roles()},
-            {**base.privacy, **self._privacy()},
-            base.encoding if self.encoding == "auto" else self.encoding,
-            base.delimiter if self.delimiter == "auto" else self.delimiter,
-            base.time_format if self.time_format == "auto" else self.time_format,
-            self.time_zone or base.time_zone,
-            base.html,
-            {**base.places, **{meaning: f"--column {meaning}" for meaning in columns}},
-            base.tree,
+                    "E_OPTION", "--column {name}={path}: {problem}",
+                    name=meaning, path=path, problem=error.problem,
+                ) from None  # fmt: skip
+        roles = _pairs("role", self.role, value_first=True)
+        for role in roles.values():
+            if role not in ROLES:
+                raise ConfigError(
+                    "E_OPTION", "--role {word!r}: expected {names}", word=role, names=", ".join(ROLES)
+                )
+        privacy = _pairs("privacy", self.privacy, value_first=True)
+        for word in privacy.values():
+            if word not in ("internal", "public"):
+                raise ConfigError("E_OPTION", "--privacy {word!r}: expected internal or public", word=word)
+        return replace(
+            base,
+            fields={**base.fields, **columns},
+            roles={**base.roles, **{name: ROLES[role] for name, role in roles.items()}},
+            privacy={**base.privacy, **{fold(word): what == "internal" for word, what in privacy.items()}},
+            encoding=base.encoding if self.encoding == "auto" else self.encoding,
+            delimiter=base.delimiter if self.delimiter == "auto" else self.delimiter,
+            time_format=base.time_format if self.time_format == "auto" else self.time_format,
+            time_zone=self.time_zone or base.time_zone,
+            places={**base.places, **{meaning: f"--column {meaning}" for meaning in columns}},
         )
 
+    @property
+    def format_file(self) -> Path | None:
+        """The file of Python that defines the formats, if there is one."""
+        return Path(self.format) if self.format.endswith(".py") else None
+
     def describe(self) -> dict[str, Any]:
-        """Every setting as JSON, with the content of the mapping file in place of its name."""
-        return {**asdict(self), "mapping": self.mapped.as_json()}
+        """Every setting as JSON, with the content of the mapping file in place of its name, and the packages
+        or the file of others that may read a log.
+
+        Raises:
+            ConfigError: E_PLUGIN, two packages offer a format of one name.
+            WorldError: the file cannot be read.
+        """
+        settings = {**asdict(self), "mapping": self.mapped.as_json()}
+        if self.format_file is not None:
+            others = [{"file": self.format_file.name, "sha256": sha256_file(self.format_file)}]
+        else:
+            entries = plugins(FORMATS)
+            others = describe(entry for name, entry in entries.items() if self.format in ("auto", name))
+        return {**settings, "plugins": others} if others else settings
 
     def columns(self) -> Mapping[str, str]:
         """Meaning of a column (id, text, role, ...) to its name in the file."""
@@ -182,24 +198,6 @@ class ReadConfig:
         """Name of a speaker in the file, as written there, to its role."""
         return self.mapped.roles
 
-    def _privacy(self) -> dict[str, bool]:
-        results = {}
-        for word, meaning in _pairs("privacy", self.privacy, value_first=True).items():
-            if meaning not in ("internal", "public"):
-                raise ConfigError("E_OPTION", "--privacy {word!r}: expected internal or public", word=meaning)
-            results[fold(word)] = meaning == "internal"
-        return results
-
-    def _roles(self) -> dict[str, Role]:
-        results: dict[str, Role] = {}
-        for name, role in _pairs("role", self.role, value_first=True).items():
-            if role not in ROLES:
-                raise ConfigError(
-                    "E_OPTION", "--role {word!r}: expected {names}", word=role, names=", ".join(ROLES)
-                )
-            results[name] = ROLES[role]
-        return results
-
 
 def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[str, str]:
     results = {}
@@ -208,14 +206,6 @@ def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[s
         if not equals or not left or not right:
             raise ConfigError(
                 "E_OPTION", "--{option} {value!r}: expected a pair such as a=b", option=option, value=value
-            )
-        if option == "column" and left not in MEANINGS:
-            raise ConfigError(
-                "E_OPTION",
-                "--column {name!r}: unknown; {nearest}Expected one of {names}",
-                name=left,
-                nearest=nearest(left, MEANINGS),
-                names=", ".join(MEANINGS),
             )
         results[left] = right
     return results

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
-from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
+from dialint.detector.ingest.formats.canonical import METADATA_FIELDS, TEXT_FIELDS
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import escape_cell, needs_escape
 

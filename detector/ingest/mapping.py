@@ -18,9 +18,9 @@ from typing import Any
 
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.phrases import fold
 from dialint.detector.ingest.times import check_time_format
 from dialint.detector.ingest.tree_mapping import TreeMapping, build_tree_mapping, value_at
+from dialint.detector.ingest.words import fold
 from dialint.detector.records import Role
 from dialint.detector.yaml_document import Document, read_document
 
@@ -46,8 +46,6 @@ ROLES: dict[str, Role] = {
     "tool": "tool",
 }
 """Roles of the canonical format."""
-ANY_ROLE = "*"
-"""In `roles`: every speaker without an entry."""
 NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
 """Codecs of Python that logs are never encoded in."""
 HTML = {"auto": None, "html": True, "plain": False}
@@ -274,6 +272,7 @@ class MappedRecord:
         Raises:
             ConfigError: E_MAPPING, the paths lead into different lists.
         """
+        self._fields = mapping.fields
         ids = [parse_route(part) for part in mapping.fields.get("id", "").split("+") if part]
         others = {name: parse_route(path) for name, path in mapping.fields.items() if name != "id"}
         self.lists = others["text"].lists
@@ -291,6 +290,11 @@ class MappedRecord:
             raise ConfigError(CODE, "fields: no id: say which column or path names the dialogue of a message")
         self.by_row = bool(ids) and max(depths) == len(self.lists)
         self._dialogue_level = max(depths) if ids else len(self.lists) - 1
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of the meanings, those of the parts of an id apart."""
+        return [path for name, path in self._fields.items() for path in _parts(name, path)]
 
     @property
     def n_ids(self) -> int:
@@ -368,6 +372,10 @@ class MappedRecord:
             for index, route in enumerate(self.routes)
         )
         return [type(value)() if isinstance(value, dict | list) else value for value in values]
+
+
+def _parts(meaning: str, path: str) -> list[str]:
+    return path.split("+") if meaning == "id" else [path]
 
 
 def paths_of(records: Sequence[object]) -> list[str]:

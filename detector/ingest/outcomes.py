@@ -109,6 +109,11 @@ def record_too_large(n_bytes: int, max_bytes: int, dialogue_id: str | None = Non
     return BadRecord("E_RECORD_SIZE", "", found, expected, dialogue_id)
 
 
+def too_many_turns(n: int, max_turns: int, path: str, dialogue_id: str | None = None) -> BadRecord:
+    """The fault of a dialogue with more turns than it may have."""
+    return BadRecord("E_TURNS", path, str(n), Message("at most {n} turns", n=max_turns), dialogue_id)
+
+
 TYPE_NAMES = (
     Message("NoneType"), Message("bool"), Message("int"), Message("float"), Message("str"), Message("list"),
     Message("dict"),

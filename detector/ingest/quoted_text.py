@@ -20,7 +20,7 @@ from itertools import islice, pairwise
 from typing import Literal
 
 from dialint.detector.ingest.html_text import Mark
-from dialint.detector.ingest.phrases import fold, introductions, phrases, starts
+from dialint.detector.ingest.words import fold, introductions, phrases, starts
 
 Kind = Literal["quote", "signature", "chrome"]
 

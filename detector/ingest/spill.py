@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialint.detector.artifacts import TEMPORARY
 from dialint.detector.errors import Message, WorldError
@@ -18,7 +18,7 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.readers.columns import Columns, Row
 from dialint.detector.records import Dialogue
 
-CACHE_KIB = 64 << 10
+CACHE_KIB = 32 << 10
 
 
 @contextmanager
@@ -48,6 +48,14 @@ def content_hash(dialogue: Dialogue) -> int:
     return hash((turns, rest, dialogue.sources, repr(sorted(dialogue.metadata.items())), dialogue.masked))
 
 
+class FirstSeen(NamedTuple):
+    """The first dialogue with an id: whether its content is the same, its source (by number) and its line."""
+
+    is_same: bool
+    source: int
+    line: int
+
+
 class SeenIds:
     """The ids of a job so far. Ids and contents are compared by Python's keyed 64-bit hashes: among a million
     dialogues the probability of one false match is 3 in 100 million."""
@@ -57,15 +65,14 @@ class SeenIds:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._execute = connection.execute
 
-    def add(self, dialogue: Dialogue, source: int, line: int) -> tuple[bool, int, int] | None:
-        """Add a dialogue. Returns None if its id is new, else whether the content is the same as that of the
-        first with this id, and the source and line of that one."""
+    def add(self, dialogue: Dialogue, source: int, line: int) -> FirstSeen | None:
+        """Add a dialogue. Returns None if its id is new."""
         key, content = hash(dialogue.id), content_hash(dialogue)
         values = (key, content, source, line)
         if self._execute("INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?)", values).rowcount:
             return None
         row = self._execute("SELECT content, source, line FROM seen WHERE id = ?", (key,)).fetchone()
-        return row[0] == content, row[1], row[2]
+        return FirstSeen(row[0] == content, row[1], row[2])
 
 
 def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
@@ -73,7 +80,9 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
     each."""
     schema = """
         CREATE TABLE names (name TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
-        CREATE TABLE rows (number INTEGER, position INTEGER, line INTEGER, offset INTEGER, cells TEXT, bad TEXT)
+        CREATE TABLE rows (
+            number INTEGER, position INTEGER, line INTEGER, offset INTEGER, cells TEXT, bad TEXT
+        )
     """
     with open_spill(schema) as connection:
         for position, row in enumerate(rows):

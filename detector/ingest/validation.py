@@ -1,6 +1,6 @@
 """Validation of dialogues, the same for every log format.
 
-A format reader fills a `Draft` with whatever it read; `validate_draft` returns a `Dialogue` or raises
+A format reader fills a `RawDialogue` with whatever it read; `validate` returns a `Dialogue` or raises
 `BadRecord`. Texts are cleaned first (`cleaning`). After that only control characters change: each becomes a
 space, so that lengths stay. Invisible and bidirectional characters are counted here and neutralised where
 text is rendered.
@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -22,13 +22,12 @@ import msgspec
 from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.cleaning import Clean, clean_texts, is_plain
 from dialint.detector.ingest.config import ROLES, ReadConfig
-from dialint.detector.ingest.mapping import ANY_ROLE
-from dialint.detector.ingest.outcomes import BadRecord, record_boundary
-from dialint.detector.ingest.privacy import BLANK, format_word, has_note_prefix
-from dialint.detector.ingest.speakers import roles_of
+from dialint.detector.ingest.formats.log_format import RawDialogue, RawTurn
+from dialint.detector.ingest.outcomes import BadRecord, record_boundary, too_many_turns
 from dialint.detector.ingest.times import from_epoch, parse_iso
-from dialint.detector.offsets import Edit, Piece, assemble, compose, remove_ranges
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
+from dialint.detector.ingest.words import ANY_ROLE, BLANK, format_word, has_note_prefix, roles_of
+from dialint.detector.offsets import Piece, assemble, compose, remove_ranges
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Role
 
 MAX_ID_BYTES = 256
 MAX_WARNINGS = 50
@@ -49,55 +48,20 @@ TEMPLATE = re.compile(
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FULLWIDTH", "MATHEMATICAL")
 
 
-@dataclass(slots=True)
-class DraftTurn:
-    """A message as read from a log, not yet validated: every value may be of any type.
-
-    `internal` is whether it is an internal note, None if the format does not say; `html` whether its text is
-    HTML, None if only the text itself can show it. `edits` lead from the text to the log's own, where a
-    reader took a part of it. `tool_calls` are read by the format; `tool_call_id` and `tool_error` are of
-    results only.
-    """
-
-    role: object
-    text: object
-    at: object = None
-    author: object = None
-    internal: bool | None = None
-    html: bool | None = None
-    edits: tuple[Edit, ...] = ()
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: object = None
-    tool_error: object = None
-
-
-@dataclass
-class Draft:
-    """A dialogue as read from a log, not yet validated. `fields` are further fields of `Dialogue`; `path` is
-    the JSON path of the list of turns. `named`: roles are the names of speakers."""
-
-    id: object
-    turns: list[DraftTurn]
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    warnings: Counter[str] = field(default_factory=Counter)
-    path: str = "turns"
-    named: bool = False
-
-
-def validate_draft(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
-    """Validate a draft. `warnings` are counted only if the dialogue is valid.
+def validate(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
+    """Validate a raw. `warnings` are counted only if the dialogue is valid.
 
     Raises:
         BadRecord: the first fault, with the dialogue's id if it has one.
     """
-    name = check_id(draft.id)
-    counted: Counter[str] = Counter(draft.warnings)
+    name = check_id(raw.id)
+    counted: Counter[str] = Counter(raw.warnings)
     try:
-        turns = _turns(draft, config, counted)
+        turns = _turns(raw, config, counted)
         times = [turn["at"] for turn in turns]
         if any(time is not None for time in times):
-            turns = _in_time_order(turns, config, counted, draft.path)
-        fields = {key: value for key, value in draft.fields.items() if value is not None}
+            turns = _in_time_order(turns, config, counted, raw.path)
+        fields = {key: value for key, value in raw.fields.items() if value is not None}
         _check_texts(fields)
         dialogue = Dialogue.model_validate({"id": name, "turns": tuple(turns), **fields})
     except BadRecord as bad:
@@ -136,31 +100,30 @@ def _mixed_scripts(text: str) -> bool:
     return len(seen.intersection(_SCRIPTS)) > 1
 
 
-def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dict[str, Any]]:
-    if not draft.turns:
-        raise BadRecord("E_EMPTY", draft.path, "no turns", "at least one turn")
-    if len(draft.turns) > config.max_turns:
-        expected = Message("at most {n} turns", n=config.max_turns)
-        raise BadRecord("E_TURNS", draft.path, str(len(draft.turns)), expected)
+def _turns(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> list[dict[str, Any]]:
+    if not raw.turns:
+        raise BadRecord("E_EMPTY", raw.path, "no turns", "at least one turn")
+    if len(raw.turns) > config.max_turns:
+        raise too_many_turns(len(raw.turns), config.max_turns, raw.path)
     roles = config.roles()
-    for turn in draft.turns:
+    for turn in raw.turns:
         if isinstance(turn.text, str) and BOM in turn.text:
             spans = [match.span() for match in re.finditer(f"{BOM}+", turn.text)]
             warnings["W_BOM"] += len(spans)
             turn.text, edits = assemble(turn.text, remove_ranges([Piece(0, len(turn.text))], spans))
             turn.edits = compose(edits, turn.edits)
-    if draft.named:
+    if raw.named:
         spoken = [
             (str(turn.role), str(turn.text))
-            for turn in draft.turns
+            for turn in raw.turns
             if isinstance(turn.role, str) and turn.role not in ROLES
         ]
-        roles = {**roles, **roles_of(spoken, roles, draft.path, warnings)}
-    clean = _clean(draft, config)
+        roles = {**roles, **roles_of(spoken, roles, raw.path, warnings)}
+    clean = _clean(raw, config)
     turns = []
     size = 0
-    for index, turn in enumerate(draft.turns):
-        path = f"{draft.path}[{index}]"
+    for index, turn in enumerate(raw.turns):
+        path = f"{raw.path}[{index}]"
         if turn.internal:
             warnings["W_INTERNAL_NOTE"] += 1
             continue
@@ -169,7 +132,7 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         size += len(text) if text.isascii() else len(text.encode())
         if size > config.max_record_bytes:
             expected = Message("at most {n} bytes in one dialogue", n=config.max_record_bytes)
-            raise BadRecord("E_RECORD_SIZE", draft.path, Message("over {n} bytes", n=size), expected)
+            raise BadRecord("E_RECORD_SIZE", raw.path, Message("over {n} bytes", n=size), expected)
         if turn.internal is None and role not in ("customer", "tool") and has_note_prefix(text):
             warnings["W_INTERNAL_NOTE"] += 1
             continue
@@ -185,11 +148,11 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         if turn.tool_calls or turn.tool_call_id is not None or turn.tool_error is not None:
             size += _add_tool_fields(fields, turn, path)
         turns.append(fields)
-    _check_whole(turns, draft.path, warnings)
+    _check_whole(turns, raw.path, warnings)
     return turns
 
 
-def _add_tool_fields(fields: dict[str, Any], turn: DraftTurn, path: str) -> int:
+def _add_tool_fields(fields: dict[str, Any], turn: RawTurn, path: str) -> int:
     """Add calls to a turn of an agent or a bot, or whose result it is to that of a tool. Returns the size of
     the arguments."""
     if turn.tool_calls:
@@ -213,20 +176,18 @@ def _add_tool_fields(fields: dict[str, Any], turn: DraftTurn, path: str) -> int:
     return sum(len(msgspec.json.encode(call.arguments)) + len(call.name) for call in turn.tool_calls)
 
 
-def _clean(draft: Draft, config: ReadConfig) -> list[Clean] | None:
-    """The texts of the draft's turns, cleaned; None if nothing is to clean, or if one is not a text. Results
+def _clean(raw: RawDialogue, config: ReadConfig) -> list[Clean] | None:
+    """The texts of the turns, cleaned; None if nothing is to clean, or if one is not a text. Results
     of tools stay as they are."""
-    if any(turn.role == "tool" for turn in draft.turns):
-        spoken = [position for position, turn in enumerate(draft.turns) if turn.role != "tool"]
-        cleaned = _clean(replace(draft, turns=[draft.turns[position] for position in spoken]), config)
+    if any(turn.role == "tool" for turn in raw.turns):
+        spoken = [position for position, turn in enumerate(raw.turns) if turn.role != "tool"]
+        cleaned = _clean(replace(raw, turns=[raw.turns[position] for position in spoken]), config)
         if cleaned is None:
             return None
         by_position = dict(zip(spoken, cleaned, strict=True))
-        return [
-            by_position.get(position) or Clean(str(turn.text)) for position, turn in enumerate(draft.turns)
-        ]
-    texts = [turn.text for turn in draft.turns if isinstance(turn.text, str)]
-    html = [turn.html for turn in draft.turns]
+        return [by_position.get(position) or Clean(str(turn.text)) for position, turn in enumerate(raw.turns)]
+    texts = [turn.text for turn in raw.turns if isinstance(turn.text, str)]
+    html = [turn.html for turn in raw.turns]
     if not config.strip or len(texts) < len(html) or (is_plain(texts) and True not in html):
         return None
     return clean_texts(texts, html, config.max_turn_bytes)
@@ -346,17 +307,17 @@ class ParsedRecord(NamedTuple):
     outcome: Dialogue | BadRecord
 
 
-def validate_drafts(
-    drafts: Iterable[Draft], line: int, offset: int, config: ReadConfig, warnings: Counter[str]
+def validate_all(
+    dialogues: Iterable[RawDialogue], line: int, offset: int, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
-    """Validate each draft. A fault raised by the format reader itself ends the record."""
-    iterator = iter(drafts)
+    """Validate each raw. A fault raised by the format reader itself ends the record."""
+    iterator = iter(dialogues)
     while True:
         try:
             with record_boundary():
-                draft = next(iterator, None)
-                if draft is None:
+                raw = next(iterator, None)
+                if raw is None:
                     return
-                yield ParsedRecord(line, offset, validate_draft(draft, config, warnings))
+                yield ParsedRecord(line, offset, validate(raw, config, warnings))
         except BadRecord as bad:
             yield ParsedRecord(line, offset, bad)

@@ -100,7 +100,9 @@ def dialect_of(words: Iterable[str]) -> dict[str, Role]:
 
 def may_mark_notes(name: str) -> bool:
     """Whether a column's name is one under which tables mark internal notes by words."""
-    return any(normalize_name(part) in normalize_name(name) for part in _document("columns.yaml")["note_columns"])
+    return any(
+        normalize_name(part) in normalize_name(name) for part in _document("columns.yaml")["note_columns"]
+    )
 
 
 def is_internal(value: object, *, public: bool, user_words: Mapping[str, bool]) -> bool | None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.readers.parquet_rows import check_parquet_columns
+from dialint.detector.ingest.readers.parquet import check_parquet_columns
 from dialint.labeling.aggregation.answers import Answers, Floats
 
 TEXT_COLUMNS = ("task", "worker", "label", "code")

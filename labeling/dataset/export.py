@@ -11,6 +11,7 @@ original text, so they are the same either way.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -29,7 +30,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.ingest.read import collection_paused, open_logs
+from dialint.detector.ingest.read import open_logs
 from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
@@ -73,8 +74,11 @@ def run(config: DatasetConfig) -> dict[str, Any]:
     started, key = time.monotonic(), config.key or split_key(config.key_file)
     with disk_errors(config.out):
         make_output_folder(config.out)
-    with collection_paused():  # all records stay in memory until the end, so a collection frees nothing
+    gc.disable()  # all records stay in memory until the end, so a collection frees nothing
+    try:
         manifest = _write_dataset(config, key)
+    finally:
+        gc.enable()
     manifest["seconds"] = round(time.monotonic() - started, 1)
     write_manifest(config.out / MANIFEST, manifest)
     return manifest

@@ -49,8 +49,8 @@ def detect_format(source: Source, name: str = "auto") -> tuple[Plugin, TableForm
         return find_plugin(name), table_format
     formats = plugins(GROUP)
     for located in islice(read_rows(source, table_format), N_PROBED_ROWS):
-        for plugin in () if isinstance(located.row, BadRecord) else formats.values():
-            if plugin.load(LabelFormat).matches(located.row):
+        for plugin in () if isinstance(located.value, BadRecord) else formats.values():
+            if plugin.load(LabelFormat).matches(located.value):
                 return plugin, table_format
     expected = f"none of the label formats ({', '.join(formats)}); --format names it"
     raise file_error("E_FORMAT", source.name, expected)

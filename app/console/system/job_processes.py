@@ -28,8 +28,8 @@ from dialint.detector.errors import ConfigError, DialintError, Message, WorldErr
 from dialint.detector.extras import missing_modules
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.preview import Preview, as_yaml, preview
-from dialint.detector.ingest.privacy import format_word
 from dialint.detector.ingest.read import open_logs
+from dialint.detector.ingest.words import format_word
 from dialint.detector.masking.dialogue import mask_dialogue
 from dialint.detector.verdict_files import FileFormat, convert_verdicts, parse_verdicts
 

@@ -1,22 +1,74 @@
-"""A format of logs: how a record is recognised and read."""
+"""A format of logs: how a record or a text is recognised, and the dialogues that it is read as.
+
+A format of a package or a file is an instance of `LogFormat` or `TextFormat`, such as:
+
+    from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
+
+    def is_acme(record):
+        return isinstance(record, dict) and "acme_log" in record
+
+    def read_acme(record, fallback_id):
+        turns = [RawTurn(line["who"], line["said"]) for line in record["acme_log"]]
+        yield RawDialogue(record.get("nr", fallback_id), turns)
+
+    acme = LogFormat("acme", is_acme, read_acme)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.validation import Draft
+from dialint.detector.offsets import Edit
+from dialint.detector.records import ToolCall
+
+
+@dataclass(slots=True)
+class RawTurn:
+    """A message as read from a log, not yet validated: every value may be of any type.
+
+    `internal` is whether it is an internal note, None if the format does not say; `html` whether its text is
+    HTML, None if only the text itself can show it. `edits` lead from the text to the log's own, where a
+    reader took a part of it. `tool_calls` are read by the format; `tool_call_id` and `tool_error` are of
+    results only.
+    """
+
+    role: object
+    text: object
+    at: object = None
+    author: object = None
+    internal: bool | None = None
+    html: bool | None = None
+    edits: tuple[Edit, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: object = None
+    tool_error: object = None
+
+
+@dataclass
+class RawDialogue:
+    """A dialogue as read from a log, not yet validated. `fields` are further fields of `Dialogue`; `path` is
+    the JSON path of the list of turns. `named`: roles are the names of speakers."""
+
+    id: object
+    turns: list[RawTurn]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    warnings: Counter[str] = field(default_factory=Counter)
+    path: str = "turns"
+    named: bool = False
 
 
 @dataclass(frozen=True)
 class LogFormat:
-    """One format. `drafts(record, fallback_id)` reads a record. `array` is how a JSON array at the top of a
-    file is read; `members` are the members of a top-level object that hold a list of records, ``*`` if every
-    member is a record with its key as id.
+    """One format of JSON records. `matches(record)` must not raise; `read(record, fallback_id)` yields the
+    dialogues of a record. `array` is how a JSON array at the top of a file is read; `members` are the members
+    of a top-level object that hold a list of records, ``*`` if every member is a record with its key as id.
+    `is_common`: other formats hold such records too, so that it is tried last.
 
     Where a dialogue may be spread over the records of a file, `parts(record, fallback_id)` yields the parts
     of dialogues with their ids, as JSON, and `read` gets the parts of one dialogue, in the order of the log,
@@ -24,12 +76,13 @@ class LogFormat:
 
     name: str
     matches: Callable[[Any], bool]
-    read: Callable[[Any, str], Iterable[Draft]]
+    read: Callable[[Any, str], Iterable[RawDialogue]]
     array: Literal["elements", "whole"] = "elements"
     members: tuple[str, ...] = ()
     parts: Callable[[Any, str], Iterable[tuple[str, Any]]] | None = None
+    is_common: bool = False
 
-    def drafts(self, record: Any, fallback_id: str) -> Iterator[Draft]:
+    def dialogues(self, record: Any, fallback_id: str) -> Iterator[RawDialogue]:
         """The dialogues of one decoded record.
 
         Raises:
@@ -43,8 +96,8 @@ class LogFormat:
 
 @dataclass(frozen=True)
 class TextFormat:
-    """A format of text files, of which each is one dialogue. `drafts(text, fallback_id, config)` reads it."""
+    """A format of text files, of which each is one dialogue."""
 
     name: str
     matches: Callable[[str], bool]
-    drafts: Callable[[str, str, ReadConfig], Iterable[Draft]]
+    dialogues: Callable[[str, str, ReadConfig], Iterable[RawDialogue]]

@@ -14,12 +14,11 @@ from itertools import groupby
 from typing import Any
 
 from dialint.detector.ingest.formats import fields, traces
-from dialint.detector.ingest.formats.log_format import LogFormat
-from dialint.detector.ingest.formats.openai import add_message
+from dialint.detector.ingest.formats.chats import add_message
+from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.privacy import BLANK, record_flag
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (
     ANY,
@@ -33,7 +32,7 @@ from dialint.detector.ingest.tree_mapping import (
     whole_value,
     word_of,
 )
-from dialint.detector.ingest.validation import Draft, DraftTurn
+from dialint.detector.ingest.words import BLANK, flag_is_internal
 
 FIELDS = ("language", "channel", "agent", "team")
 N_COMPARED = 20
@@ -57,7 +56,7 @@ def log_format(mapping: TreeMapping) -> LogFormat:
         for piece in _dialogues(mapping, record):
             yield _id(mapping, piece) or fallback_id, piece
 
-    def read(record: Any, fallback_id: str) -> Iterator[Draft]:
+    def read(record: Any, fallback_id: str) -> Iterator[RawDialogue]:
         for number, piece in enumerate(_dialogues(mapping, record)):
             name = f"{fallback_id}/{number}" if number else fallback_id
             yield _draft(mapping, [piece], _id(mapping, piece) or name)
@@ -84,23 +83,23 @@ def _dialogues(mapping: TreeMapping, record: Any) -> list[Any]:
     return []
 
 
-def _joined(mapping: TreeMapping, pieces: list[Any], name: str) -> Iterator[Draft]:
+def _joined(mapping: TreeMapping, pieces: list[Any], name: str) -> Iterator[RawDialogue]:
     if not mapping.repeated:
         draft = _draft(mapping, pieces, name)
         if draft.turns or not draft.warnings["W_EVENT_SKIPPED"]:  # mere events are no dialogue
             yield draft
         return
     drafts = [_draft(mapping, [piece], name) for piece in pieces]
-    for joined in traces.drafts([_span(draft) for draft in drafts], name):
+    for joined in traces.read_conversation([_span(draft) for draft in drafts], name):
         joined.warnings = sum((draft.warnings for draft in drafts), Counter())
         yield joined
 
 
-def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> Draft:
+def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> RawDialogue:
     """The dialogue of one piece, or of several with the same id."""
     warnings: Counter[str] = Counter()
     values: dict[str, Any] = {}
-    ordered: list[tuple[Any, DraftTurn]] = []
+    ordered: list[tuple[Any, RawTurn]] = []
     for piece in pieces:
         scope = Scope(piece)
         for meaning in FIELDS:
@@ -115,12 +114,12 @@ def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> Draft:
     if n_silent and any(turn.role != "tool" for turn in with_words):
         warnings["W_EVENT_SKIPPED"] += n_silent
         turns = with_words
-    draft = Draft(name, turns, values, warnings, path.removesuffix("[]"))
+    draft = RawDialogue(name, turns, values, warnings, path.removesuffix("[]"))
     draft.named = mapping.named
     return draft
 
 
-def _in_order(turns: list[tuple[Any, DraftTurn]]) -> list[DraftTurn]:
+def _in_order(turns: list[tuple[Any, RawTurn]]) -> list[RawTurn]:
     """The turns by their places, if these are all numbers or all texts; one without a place stays after the
     one before it."""
     keys: list[tuple[bool, Any]] = []
@@ -136,7 +135,7 @@ def _in_order(turns: list[tuple[Any, DraftTurn]]) -> list[DraftTurn]:
 
 def _turns(
     mapping: TreeMapping, scope: Scope, name: str, warnings: Counter[str]
-) -> Iterator[tuple[Any, DraftTurn]]:
+) -> Iterator[tuple[Any, RawTurn]]:
     """The turns of a dialogue, each with its place in the order."""
     groups = [list(group) for _, group in groupby(mapping.turns, key=lambda turn: turn.of)]
     for kinds in groups:
@@ -191,21 +190,21 @@ def _read(
     path: str,
     name: str,
     warnings: Counter[str],
-) -> Iterator[DraftTurn]:
+) -> Iterator[RawTurn]:
     """The turns of one message."""
     at = first_value(kind.time, item, scope)
     at = float(at) if isinstance(at, str) and _EPOCH.fullmatch(at) else at or None
     if kind.transcript:
         text = first_value(kind.transcript, item, scope)
         for line in read_transcript(text) if isinstance(text, str) else ():
-            yield DraftTurn(
+            yield RawTurn(
                 mapping.roles.get(line.speaker, line.role or line.speaker), line.text, line.after(at)
             )
         return
     if kind.chat:
         if not isinstance(item, dict):
             raise BadRecord("E_TYPE", path, fields.kind(item), "a message", name)
-        turns: list[DraftTurn] = []
+        turns: list[RawTurn] = []
         add_message(turns, item, path, name, warnings)
         for turn in turns:
             turn.at = at
@@ -221,7 +220,7 @@ def _read(
         failed = holds(kind.failed_if, item, scope) if kind.failed_if else None
         yield tool_turn("" if text is None else _as_text(text), call_id, failed, at)
         return
-    turn = DraftTurn(role, "" if text is None else text, at, fields.name(author), html=html)
+    turn = RawTurn(role, "" if text is None else text, at, fields.name(author), html=html)
     if role in ("agent", "bot"):
         calls = whole_value(kind.calls, item, scope)
         turn.tool_calls = read_calls(calls, f"{path}.{kind.calls[0].text}" if kind.calls else path, name)
@@ -267,15 +266,14 @@ def _internal(kind: TurnMapping, item: Any, scope: Scope, path: str) -> bool | N
         return True
     for flags, public in ((kind.public, True), (kind.private, False)):
         for flag in flags:
-            key = flag.text.removeprefix("/")
-            values = flag.values(item, scope)
-            internal = record_flag({key: values[0]} if values else {}, key, path, public=public)
+            value = next(iter(flag.values(item, scope)), None)
+            internal = flag_is_internal(value, f"{path}.{flag.text.removeprefix('/')}", public=public)
             if internal is not None:
                 return internal
     return None
 
 
-def _span(draft: Draft) -> dict[str, Any]:
+def _span(draft: RawDialogue) -> dict[str, Any]:
     """The turns of a call of a model, as `traces` joins them.
 
     Raises:

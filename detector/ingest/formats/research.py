@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.content_parts import content_text
+from dialint.detector.ingest.formats.chats import content_text
+from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import (
     TOOL_OUTPUT,
     read_calls,
@@ -22,7 +23,6 @@ from dialint.detector.ingest.formats.tool_turns import (
     tool_turn,
 )
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.validation import Draft, DraftTurn
 
 ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
 
@@ -32,15 +32,15 @@ def matches_abcd(record: Any) -> bool:
     return isinstance(record, dict) and "convo_id" in record and ("original" in record or "delexed" in record)
 
 
-def drafts_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+def read_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One conversation; its id is `convo_id`. The original words are read where they are there."""
     name = fields.name(record.get("convo_id")) or fallback_id
     if "original" not in record:
         items = fields.items(record, "delexed", name)
         turns = [
-            DraftTurn(fields.map_role(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items
+            RawTurn(fields.map_role(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items
         ]
-        yield Draft(name, turns, path="delexed")
+        yield RawDialogue(name, turns, path="delexed")
         return
     pairs = record["original"]
     if not isinstance(pairs, list):
@@ -49,8 +49,8 @@ def drafts_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     for index, pair in enumerate(pairs):
         if not isinstance(pair, list) or len(pair) != 2:
             raise BadRecord("E_TYPE", f"original[{index}]", fields.kind(pair), "[speaker, text]", name)
-        turns.append(DraftTurn(fields.map_role(pair[0], ABCD_ROLES), pair[1]))
-    yield Draft(name, turns, path="original")
+        turns.append(RawTurn(fields.map_role(pair[0], ABCD_ROLES), pair[1]))
+    yield RawDialogue(name, turns, path="original")
 
 
 def matches_multiwoz(record: Any) -> bool:
@@ -58,13 +58,13 @@ def matches_multiwoz(record: Any) -> bool:
     return isinstance(record, dict) and isinstance(record.get("log"), list)
 
 
-def drafts_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+def read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One dialogue; its id is its key. Even turns are the customer's, odd ones the human wizard's."""
     turns = [
-        DraftTurn("agent" if index % 2 else "customer", item.get("text"))
+        RawTurn("agent" if index % 2 else "customer", item.get("text"))
         for index, item in enumerate(fields.items(record, "log", fallback_id))
     ]
-    yield Draft(fields.name(record.get("dialogue_id")) or fallback_id, turns, path="log")
+    yield RawDialogue(fields.name(record.get("dialogue_id")) or fallback_id, turns, path="log")
 
 
 ROLES = {"user": "customer", "assistant": "bot", "system": "system"}
@@ -80,17 +80,17 @@ def matches_tau2(record: Any) -> bool:
     return isinstance(record, dict) and "messages" in record and "task_id" in record
 
 
-def drafts_tau(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+def read_tau(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One episode; its id is ``<task_id>-<trial>``."""
     yield _episode(record, "traj", fallback_id)
 
 
-def drafts_tau2(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+def read_tau2(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One simulation; its id is its `id`, else ``<task_id>-<trial>``."""
     yield _episode(record, "messages", fallback_id)
 
 
-def _episode(record: dict[str, Any], key: str, fallback_id: str) -> Draft:
+def _episode(record: dict[str, Any], key: str, fallback_id: str) -> RawDialogue:
     name = record.get("id")
     if not isinstance(name, str):
         task, trial = fields.name(record.get("task_id")), fields.name(record.get("trial"))
@@ -99,7 +99,7 @@ def _episode(record: dict[str, Any], key: str, fallback_id: str) -> Draft:
     turns = [_turn(message, f"{key}[{index}]", name) for index, message in enumerate(messages)]
     if not any(message.get("tool_calls") for message in messages):
         read_reasoning(turns)
-    return Draft(name, turns, path=key)
+    return RawDialogue(name, turns, path=key)
 
 
 def _flat(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -111,11 +111,11 @@ def _flat(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield message
 
 
-def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
+def _turn(message: dict[str, Any], path: str, name: str) -> RawTurn:
     role, at = message.get("role"), message.get("timestamp")
     text = content_text(message.get("content"), f"{path}.content", name)
     if role == "tool" and message.get("requestor") == "user":  # a look at the customer's own device
-        return DraftTurn("system", text, at)
+        return RawTurn("system", text, at)
     if role == "tool":
         call_id = message.get("tool_call_id") or message.get("id")
         return tool_turn(text, call_id, message.get("error"), at)
@@ -123,8 +123,14 @@ def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
         return tool_turn(text, at=at)
     calls = message.get("tool_calls")
     if role == "user" and calls and not text.strip():
-        return DraftTurn("system", text, at)
-    turn = DraftTurn(fields.map_role(role, ROLES), text, at)
+        return RawTurn("system", text, at)
+    turn = RawTurn(fields.map_role(role, ROLES), text, at)
     if role == "assistant" and calls:
         silence(turn, read_calls(calls, f"{path}.tool_calls", name))
     return turn
+
+
+tau = LogFormat("tau", matches_tau, read_tau)
+tau2 = LogFormat("tau2", matches_tau2, read_tau2, members=("simulations",))
+abcd = LogFormat("abcd", matches_abcd, read_abcd, members=("train", "dev", "test"))
+multiwoz = LogFormat("multiwoz", matches_multiwoz, read_multiwoz, members=("*",))

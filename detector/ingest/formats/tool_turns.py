@@ -14,8 +14,9 @@ from pydantic import JsonValue
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.formats.log_format import RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.validation import CONTROL, DraftTurn
+from dialint.detector.ingest.validation import CONTROL
 from dialint.detector.offsets import Piece, assemble
 from dialint.detector.records import ToolCall
 
@@ -127,9 +128,9 @@ def _clean(value: Any, depth: int) -> JsonValue:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def tool_turn(text: str, call_id: object = None, error: object = None, at: object = None) -> DraftTurn:
+def tool_turn(text: str, call_id: object = None, error: object = None, at: object = None) -> RawTurn:
     """The result of a call, without the words "API output:" that tau-bench puts before it."""
-    turn = DraftTurn("tool", text, at, tool_call_id=fields.name(call_id))
+    turn = RawTurn("tool", text, at, tool_call_id=fields.name(call_id))
     turn.tool_error = error if isinstance(error, bool) else None
     if text.startswith(TOOL_OUTPUT):
         start = len(TOOL_OUTPUT) + (text[len(TOOL_OUTPUT) : len(TOOL_OUTPUT) + 1] == " ")
@@ -159,14 +160,14 @@ def read_star_query(text: str) -> ToolCall | None:
     return tool_call(name, arguments) if name.strip() else None
 
 
-def silence(turn: DraftTurn, calls: tuple[ToolCall, ...]) -> None:
+def silence(turn: RawTurn, calls: tuple[ToolCall, ...]) -> None:
     """Make a turn one that only calls tools: the customer saw nothing of its text."""
     turn.tool_calls = calls
     if isinstance(turn.text, str):
         turn.text, turn.edits = assemble(turn.text, [])
 
 
-def read_reasoning(turns: list[DraftTurn]) -> None:
+def read_reasoning(turns: list[RawTurn]) -> None:
     """Read, in place, the agent's turns that are written as ``Thought: ... Action: {...}``.
 
     As in tau-bench's own loop the part after the last ``Action:`` counts. The JSON of a ``respond`` is said
@@ -208,7 +209,7 @@ def _content(action: dict[str, Any] | None) -> object:
     return arguments.get("content") if isinstance(arguments, dict) else None
 
 
-def _has_result(turns: list[DraftTurn], index: int) -> bool:
+def _has_result(turns: list[RawTurn], index: int) -> bool:
     """Whether a tool's result follows the turn at `index` before the customer's next one; also at the end of
     a log, where nobody saw the call."""
     for turn in turns[index + 1 :]:

@@ -21,10 +21,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import read_call, tool_call
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.times import from_epoch, parse_iso
-from dialint.detector.ingest.validation import Draft, DraftTurn
 from dialint.detector.records import ToolCall
 
 ROLES = {
@@ -97,7 +97,7 @@ def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Span]]:
             yield name, part
 
 
-def drafts(spans: list[Span], name: str) -> Iterator[Draft]:
+def read_conversation(spans: list[Span], name: str) -> Iterator[RawDialogue]:
     """The conversation that spans tell, in the order of their times."""
     ordered = sorted(spans, key=lambda span: (span["start"] is None, span["start"] or ""))
     threads: list[_Thread] = []
@@ -113,7 +113,7 @@ def drafts(spans: list[Span], name: str) -> Iterator[Draft]:
     results = {span["call_id"]: span for span in ordered if "result" in span and span["call_id"]}
     turns = list(_turns(thread, results))
     agent = next((span["agent"] for span in ordered if span.get("agent")), None)
-    yield Draft(name, turns, {"agent": agent}, path="messages")
+    yield RawDialogue(name, turns, {"agent": agent}, path="messages")
 
 
 class _Thread:
@@ -172,10 +172,10 @@ def _keys(span: Span) -> list[_Key]:
     ]
 
 
-def _turns(thread: _Thread, results: dict[str, Span]) -> Iterator[DraftTurn]:
+def _turns(thread: _Thread, results: dict[str, Span]) -> Iterator[RawTurn]:
     """The turns of a thread; results that only a tool's own span has follow their call."""
     if thread.instructions and not any(message["role"] == "system" for message in thread.messages):
-        yield DraftTurn("system", thread.instructions)
+        yield RawTurn("system", thread.instructions)
     answered = {message["call_id"] for message in thread.messages if message["call_id"]}
     last: datetime | None = None
     for message in thread.messages:
@@ -186,9 +186,9 @@ def _turns(thread: _Thread, results: dict[str, Span]) -> Iterator[DraftTurn]:
         if message["role"] == "tool":
             own = results.get(message["call_id"] or "")
             error = own["error"] if own else message["error"]
-            yield DraftTurn("tool", message["text"], at, tool_call_id=message["call_id"], tool_error=error)
+            yield RawTurn("tool", message["text"], at, tool_call_id=message["call_id"], tool_error=error)
             continue
-        turn = DraftTurn(message["role"], message["text"], at)
+        turn = RawTurn(message["role"], message["text"], at)
         if message["role"] == "bot":
             turn.tool_calls = tuple(
                 ToolCall(name=name, arguments=arguments, id=call_id)
@@ -199,7 +199,7 @@ def _turns(thread: _Thread, results: dict[str, Span]) -> Iterator[DraftTurn]:
             if call.id in results and call.id not in answered:
                 own = results[call.id]
                 answered.add(call.id)
-                yield DraftTurn("tool", own["result"], at, tool_call_id=call.id, tool_error=own["error"])
+                yield RawTurn("tool", own["result"], at, tool_call_id=call.id, tool_error=own["error"])
 
 
 def _spans(record: Any) -> Iterator[tuple[str, Span]]:
@@ -469,3 +469,7 @@ def _list_numbered(flat: dict[str, Any], prefix: str) -> Iterator[tuple[int, dic
             if number.isascii() and number.isdecimal() and len(number) <= MAX_INDEX_DIGITS:
                 groups.setdefault(int(number), {})[rest] = value
     yield from sorted(groups.items())
+
+
+opentelemetry = LogFormat("opentelemetry", matches_opentelemetry, read_conversation, parts=parts)
+openinference = LogFormat("openinference", matches_openinference, read_conversation, parts=parts)

@@ -16,12 +16,11 @@ from html import unescape
 
 from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.log_format import TextFormat
+from dialint.detector.ingest.formats.log_format import RawDialogue, RawTurn, TextFormat
 from dialint.detector.ingest.html_text import is_html, read_html
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.phrases import fold, phrases, starts
 from dialint.detector.ingest.times import DAY_FIRST, MONTH_FIRST, DateOrderDetector, TimeFormat, parse_iso
-from dialint.detector.ingest.validation import Draft, DraftTurn
+from dialint.detector.ingest.words import fold, phrases, starts
 from dialint.detector.offsets import assemble
 
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -120,12 +119,12 @@ def _is_script(text: str) -> bool:
     return 2 <= len(names) <= MAX_SPEAKERS and bool(often) and sum(names.values()) >= 0.9 * len(lines)
 
 
-def _script_drafts(text: str, fallback_id: str, _: ReadConfig) -> Iterator[Draft]:
-    yield _draft(fallback_id, [DraftTurn(line.speaker, line.text) for line in read_transcript(text)])
+def _read_script(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDialogue]:
+    yield _dialogue(fallback_id, [RawTurn(line.speaker, line.text) for line in read_transcript(text)])
 
 
-def _draft(name: str, turns: list[DraftTurn], warnings: Counter[str] | None = None) -> Draft:
-    return Draft(name, turns, warnings=warnings or Counter(), named=True)
+def _dialogue(name: str, turns: list[RawTurn], warnings: Counter[str] | None = None) -> RawDialogue:
+    return RawDialogue(name, turns, warnings=warnings or Counter(), named=True)
 
 
 def _is_vtt(text: str) -> bool:
@@ -137,7 +136,7 @@ def _is_srt(text: str) -> bool:
     return len(lines) > 2 and lines[0].strip().isdecimal() and _CUE.match(lines[1].strip()) is not None
 
 
-def _cue_drafts(text: str, fallback_id: str, _: ReadConfig) -> Iterator[Draft]:
+def _read_cues(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDialogue]:
     """One call; consecutive cues of one speaker are one turn."""
     turns: list[tuple[str, list[str]]] = []
     for speaker, words in _cues(text):
@@ -145,7 +144,7 @@ def _cue_drafts(text: str, fallback_id: str, _: ReadConfig) -> Iterator[Draft]:
             turns[-1][1].append(words)
         else:
             turns.append((speaker or "unnamed", [words]))
-    yield _draft(fallback_id, [DraftTurn(speaker, " ".join(words)) for speaker, words in turns])
+    yield _dialogue(fallback_id, [RawTurn(speaker, " ".join(words)) for speaker, words in turns])
 
 
 def _cues(text: str) -> Iterator[tuple[str, str]]:
@@ -176,7 +175,7 @@ def _head_text(line: str) -> str:
     return _BLANKS.sub(" ", _MARKS.sub("", line)).translate(_DIGITS)
 
 
-def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterator[Draft]:
+def _read_whatsapp(text: str, fallback_id: str, config: ReadConfig) -> Iterator[RawDialogue]:
     """One chat. Notices, deleted messages and media without words are counted and left out."""
     warnings: Counter[str] = Counter()
     messages: list[tuple[re.Match[str], list[str]]] = []
@@ -207,8 +206,8 @@ def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterato
         if words.startswith("\u200e") or _is_notice(bare) or _MEDIA.fullmatch(bare):
             warnings["W_EVENT_SKIPPED"] += 1
             continue
-        turns.append(DraftTurn(_MARKS.sub("", match[1]).strip(), words, at))
-    yield _draft(fallback_id, turns, warnings)
+        turns.append(RawTurn(_MARKS.sub("", match[1]).strip(), words, at))
+    yield _dialogue(fallback_id, turns, warnings)
 
 
 def _is_notice(words: str) -> bool:
@@ -293,9 +292,7 @@ def _rises(times: list[datetime | None]) -> bool:
     return len(known) == len(times) and known == sorted(known)
 
 
-TEXT_FORMATS = (
-    TextFormat("webvtt", _is_vtt, _cue_drafts),
-    TextFormat("srt", _is_srt, _cue_drafts),
-    TextFormat("whatsapp", _is_whatsapp, _whatsapp_drafts),
-    TextFormat("transcript", _is_script, _script_drafts),
-)
+webvtt = TextFormat("webvtt", _is_vtt, _read_cues)
+srt = TextFormat("srt", _is_srt, _read_cues)
+whatsapp = TextFormat("whatsapp", _is_whatsapp, _read_whatsapp)
+transcript = TextFormat("transcript", _is_script, _read_script)

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import LogFormat
+from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue
 from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
 from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS, Columns, Row, Survey
@@ -33,7 +33,7 @@ from dialint.detector.ingest.readers.streams import blocks, without_bom
 from dialint.detector.ingest.readers.tables import CsvTable, csv_records, delimiter_of, text_lines
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.spill import group_on_disk
-from dialint.detector.ingest.validation import ParsedRecord, RawDialogue, validate_all
+from dialint.detector.ingest.validation import ParsedRecord, validate_all
 from dialint.detector.ingest.words import is_note_type
 
 FIRST_RECORDS = 1000
@@ -97,7 +97,7 @@ def records_of(
 ) -> Iterator[ParsedJson]:
     """Line or number, byte offset and value of every record, or its `BadRecord`."""
     if detected.framing == "parquet":
-        paths = detected.paths
+        paths = None if detected.paths is None else list(detected.paths)
         if detected.by_mapping:
             paths = mapped_paths(source, MappedRecord(config.mapped), config)
         return parquet_records(source, config, paths)
@@ -279,7 +279,8 @@ def _read_parts(
     source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
     """The dialogues of a format whose dialogues may be spread over records (`LogFormat.parts`), each at the
-    line of its first part. The parts are grouped on disk. A record that cannot be read is rejected by itself."""
+    line of its first part. The parts are grouped on disk. A record that cannot be read is a fault of its own.
+    """
     faults: list[ParsedRecord] = []
     shape = detected.shape
     assert shape.parts is not None
@@ -314,5 +315,3 @@ def _read_parts(
         else:
             yield from validate_all(shape.read(parts, name), line, offset, config, warnings)
     yield from faults
-
-

@@ -8,24 +8,30 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
-from dialint.detector.errors import Message
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats.canonical import (
+    METADATA_FIELDS,
+    ROW_TURN_FIELDS,
+    TEXT_FIELDS,
+    canonical,
+    row_format,
+)
 from dialint.detector.ingest.formats.log_format import LogFormat, TextFormat
-from dialint.detector.ingest.formats.mapped import log_format
-from dialint.detector.ingest.formats.registry import CANONICAL, log_formats
-from dialint.detector.ingest.formats.transcripts import TEXT_FORMATS
-from dialint.detector.ingest.mapping import MappedRecord as MappedShape
+from dialint.detector.ingest.formats.registry import log_formats, text_formats
+from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import file_error, preview_hint
-from dialint.detector.ingest.readers.csv_logs import cells_of, delimiter_of, header_below
-from dialint.detector.ingest.readers.encodings import blocks
-from dialint.detector.ingest.readers.message_rows import Columns
-from dialint.detector.ingest.readers.streams import BOM, JSON_LINES, PARQUET, check_ending, magic
+from dialint.detector.ingest.readers.columns import Columns
+from dialint.detector.ingest.readers.parquet import leaf_paths, open_parquet
+from dialint.detector.ingest.readers.streams import BOM, JSON_LINES, PARQUET, blocks, check_ending, magic
+from dialint.detector.ingest.readers.tables import cells_of, delimiter_of, header_below
 from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20
@@ -38,31 +44,67 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 
 @dataclass(frozen=True)
 class DetectedFormat:
-    """Framing of the file, and the format of its records if they are JSON. `split` is how a document is split
-    into records: the whole, its elements, its members, or lists in members. `by_mapping`: JSON is read by a
-    mapping. `rows`: the rows of a table are records of `shape`. `text` is the format of a text."""
+    """Framing of the file, and the format of its records. `split` is how a document is split into records:
+    the whole, its elements, its members, or lists in members. `by_mapping`: messages are read by a mapping of
+    `fields`. `rows`: the rows of a table are records of `shape`. `text` is the format of a text. `paths` are
+    the leaves of a Parquet file with one dialogue a row."""
 
     framing: Literal["lines", "document", "csv", "rows", "text", "parquet"]
-    shape: LogFormat = CANONICAL
+    shape: LogFormat = canonical
     split: Literal["whole", "elements", "members", "lists"] = "whole"
     bom: bool = False
     by_mapping: bool = False
     text: TextFormat | None = None
+    paths: tuple[str, ...] | None = None
 
 
+@lru_cache(maxsize=64)
 def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
     """The format of `source`.
 
     Raises:
-        InputRefused: E_FORMAT, E_ENCODING, E_NO_RECORDS, or what decompression refuses.
+        InputRefused: E_FORMAT, E_ENCODING, E_NO_RECORDS, E_PARQUET, or what decompression refuses.
     """
     ending = check_ending(source)
     if magic(source).startswith(PARQUET):
         if config.format not in ("auto", "parquet"):
             raise file_error("E_FORMAT", source.name, "is Parquet and not {name}", name=config.format)
-        return DetectedFormat("parquet")
+        return _detect_parquet(source, config)
     prefix = _prefix(source, config)
     return replace(_detect_text(prefix, source, config, ending), bom=prefix.startswith(BOM))
+
+
+def is_no_log(source: Source, error: InputRefused) -> bool:
+    """Whether a file that was refused is a text of no format among the logs of a folder or an archive."""
+    return error.code == "E_FORMAT" and source.is_member and source.name.lower().endswith(".txt")
+
+
+def _detect_parquet(source: Source, config: ReadConfig) -> DetectedFormat:
+    with open_parquet(source) as file:
+        if file.metadata.num_rows == 0:
+            raise file_error("E_NO_RECORDS", source.name, "no rows")
+        names = file.schema_arrow.names
+        if config.mapped.is_whole:
+            shape = MappedRecord(config.mapped)
+            if shape.lists or not set(shape.paths) <= set(names):
+                return DetectedFormat("parquet", by_mapping=True)
+        if "turns" not in names or not config.columns().keys() <= {"id"}:
+            return DetectedFormat("parquet")
+        chosen = config.columns().get("id")
+        usual = sorted(name for name in names if name in ("dialogue_id", "id"))[:1]
+        ids = usual if chosen is None else [chosen] if chosen in names else chosen.split("+")
+        turns = leaf_paths(file, "turns")
+        turn_fields = {path.rpartition(".")[2] for path in turns}
+        if not ids or not set(ids) <= set(names) or not {"role", "text"} <= turn_fields or "turns" in turns:
+            raise file_error(
+                "E_PARQUET",
+                source.name,
+                "wrong schema; expected columns dialogue_id and turns, a list of {role, text}",
+            )
+        used = {*ids, "sources", *TEXT_FIELDS, *METADATA_FIELDS}
+        paths = [path for name in names if name in used for path in leaf_paths(file, name)]
+        paths += [path for path in turns if path.rpartition(".")[2] in ROW_TURN_FIELDS]
+        return DetectedFormat("parquet", row_format(tuple(ids)), paths=tuple(paths))
 
 
 def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
@@ -75,12 +117,15 @@ def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str)
         if config.format == "parquet" or text[:1] in b"{[":
             raise file_error("E_FORMAT", source.name, "is not {name}", name=config.format)
         return DetectedFormat("csv")
-    requested = next((one for one in TEXT_FORMATS if one.name == config.format), None)
-    if requested is not None:
-        return DetectedFormat("text", text=requested)
+    texts = text_formats(config)
+    if config.format != "auto" and texts:
+        start = text.decode(errors="replace")
+        chosen = texts[0] if len(texts) == 1 else next((one for one in texts if one.matches(start)), None)
+        if chosen is not None:
+            return DetectedFormat("text", text=chosen)
     if text[:1] in b"{[" and not _CHAT_HEAD.match(text) and ending not in (".csv", ".tsv", ".parquet"):
-        return _json(text, source, config, ending)
-    return _text(text, source, config, ending)
+        return _json(text, config, ending)
+    return _text(text, texts, source, config, ending)
 
 
 def _prefix(source: Source, config: ReadConfig) -> bytes:
@@ -95,22 +140,24 @@ def _prefix(source: Source, config: ReadConfig) -> bytes:
     return result[:PREFIX_BYTES]
 
 
-def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
+def _text(
+    text: bytes, texts: list[TextFormat], source: Source, config: ReadConfig, ending: str
+) -> DetectedFormat:
     header = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
     names = cells_of(header, delimiter_of(header, config))
     is_json = text[:1] in b"{[" and not _CHAT_HEAD.match(text)
     if is_json or (ending == ".json" and not text[:1].isalpha()):
         raise file_error("E_FORMAT", source.name, "holds JSON, against its ending {ending}", ending=ending)
-    row = _first_row(text, names, header, config)
-    shape = _requested_format(config) or next((one for one in log_formats() if one.matches(row)), None)
+    requested = _requested_format(config)
+    shape = requested or _first_match([_first_row(text, names, header, config)], config)
     if shape is not None and shape.parts is not None and not config.column and not config.mapped.is_whole:
         return DetectedFormat("rows", shape)
     if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), Message):
         return DetectedFormat("csv")
     if ending in (".json", *JSON_LINES):
-        return DetectedFormat("lines", _requested_format(config) or CANONICAL)
+        return DetectedFormat("lines", requested or canonical)
     start = text.decode(errors="replace")
-    for format in TEXT_FORMATS:
+    for format in texts:
         if format.matches(start):
             return DetectedFormat("text", text=format)
     if advice := header_below(filter(str.strip, start.split("\n")), config):
@@ -132,39 +179,39 @@ def _first_row(text: bytes, names: list[str], header: str, config: ReadConfig) -
 
 
 def _requested_format(config: ReadConfig) -> LogFormat | None:
-    """The format that the options name, or that of a mapping file with `turns`."""
-    if config.format == "auto":
-        return None if config.mapped.tree is None else log_format(config.mapped.tree)
-    return next((shape for shape in log_formats() if shape.name == config.format), None)
+    """The one format that the options or a mapping file with `turns` leave."""
+    if config.format == "auto" and config.mapped.tree is None:
+        return None
+    formats = list(log_formats(config))
+    return formats[0] if len(formats) == 1 else None
 
 
 def _detect_mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
     """The framing of records that are read by a mapping; their format is built later."""
     if is_one_record_a_line(text, ending):
         return DetectedFormat("lines", by_mapping=True)
-    shape = MappedShape(config.mapped)
+    shape = MappedRecord(config.mapped)
     if text[:1] == b"[":
-        return DetectedFormat(
-            "document", split="whole" if shape.lists[:1] == ("",) else "elements", by_mapping=True
-        )
+        split: Literal["whole", "elements"] = "whole" if shape.lists[:1] == ("",) else "elements"
+        return DetectedFormat("document", split=split, by_mapping=True)
     if not shape.is_streamed():
         return DetectedFormat("document", split="whole", by_mapping=True)
-    members = LogFormat("mapped", lambda _: True, lambda *_: (), members=shape.lists[:1])
+    members = replace(canonical, name="mapped", members=shape.lists[:1])
     return DetectedFormat("document", members, "lists", by_mapping=True)
 
 
-def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
+def _json(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
     if config.mapped.is_whole and config.format == "auto":
         return _detect_mapped(text, config, ending)
     whole = parse_prefix(text)
-    if is_one_record_a_line(text, ending):
-        return DetectedFormat("lines", _requested_format(config) or _of_lines(text))
     requested = _requested_format(config)
-    detected = _document(whole, [requested] if requested else list(log_formats()))
+    if is_one_record_a_line(text, ending):
+        shape = requested or _first_match(islice(_records(text), 50), config)
+        return DetectedFormat("lines", shape or canonical)
+    detected = _document(whole, list(log_formats(config)))
     if detected is None:
-        detected = DetectedFormat(
-            "document", requested or CANONICAL, "elements" if text[:1] == b"[" else "whole"
-        )
+        split: Literal["whole", "elements"] = "elements" if text[:1] == b"[" else "whole"
+        detected = DetectedFormat("document", requested or canonical, split)
     if detected.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
         return DetectedFormat("lines", detected.shape)  # one long line: passed over if it is too long
     return detected
@@ -193,12 +240,10 @@ def _is_object(line: bytes) -> bool | None:
         return None
 
 
-def _of_lines(text: bytes) -> LogFormat:
-    for record in islice(_records(text), 50):
-        for shape in log_formats():
-            if shape.matches(record):
-                return shape
-    return CANONICAL
+def _first_match(records: Iterable[Any], config: ReadConfig) -> LogFormat | None:
+    """The first format that one of the first records has."""
+    matches = (shape for record in records for shape in log_formats(config) if shape.matches(record))
+    return next(matches, None)
 
 
 def _records(text: bytes) -> Iterator[Any]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.formats.log_format import RawDialogue, RawTurn
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import Columns, Row
 from dialint.detector.ingest.times import TimeFormat
-from dialint.detector.ingest.validation import ParsedRecord, RawDialogue, RawTurn, validate_all
+from dialint.detector.ingest.validation import ParsedRecord, validate_all
 
 FIELDS = ("language", "channel", "agent", "team")
 """Meanings of which a dialogue has one value."""
@@ -83,7 +83,11 @@ class Group:
             if common and not (meaning == "language" and len(set(common)) > 1):
                 results[meaning] = common[0]
         author = results.pop("author", None)
-        if author is not None and ("author", "agent") in self.values and "agent" not in self.columns.positions:
+        if (
+            author is not None
+            and ("author", "agent") in self.values
+            and "agent" not in self.columns.positions
+        ):
             results["agent"] = author
         return results
 
@@ -122,7 +126,11 @@ def gather_dialogues(
 
 
 def mapped_dialogue(
-    rows: Sequence[Sequence[object]], fallback_id: str, shape: MappedRecord, columns: Columns, times: TimeFormat
+    rows: Sequence[Sequence[object]],
+    fallback_id: str,
+    shape: MappedRecord,
+    columns: Columns,
+    times: TimeFormat,
 ) -> RawDialogue:
     """The dialogue of messages that a mapping extracted from one record."""
     group = Group(columns, times)

@@ -183,7 +183,9 @@ def decode_or_fault(raw: bytes) -> Any:
         return bad
 
 
-def json_lines(source: Source, config: ReadConfig, warnings: Counter[str] | None = None) -> Iterator[ParsedJson]:
+def json_lines(
+    source: Source, config: ReadConfig, warnings: Counter[str] | None = None
+) -> Iterator[ParsedJson]:
     """The value of every line that is not blank. Byte order marks and carriage returns are counted in
     `warnings`."""
     limit = config.max_record_bytes
@@ -199,7 +201,9 @@ def json_lines(source: Source, config: ReadConfig, warnings: Counter[str] | None
             yield ParsedJson(number, offset, decode_or_fault(line))
 
 
-def json_parts(source: Source, lists: tuple[str, ...], config: ReadConfig, *, members: bool = False) -> Iterator[ParsedJson]:
+def json_parts(
+    source: Source, lists: tuple[str, ...], config: ReadConfig, *, members: bool = False
+) -> Iterator[ParsedJson]:
     """Every part of a document, split as by `segments`; with `members` a part is an object of one member."""
     limit = config.max_record_bytes
     stream = without_bom(blocks(source, config))

@@ -18,7 +18,13 @@ from typing import Any
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.mapping import MappedRecord
-from dialint.detector.ingest.outcomes import BadRecord, file_error, preview_hint, record_too_large
+from dialint.detector.ingest.outcomes import (
+    BadRecord,
+    file_error,
+    preview_hint,
+    record_too_large,
+    too_many_turns,
+)
 from dialint.detector.ingest.readers.columns import Columns, Row
 from dialint.detector.ingest.readers.json_records import ParsedJson, check_characters
 from dialint.detector.ingest.readers.streams import RATIO_FROM_BYTES
@@ -56,8 +62,9 @@ def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Itera
         ) as file:
             yield file
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        problem = "cannot be read ({error})"
-        raise file_error("E_PARQUET", source.name, problem, error=type(error).__name__) from None
+        raise file_error(
+            "E_PARQUET", source.name, "cannot be read ({error})", error=type(error).__name__
+        ) from None
 
 
 def leaf_paths(file: Any, name: str | None = None) -> list[str]:
@@ -114,19 +121,33 @@ def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfi
             if total > limit:
                 raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
             if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
-                problem = "{where}: values of {n} bytes each; write it as text"
-                raise file_error("E_PARQUET", source.name, problem, where=where, n=kind.length)
+                raise file_error(
+                    "E_PARQUET",
+                    source.name,
+                    "{where}: values of {n} bytes each; write it as text",
+                    where=where,
+                    n=kind.length,
+                )
             if not kind.max_repetition_level:
                 continue
             if chunk.num_values > MAX_GROUP_VALUES:
-                problem = "{where}: {n} values; write smaller row groups"
-                raise file_error("E_EXPANSION", source.name, problem, where=where, n=chunk.num_values)
+                raise file_error(
+                    "E_EXPANSION",
+                    source.name,
+                    "{where}: {n} values; write smaller row groups",
+                    where=where,
+                    n=chunk.num_values,
+                )
             if (
                 "DELTA_BYTE_ARRAY" in chunk.encodings
                 and chunk.num_values * chunk.total_uncompressed_size > MAX_REPEATED_BYTES
             ):
-                problem = "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary"
-                raise file_error("E_PARQUET", source.name, problem, where=where)
+                raise file_error(
+                    "E_PARQUET",
+                    source.name,
+                    "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary",
+                    where=where,
+                )
 
 
 def _expansion_limit(source: Source, config: ReadConfig) -> int:
@@ -158,7 +179,9 @@ def _sized_batches(source: Source, paths: list[str], config: ReadConfig) -> Iter
                 source.position.at = source.size * number // file.metadata.num_rows
 
 
-def parquet_records(source: Source, config: ReadConfig, paths: list[str] | None = None) -> Iterator[ParsedJson]:
+def parquet_records(
+    source: Source, config: ReadConfig, paths: list[str] | None = None
+) -> Iterator[ParsedJson]:
     """Number from 1, offset 0 and cells by column (of the leaves at `paths`, else of all) of every row, or
     the fault for which it cannot be used. Of a row with too many turns the texts are left out.
 
@@ -187,6 +210,9 @@ def _row_fault(row: dict[str, Any], size: int, config: ReadConfig) -> BadRecord 
     name = next((row[key] for key in ("dialogue_id", "id") if isinstance(row.get(key), str)), None)
     if size > config.max_record_bytes:
         return record_too_large(size, config.max_record_bytes, name)
+    turns = row.get("turns")
+    if isinstance(turns, list) and len(turns) > config.max_turns:
+        return too_many_turns(len(turns), config.max_turns, "turns", name)
     try:
         check_characters(row)
     except BadRecord as bad:
@@ -316,8 +342,9 @@ class ParquetTable:
             used = sorted({*columns.ids, *columns.positions.values(), *notes})
             self.header = [names[at] for at in used]
             if any(names.count(name) > 1 for name in self.header):
-                problem = "wrong schema; a column that is read stands there twice"
-                raise file_error("E_PARQUET", source.name, problem)
+                raise file_error(
+                    "E_PARQUET", source.name, "wrong schema; a column that is read stands there twice"
+                )
             self._paths = [path for name in self.header for path in leaf_paths(file, name)]
         self.columns = replace(
             columns,
@@ -350,9 +377,15 @@ def mapped_paths(source: Source, shape: MappedRecord, config: ReadConfig) -> lis
         bare = {path: _LIST_LEVEL.sub("", path) for path in leaf_paths(file)}
         names = ", ".join(file.schema_arrow.names[:12])
     paths = [
-        path for path, name in bare.items() if any(name == one or name.startswith(f"{one}.") for one in wanted)
+        path
+        for path, name in bare.items()
+        if any(name == one or name.startswith(f"{one}.") for one in wanted)
     ]
     if not paths:
-        problem = "wrong schema; no path of the mapping is in it: there are {names}"
-        raise file_error("E_PARQUET", source.name, problem, names=names)
+        raise file_error(
+            "E_PARQUET",
+            source.name,
+            "wrong schema; no path of the mapping is in it: there are {names}",
+            names=names,
+        )
     return paths

@@ -260,8 +260,12 @@ def _as_utf8(stream: Iterator[bytes], encoding: str, source: Source) -> Iterator
         try:
             text = decoder.decode(block or b"", last)
         except UnicodeError:
-            problem = "is not {name}: it does not begin with a byte order mark; name another --encoding"
-            raise file_error("E_ENCODING", source.name, problem, name=encoding) from None
+            raise file_error(
+                "E_ENCODING",
+                source.name,
+                "is not {name}: it does not begin with a byte order mark; name another --encoding",
+                name=encoding,
+            ) from None
         if text:
             yield text.encode("utf-8", "surrogatepass")
 
@@ -319,8 +323,12 @@ def _refuse_wide_encoding(head: bytes, source: Source) -> None:
     guess = "utf-16-le" if odd > even else "utf-16-be"
     if even + odd > 0.6 * len(head):
         guess = "utf-32-le" if head[0] else "utf-32-be"
-    problem = "looks like {name} without a byte order mark; if it is, say --encoding {name}"
-    raise file_error("E_ENCODING", source.name, problem, name=guess)
+    raise file_error(
+        "E_ENCODING",
+        source.name,
+        "looks like {name} without a byte order mark; if it is, say --encoding {name}",
+        name=guess,
+    )
 
 
 def _guess_encoding(sample: bytes, source: Source) -> str:

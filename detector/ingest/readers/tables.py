@@ -175,12 +175,19 @@ class CsvReader:
     def _read_lines(self) -> Iterator[str]:
         for number, offset, raw, lost in self._lines:
             if lost:
-                raise file_error("E_CSV", self._file, "line {n}: over {limit} bytes", n=number, limit=self._limit)
+                raise file_error(
+                    "E_CSV", self._file, "line {n}: over {limit} bytes", n=number, limit=self._limit
+                )
             self._next_line, self._next_offset = number + 1, offset + len(raw) + 1
             self.n_returns += raw.endswith(b"\r")
             if self._next_offset - self.offset > self._limit:
-                problem = "line {n}: a row of over {limit} bytes"
-                raise file_error("E_CSV", self._file, problem, n=self.line, limit=self._limit)
+                raise file_error(
+                    "E_CSV",
+                    self._file,
+                    "line {n}: a row of over {limit} bytes",
+                    n=self.line,
+                    limit=self._limit,
+                )
             if raw.startswith(BOM) and number == self.line:
                 self.n_marks += 1
                 raw = raw.removeprefix(BOM)
@@ -247,7 +254,9 @@ class CsvTable:
         self.columns = columns
         self.facts = []
         if self.delimiter != ",":
-            self.facts.append(Message("delimiter {name}", name=DELIMITERS.get(self.delimiter, self.delimiter)))
+            self.facts.append(
+                Message("delimiter {name}", name=DELIMITERS.get(self.delimiter, self.delimiter))
+            )
 
     def _bad_header(self, problem: Message) -> InputRefused:
         for sign, name in DELIMITERS.items():

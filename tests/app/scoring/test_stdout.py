@@ -83,6 +83,3 @@ def test_no_room_for_temporary_files_is_one_line(
         monkeypatch.setattr("sys.stdin", text)
         with pytest.raises(WorldError, match="No space left on device"):
             run(["-"], ScoreConfig(quiet=True), driver.FakeDetector({}))
-    monkeypatch.setattr("dialint.detector.ingest.duplicates.RUN_ROWS", 2)
-    with pytest.raises(WorldError, match="No space left on device"):
-        run([str(log)], ScoreConfig(quiet=True), driver.FakeDetector({}))

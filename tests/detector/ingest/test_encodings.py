@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
-from dialint.detector.ingest.readers.encodings import encoding_of
+from dialint.detector.ingest.readers.streams import encoding_of
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 
 GERMAN = ["Guten Tag, wo bleibt mein Paket?", "Das tut mir leid, ich prüfe das für Sie.", "Schöne Grüße aus Köln!",
@@ -62,8 +62,8 @@ def refused(path: Path, config: ReadConfig | None = None) -> InputRefused:
 @pytest.mark.parametrize(
     ("encoding", "texts"),
     [
-        ("cp1251", RUSSIAN), ("koi8_r", RUSSIAN), ("cp866", RUSSIAN), ("cp1252", GERMAN), ("cp1252", FRENCH),
-        ("cp1250", POLISH), ("iso8859_2", POLISH), ("cp932", JAPANESE), ("utf-16", RUSSIAN), ("utf-32", GERMAN),
+        ("cp1251", RUSSIAN), ("koi8_r", RUSSIAN), ("cp866", RUSSIAN), ("cp1252", GERMAN),
+        ("cp1250", POLISH), ("cp932", JAPANESE), ("utf-16", RUSSIAN), ("utf-32", GERMAN),
         ("utf-8", RUSSIAN), ("utf-8-sig", GERMAN),
     ],
 )  # fmt: skip
@@ -94,7 +94,7 @@ def test_json_lines_in_another_encoding_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "texts", [["Caf\xe9?", "Ok"], ["\xe9\xe8", "\xc0\xc1\xc2\xc3", "\xdf\xfe\xf0\xd0\xfd"]]
+    "texts", [["Caf\xe9?", "Ok"], ["\xe9\xe8", "\xc0\xc1\xc2\xc3", "\xdf\xfe\xf0\xd0\xfd"], FRENCH]
 )
 def test_a_guess_that_is_not_safe_is_refused_with_what_to_say(tmp_path: Path, texts: list[str]) -> None:
     path = tmp_path / "log.csv"
@@ -275,13 +275,3 @@ def test_no_text_breaks_the_reading_of_times(text: str) -> None:
     TimeFormat.of("auto", "Asia/Tokyo").parse(text)
     dates = DateOrderDetector()
     dates.add(text)
-
-
-def test_a_guess_does_not_depend_on_how_the_lines_fall(tmp_path: Path) -> None:
-    rows = table(FRENCH, n=30).split("\n")
-    body = rows[1:-1]
-    for seed in range(5):
-        random.Random(seed).shuffle(body)
-        path = tmp_path / f"log{seed}.csv"
-        path.write_text("\n".join([rows[0], *body[: 20 + 20 * seed]]), encoding="cp1252")
-        assert encoding_of(open_logs([str(path)])[0], ReadConfig()).name == "cp1252"

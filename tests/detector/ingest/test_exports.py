@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 from tool_exports import ANSWERED, ASKED, EXPORTS, HELLO, THANKED, Export
 
-from dialint.detector.ingest.formats.registry import CHATS, log_formats
-from dialint.detector.ingest.formats.transcripts import TEXT_FORMATS
+from dialint.detector.ingest.formats.registry import log_formats, text_formats
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 from dialint.detector.ingest.tree_mapping import shipped_names
-from dialint.detector.ingest.validation import validate_drafts
+from dialint.detector.ingest.validation import validate_all
 
-GENERIC = {shape.name for shape in CHATS}
+FORMATS = list(log_formats(ReadConfig()))
+TEXT_FORMATS = text_formats(ReadConfig())
+GENERIC = {shape.name for shape in FORMATS if shape.is_common}
 """Chat forms stand in the records of other tools, too, and are tried last."""
 
 WHATSAPP = {
@@ -87,12 +88,12 @@ def test_every_mapping_has_an_example_and_recognises_nothing_else(tmp_path: Path
         records = [value, *(value if isinstance(value, list) else [])]
         members = [
             value[key]
-            for shape in log_formats()
+            for shape in FORMATS
             for key in shape.members
             if isinstance(value, dict) and key in value
         ]
         records += [one for listed in members if isinstance(listed, list) for one in listed[:1]]
-        names = {shape.name for shape in log_formats() for record in records if shape.matches(record)}
+        names = {shape.name for shape in FORMATS for record in records if shape.matches(record)}
         assert export.name in names
         assert names - GENERIC == {export.name} - GENERIC
 
@@ -190,6 +191,6 @@ def test_transcripts_take_linear_time(text: Callable[[int], str]) -> None:
         whole = text(n)
         for shape in TEXT_FORMATS:
             if shape.matches(whole):
-                list(validate_drafts(shape.drafts(whole, "log", config), 1, 0, config, Counter()))
+                list(validate_all(shape.dialogues(whole, "log", config), 1, 0, config, Counter()))
         seconds.append(time.process_time() - start)
     assert seconds[1] < 24 * seconds[0] + 0.2

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from tool_exports import EXPORTS
 
-from dialint.detector.ingest.formats.log_format import LogFormat
+from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.registry import log_formats
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
-from dialint.detector.ingest.validation import Draft, DraftTurn, validate_drafts
+from dialint.detector.ingest.validation import validate_all
 
 CONFIG = ReadConfig(max_bad=1.0)
 AT = "2026-03-02T09:14:05Z"
@@ -145,7 +145,7 @@ def read_one(shape: LogFormat, record: Any) -> list[Any]:
     """The outcomes of one decoded record, as the readers make them."""
     warnings: Counter[str] = Counter()
     if shape.parts is None:
-        return [one.outcome for one in validate_drafts(shape.drafts(record, "log:1"), 1, 0, CONFIG, warnings)]
+        return [one.outcome for one in validate_all(shape.dialogues(record, "log:1"), 1, 0, CONFIG, warnings)]
     groups: dict[str, list[Any]] = {}
     try:
         with record_boundary():
@@ -154,10 +154,10 @@ def read_one(shape: LogFormat, record: Any) -> list[Any]:
     except BadRecord as bad:
         return [bad]
     drafts = (draft for name, parts in groups.items() for draft in shape.read(parts, name))
-    return [one.outcome for one in validate_drafts(drafts, 1, 0, CONFIG, warnings)]
+    return [one.outcome for one in validate_all(drafts, 1, 0, CONFIG, warnings)]
 
 
-LOG_FORMATS = tuple(log_formats())
+LOG_FORMATS = tuple(log_formats(ReadConfig()))
 for export in EXPORTS:
     if not isinstance(export.value, str):
         RECORDS.setdefault(export.name, export.value)
@@ -239,11 +239,11 @@ def test_a_number_that_is_none_is_no_message(index: str) -> None:
               AttributeError, UnicodeError],
 )  # fmt: skip
 def test_an_error_of_a_formats_code_is_a_reject_of_its_own_code(error: type[Exception]) -> None:
-    def drafts() -> Iterator[Draft]:
-        yield Draft("d", [DraftTurn("customer", "Hello")])
+    def drafts() -> Iterator[RawDialogue]:
+        yield RawDialogue("d", [RawTurn("customer", "Hello")])
         raise error("a name and a number that nobody may see")
 
-    good, bad = (one.outcome for one in validate_drafts(drafts(), 1, 0, CONFIG, Counter()))
+    good, bad = (one.outcome for one in validate_all(drafts(), 1, 0, CONFIG, Counter()))
     assert not isinstance(good, BadRecord)
     assert isinstance(bad, BadRecord)
     assert (bad.code, bad.found) == ("E_RECORD", error.__name__)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.detector.ingest.privacy import has_note_prefix, is_internal
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.words import has_note_prefix, is_internal
 
 ANY_SHARE = ReadConfig(max_bad=1.0)
 ROWS = [("d1", "customer", "Where is it?"), ("d1", "agent", "he is a pain"), ("d1", "agent", "On its way.")]

@@ -55,8 +55,8 @@ def test_a_bad_row_is_a_fault_or_refuses_the_file(tmp_path: Path) -> None:
     (source,) = open_logs([str(path)])
     rows = list(read_rows(source, detect_table_format(source)))
     assert [row.line for row in rows] == [2, 3, 4]
-    assert isinstance(rows[1].row, BadRecord)
-    assert rows[1].row.code == "E_CSV"
+    assert isinstance(rows[1].value, BadRecord)
+    assert rows[1].value.code == "E_CSV"
     with pytest.raises(InputRefused, match=r"line 3: 1 cells; expected 2 cells") as refused:
         list(read_table(path))
     assert refused.value.code == "E_CSV"

@@ -24,8 +24,10 @@ from dialint.app.console.system.job_processes import describe_log, preview_log
 from dialint.app.console.system.job_runner import ScoreRunner
 from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.errors import Message, WorldError
+from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.readers.message_rows import Columns, Row, group_on_disk
+from dialint.detector.ingest.readers.columns import Columns, Row
+from dialint.detector.ingest.spill import group_on_disk
 from dialint.labeling.store import score_jobs
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.preferences import Preferences, save_preferences
@@ -221,7 +223,7 @@ def test_messages_come_back_from_json_as_they_were() -> None:
 
 def test_faults_of_rows_that_are_grouped_on_disk_keep_their_values() -> None:
     bad = BadRecord("E_CSV", "", Message("{n} cells", n=2), "UTF-8 text")
-    (row,) = group_on_disk([Row(1, 0, ["a"], bad)], Columns((0,), {}))
+    (row,) = group_on_disk([Row(1, 0, ["a"], bad)], Columns(ReadConfig(), (0,), {}))
     assert row.bad is not None
     assert (row.bad.found, row.bad.found.values, row.bad.expected) == ("2 cells", {"n": 2}, "UTF-8 text")
 

@@ -2,29 +2,29 @@
 
 A chat is a list of messages under `messages` (OpenAI, Anthropic, Bedrock Converse, LangChain), `contents`
 (Gemini), or `items`, `input` and `output` (OpenAI Responses), with the instructions in it or beside it
-(`CHATS`). Whatever the form, the same dialogue gives the same turns: calls belong to the bot's turn, results
-are turns of tools. Of preference files (`input`, `preferred_output`) the input and the preferred answer are
-read.
+(`CHATS`). The content of a message is a text, or a list of typed parts: texts, calls of tools, results of
+tools. Whatever the form, the same dialogue gives the same turns: calls belong to the bot's turn, a result
+ends the turn before it and is a turn of the tool, reasoning is left out, and parts without a text, such as
+images, are counted (`W_EVENT_SKIPPED`). Of preference files (`input`, `preferred_output`) the input and the
+preferred answer are read.
+
+Sources: https://docs.anthropic.com/en/api/messages (`tool_use`, `tool_result`, `thinking`),
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html (`toolUse`),
+https://ai.google.dev/api/caching#Part (`functionCall`, `functionResponse`, `thought`),
+https://platform.openai.com/docs/api-reference/responses/object (`function_call`, `function_call_output`).
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.content_parts import (
-    CALLS,
-    RESULTS,
-    SILENT,
-    content_text,
-    part_kind,
-    read_content,
-)
+from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import call_id, read_call, read_calls, tool_turn
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.validation import Draft, DraftTurn
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import parse_result
 
@@ -54,7 +54,7 @@ CHATS = ("messages", "contents", "items", "turns", "input", "user_input", "outpu
 INSTRUCTIONS = ("system", "systemInstruction", "system_instruction", "instructions")
 
 
-def matches(record: Any) -> bool:
+def matches_chat(record: Any) -> bool:
     """A chat, or a preference row."""
     if not isinstance(record, dict):
         return False
@@ -96,7 +96,7 @@ def matches_sharegpt(record: Any) -> bool:
     return "value" in first or "role" in first
 
 
-def drafts(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+def read_chat(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One chat. Its id is a text `id` if there is one, else file and record number."""
     name = _id(record, fallback_id)
     warnings: Counter[str] = Counter()
@@ -110,16 +110,16 @@ def drafts(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
             lists["output"] = record["output"]
         elif key == "output" and isinstance(record.get("input"), str):
             lists = {"input": [{"role": "user", "content": record["input"]}], **lists}
-    turns: list[DraftTurn] = []
+    turns: list[RawTurn] = []
     for key, messages in lists.items():
         for index, message in enumerate(fields.items({key: messages}, key, name)):
             add_message(turns, message, f"{key}[{index}]", name, warnings)
     if not any(turn.role == "system" for turn in turns):
         turns = [*_instructions(record, name, warnings), *turns]
-    yield Draft(name, turns, warnings=warnings, path=next(iter(lists)))
+    yield RawDialogue(name, turns, warnings=warnings, path=next(iter(lists)))
 
 
-def _instructions(record: dict[str, Any], name: str, warnings: Counter[str]) -> list[DraftTurn]:
+def _instructions(record: dict[str, Any], name: str, warnings: Counter[str]) -> list[RawTurn]:
     for key in INSTRUCTIONS:
         value = record.get(key)
         content = value.get("parts") if isinstance(value, dict) else value
@@ -129,7 +129,7 @@ def _instructions(record: dict[str, Any], name: str, warnings: Counter[str]) -> 
 
 
 def add_message(
-    turns: list[DraftTurn], message: dict[str, Any], path: str, name: str, warnings: Counter[str]
+    turns: list[RawTurn], message: dict[str, Any], path: str, name: str, warnings: Counter[str]
 ) -> None:
     """Append the turns of a message; of an item that is none, such as a call that stands alone, those of the
     part that it is. Calls that stand alone belong to the bot's turn before them."""
@@ -160,7 +160,7 @@ def add_message(
         if message.get("function_call") is not None:
             calls = (*calls, read_call(message["function_call"], f"{path}.function_call", name))
         if calls and not (results and results[-1].role == "bot"):
-            results.append(DraftTurn("bot", ""))
+            results.append(RawTurn("bot", ""))
         if results and results[-1].role == "bot":
             last = results[-1]
             last.tool_calls += calls
@@ -168,24 +168,22 @@ def add_message(
     turns += results
 
 
-def drafts_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
+def read_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One conversation. A `system` column becomes its first turn."""
     name = _id(record, fallback_id)
     key = next((key for key in SHAREGPT_LISTS if key in record), "conversations")
     turns = []
     if isinstance(record.get("system"), str) and record["system"]:
-        turns.append(DraftTurn("system", record["system"]))
+        turns.append(RawTurn("system", record["system"]))
     for index, message in enumerate(fields.items(record, key, name)):
         speaker = message.get("from", message.get("role"))
         value = message["value"] if "value" in message else message.get("content")
         text = content_text(value, f"{key}[{index}].value", name)
         if speaker in SHAREGPT_CALLS:
-            turns.append(
-                DraftTurn("bot", "", tool_calls=_sharegpt_calls(text, f"{key}[{index}].value", name))
-            )
+            turns.append(RawTurn("bot", "", tool_calls=_sharegpt_calls(text, f"{key}[{index}].value", name)))
             continue
-        turns.append(DraftTurn(fields.map_role(speaker, SHAREGPT_ROLES), text))
-    yield Draft(name, turns, path=key)
+        turns.append(RawTurn(fields.map_role(speaker, SHAREGPT_ROLES), text))
+    yield RawDialogue(name, turns, path=key)
 
 
 def _id(record: dict[str, Any], fallback_id: str) -> str:
@@ -207,3 +205,136 @@ def _sharegpt_calls(text: str, path: str, name: str) -> tuple[ToolCall, ...]:
     if value is None:
         raise BadRecord("E_TYPE", path, "another text", "the JSON of a call with name and arguments", name)
     return read_calls(calls, path, name)
+
+
+TEXTS = frozenset(("text", "inputtext", "outputtext", "refusal", "summarytext", ""))
+_CALLS = "tooluse servertooluse mcptooluse toolcall functioncall customtoolcall mcpcall"
+_RESULTS = """
+toolresult toolresponse toolcallresponse toolcalloutput functionresponse functioncalloutput
+customtoolcalloutput mcptoolresult websearchtoolresult codeexecutiontoolresult
+"""
+CALLS, RESULTS = frozenset(_CALLS.split()), frozenset(_RESULTS.split())
+SILENT = frozenset(("thinking", "redactedthinking", "reasoning", "reasoningcontent", "thought"))
+"""Kinds of parts, without case, hyphens and underscores."""
+WRAPPERS = ("output", "result", "content", "text", "value", "error")
+"""The key of an object that holds nothing but the text of a result."""
+
+
+def part_kind(part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The kind of a part, normalised, and the object with its fields: by `type`, else by the key that holds
+    them, as Bedrock and Gemini write it."""
+    if part.get("thought") is True:
+        return "thought", part
+    if isinstance(part.get("type"), str):
+        return _normalize(part["type"]), part
+    for key, value in part.items():
+        if isinstance(value, dict) and _normalize(key) in CALLS | RESULTS | SILENT:
+            return _normalize(key), value
+    return ("" if "text" in part or "refusal" in part else "unknown"), part
+
+
+def _normalize(kind: str) -> str:
+    return kind.replace("_", "").replace("-", "").lower()
+
+
+def read_content(
+    role: object, content: object, path: str, name: str | None, warnings: Counter[str]
+) -> list[RawTurn]:
+    """The turns of one message, in order: its own, and those of tools whose results stand in it.
+
+    Raises:
+        BadRecord: E_TYPE.
+    """
+    if content is None or isinstance(content, str):
+        return [RawTurn(role, content or "")]
+    if not isinstance(content, list):
+        raise BadRecord("E_TYPE", path, fields.kind(content), "a text, a list of parts or null", name)
+    turns: list[RawTurn] = []
+    texts: list[str] = []
+    own = RawTurn(role, "")
+    calls: list[ToolCall] = []
+    is_silent = bool(content)
+
+    def close() -> None:
+        if texts or calls:
+            turns.append(RawTurn(role, "\n".join(texts), tool_calls=tuple(calls)))
+            texts.clear()
+            calls.clear()
+
+    for index, part in enumerate(content):
+        where = f"{path}[{index}]"
+        if part is None or isinstance(part, str):
+            texts += [part] if part else []
+            is_silent = False
+            continue
+        if not isinstance(part, dict):
+            raise BadRecord("E_TYPE", where, fields.kind(part), "a part with a text", name)
+        kind, body = part_kind(part)
+        if kind in TEXTS:
+            text = part.get("text") or part.get("refusal")
+            if text is not None and not isinstance(text, str):
+                raise BadRecord("E_TYPE", where, fields.kind(text), "a part with a text", name)
+            texts += [text] if text else []
+            is_silent = False
+        elif kind in CALLS:
+            calls.append(read_call(body, where, name))
+        elif kind not in RESULTS | SILENT:
+            is_silent = False
+            warnings["W_EVENT_SKIPPED"] += 1
+        if kind in RESULTS or (kind == "mcpcall" and body.get("output") is not None):
+            close()
+            turns.append(result_turn(body))
+    close()
+    return turns if turns or is_silent else [own]
+
+
+def result_turn(body: dict[str, Any]) -> RawTurn:
+    """The turn of a tool's result, under any of the keys that hold its text and its error."""
+    value = next((body[key] for key in ("content", "output", "response", "result") if key in body), None)
+    error = next((body[key] for key in ("is_error", "isError") if isinstance(body.get(key), bool)), None)
+    if error is None and body.get("status") in ("error", "success"):
+        error = body["status"] == "error"
+    if (
+        error is None
+        and isinstance(value, dict)
+        and (value.keys() == {"error"} or value.get("type") in ERRORS)
+    ):
+        error = True
+    return tool_turn(result_text(value), call_id(body), error)
+
+
+ERRORS = ("error-text", "error-json")
+
+
+def result_text(value: object) -> str:
+    """The text of a result: of a list of parts the texts, of an object that wraps a text that text, else its
+    JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return "\n".join(_part_texts(value))
+    if isinstance(value, dict):
+        inner = [value[key] for key in value if key != "type"]
+        if len(inner) == 1 and isinstance(inner[0], str) and set(value) <= {*WRAPPERS, "type"}:
+            return inner[0]
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _part_texts(parts: list[dict[str, Any]]) -> Iterator[str]:
+    for part in parts:
+        text = part.get("text", part.get("json", part))
+        yield text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+
+
+def content_text(content: object, path: str, name: str | None) -> str:
+    """The texts of a message's content, without calls and results.
+
+    Raises:
+        BadRecord: E_TYPE.
+    """
+    turns = read_content("", content, path, name, Counter())
+    return "\n".join(str(turn.text) for turn in turns if turn.role == "" and turn.text)
+
+
+openai = LogFormat("openai", matches_chat, read_chat, is_common=True)
+sharegpt = LogFormat("sharegpt", matches_sharegpt, read_sharegpt, is_common=True)
