@@ -15,9 +15,9 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, file_error, preview_hint
 from dialint.detector.ingest.readers.dialogues import read_dialogues, survey_log
 from dialint.detector.ingest.readers.format_detection import DetectedFormat, detect_format, is_no_log
+from dialint.detector.ingest.readers.spill import SeenIds, open_spill
 from dialint.detector.ingest.readers.streams import BOM, blocks, encoding_of
 from dialint.detector.ingest.sources import Source, open_logs
-from dialint.detector.ingest.spill import SeenIds, open_spill
 from dialint.detector.ingest.validation import ParsedRecord
 from dialint.detector.records import Dialogue
 

@@ -22,7 +22,7 @@ import msgspec
 from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.cleaning import Clean, clean_texts, is_plain
 from dialint.detector.ingest.config import ROLES, ReadConfig
-from dialint.detector.ingest.formats.log_format import RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary, too_many_turns
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.words import ANY_ROLE, BLANK, format_word, has_note_prefix, roles_of

@@ -16,7 +16,6 @@ from typing import Any
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import (
     read_calls,
     read_reasoning,
@@ -24,6 +23,7 @@ from dialint.detector.ingest.formats.tool_turns import (
     silence,
     tool_turn,
 )
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.mapping import nearest
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.words import format_word, is_note_type

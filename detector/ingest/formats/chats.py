@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import call_id, read_call, read_calls, tool_turn
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import parse_result

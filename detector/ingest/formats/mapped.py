@@ -15,9 +15,9 @@ from typing import Any
 
 from dialint.detector.ingest.formats import fields, traces
 from dialint.detector.ingest.formats.chats import add_message
-from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (

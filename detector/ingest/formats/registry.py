@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from dialint.detector.ingest.config import FORMATS, ReadConfig
-from dialint.detector.ingest.formats.log_format import LogFormat, TextFormat
 from dialint.detector.ingest.formats.mapped import log_format
+from dialint.detector.ingest.log_format import LogFormat, TextFormat
 from dialint.detector.ingest.tree_mapping import shipped_mappings, shipped_names
 from dialint.detector.plugins import plugins
 

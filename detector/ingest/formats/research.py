@@ -14,7 +14,6 @@ from typing import Any
 
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.formats.chats import content_text
-from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import (
     TOOL_OUTPUT,
     read_calls,
@@ -22,6 +21,7 @@ from dialint.detector.ingest.formats.tool_turns import (
     silence,
     tool_turn,
 )
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
 
 ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}

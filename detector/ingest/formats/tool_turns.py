@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.log_format import RawTurn
+from dialint.detector.ingest.log_format import RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import CONTROL
 from dialint.detector.offsets import Piece, assemble

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.tool_turns import read_call, tool_call
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.records import ToolCall

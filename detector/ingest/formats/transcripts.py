@@ -16,8 +16,8 @@ from html import unescape
 
 from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.log_format import RawDialogue, RawTurn, TextFormat
 from dialint.detector.ingest.html_text import is_html, read_html
+from dialint.detector.ingest.log_format import RawDialogue, RawTurn, TextFormat
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.times import DAY_FIRST, MONTH_FIRST, DateOrderDetector, TimeFormat, parse_iso
 from dialint.detector.ingest.words import fold, phrases, starts

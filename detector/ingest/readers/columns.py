@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.log_format import RawTurn
+from dialint.detector.ingest.log_format import RawTurn
 from dialint.detector.ingest.mapping import MappedRecord, nearest
 from dialint.detector.ingest.outcomes import BadRecord, file_error
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue
 from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
 from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS, Columns, Row, Survey
@@ -29,10 +29,10 @@ from dialint.detector.ingest.readers.json_records import (
     json_parts,
 )
 from dialint.detector.ingest.readers.parquet import ParquetTable, check_sizes, mapped_paths, parquet_records
+from dialint.detector.ingest.readers.spill import group_on_disk
 from dialint.detector.ingest.readers.streams import blocks, without_bom
 from dialint.detector.ingest.readers.tables import CsvTable, csv_records, delimiter_of, text_lines
 from dialint.detector.ingest.sources import Source
-from dialint.detector.ingest.spill import group_on_disk
 from dialint.detector.ingest.validation import ParsedRecord, validate_all
 from dialint.detector.ingest.words import is_note_type
 

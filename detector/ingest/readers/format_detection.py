@@ -24,8 +24,8 @@ from dialint.detector.ingest.formats.canonical import (
     canonical,
     row_format,
 )
-from dialint.detector.ingest.formats.log_format import LogFormat, TextFormat
 from dialint.detector.ingest.formats.registry import log_formats, text_formats
+from dialint.detector.ingest.log_format import LogFormat, TextFormat
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import file_error, preview_hint
 from dialint.detector.ingest.readers.columns import Columns

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.log_format import RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import RawDialogue, RawTurn
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import Columns, Row

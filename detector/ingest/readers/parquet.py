@@ -52,15 +52,25 @@ def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Itera
     Raises:
         InputRefused: E_PARQUET.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     limits = {"thrift_string_size_limit": 64 << 20, "thrift_container_size_limit": 1 << 20}
-    try:
-        with pq.ParquetFile(
+    with (
+        _damage(source),
+        pq.ParquetFile(
             source.path, pre_buffer=False, buffer_size=1 << 20, read_dictionary=dictionaries, **limits
-        ) as file:
-            yield file
+        ) as file,
+    ):
+        yield file
+
+
+@contextmanager
+def _damage(source: Source) -> Iterator[None]:
+    """Turns what Arrow raises over a damaged file into E_PARQUET."""
+    import pyarrow as pa
+
+    try:
+        yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise file_error(
             "E_PARQUET", source.name, "cannot be read ({error})", error=type(error).__name__
@@ -201,7 +211,9 @@ def _rows(
     """The cells of every row by column, and its fault."""
     for batch, sizes in _sized_batches(source, paths, config):
         for start, end in _slices(sizes, _has_many_turns(batch, config), config):
-            rows = [_short_row(batch, start)] if end is None else _objects(batch.slice(start, end - start))
+            with _damage(source):
+                part = batch.slice(start, 1 if end is None else end - start)
+                rows = [_short_row(part)] if end is None else _objects(part)
             for row, size in zip(rows, sizes[start:end], strict=False):
                 yield row, _row_fault(row, size, config)
 
@@ -270,12 +282,11 @@ def _has_many_turns(batch: Any, config: ReadConfig) -> list[bool]:
     return [length is not None and length > config.max_turns for length in lengths.to_pylist()]
 
 
-def _short_row(batch: Any, row: int) -> dict[str, Any]:
-    """The short texts of one row, and as many empty turns as it has."""
+def _short_row(row: Any) -> dict[str, Any]:
+    """The short texts of a batch of one row, and as many empty turns as it has."""
     cells: dict[str, Any] = {}
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        one = column.slice(row, 1)
-        if name == "turns" and _is_list(column.type):
+    for name, one in zip(row.schema.names, row.columns, strict=True):
+        if name == "turns" and _is_list(one.type):
             cells[name] = [None] * len(one.flatten())
         else:
             cells[name] = one[0].as_py() if _row_sizes([one])[0] < SHORT_BYTES else None

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from tool_exports import EXPORTS
 
-from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.formats.registry import log_formats
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 from dialint.detector.ingest.validation import validate_all

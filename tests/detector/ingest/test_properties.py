@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from dialint.detector.errors import UserError
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.log_format import RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import RawDialogue, RawTurn
 from dialint.detector.ingest.read import Counts, Loaded, Reject, inspect, open_logs, read
 from dialint.detector.ingest.readers.format_detection import parse_prefix
 from dialint.detector.ingest.readers.json_records import segments
+from dialint.detector.ingest.readers.spill import SeenIds, open_spill
 from dialint.detector.ingest.readers.streams import split_lines
 from dialint.detector.ingest.sources import Source
-from dialint.detector.ingest.spill import SeenIds, open_spill
 from dialint.detector.ingest.validation import validate
 from dialint.detector.records import Dialogue, Turn
 

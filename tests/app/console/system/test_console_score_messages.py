@@ -27,7 +27,7 @@ from dialint.detector.errors import Message, WorldError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.readers.columns import Columns, Row
-from dialint.detector.ingest.spill import group_on_disk
+from dialint.detector.ingest.readers.spill import group_on_disk
 from dialint.labeling.store import score_jobs
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.preferences import Preferences, save_preferences

@@ -2,7 +2,7 @@
 
 A format of a package or a file is an instance of `LogFormat` or `TextFormat`, such as:
 
-    from dialint.detector.ingest.formats.log_format import LogFormat, RawDialogue, RawTurn
+    from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 
     def is_acme(record):
         return isinstance(record, dict) and "acme_log" in record
