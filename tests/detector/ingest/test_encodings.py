@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import random
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
