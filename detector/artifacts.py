@@ -33,8 +33,8 @@ TEMPORARY = Message("a temporary file (TMPDIR says where)")
 
 
 def create_private(path: Path | str, flags: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL) -> int:
-    """An open handle on a file that only its owner may read or write, whatever the umask; made by `flags`
-    as `os.open` takes them. As an `opener` of `open`, too."""
+    """Return an open handle on a file that only its owner may read or write, whatever the umask; made by
+    `flags` as `os.open` takes them. As an `opener` of `open`, too."""
     handle = os.open(path, flags | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(handle, 0o600)
@@ -74,7 +74,7 @@ def fingerprint(value: Any) -> str:
 
 
 def option_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The options in which two jobs differ, by their names on the command line, with both values."""
+    """Return the options in which two jobs differ, by their names on the command line, with both values."""
     first, second = (dict(_option_items(options)) for options in (before, now))
     names = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
     return [_change(name, first.get(name), second.get(name)) for name in names]
@@ -124,13 +124,13 @@ SYSTEM_REASONS = (
 
 
 def system_reason(error: OSError) -> Message:
-    """Why the operating system refused, in its own words."""
+    """Return why the operating system refused, in its own words."""
     return Message(error.strerror if error.strerror else str(error))
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that appears at `path`, complete and durable, or not at all.
+    """Yield a binary file that appears at `path`, complete and durable, or not at all.
 
     Raises:
         WorldError: the disk is full or failed; `path` is as it was, or complete.
@@ -225,7 +225,7 @@ class Appender:
 
 
 def to_json_bytes(value: Any) -> bytes:
-    """A JSON document as it is written to files: keys in their order, two spaces, a line end."""
+    """Return a JSON document as it is written to files: keys in their order, two spaces, a line end."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
@@ -255,7 +255,7 @@ def package_versions(*packages: str) -> dict[str, str]:
 
 
 def file_entry(path: Path, rows: int | None = None) -> dict[str, Any]:
-    """A file's entry in a manifest: name, bytes, sha256, and rows where it has any."""
+    """Return a file's entry in a manifest: name, bytes, sha256, and rows where it has any."""
     entry: dict[str, Any] = {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256_file(path)}
     return entry if rows is None else {**entry, "rows": rows}
 
@@ -272,7 +272,7 @@ def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_manifest(path: Path, command: str = "", expected: Any = Manifest) -> dict[str, Any]:
-    """A manifest's content, its seal verified; every byte counts, also those JSON does not care about.
+    """Return a manifest's content, its seal verified; every byte counts, also those JSON does not care about.
     `command` is the command that makes what it describes, `expected` the TypedDict of its fields.
 
     Raises:
@@ -311,7 +311,7 @@ def read_manifest(path: Path, command: str = "", expected: Any = Manifest) -> di
 
 
 def data_fingerprint(path: Path) -> str:
-    """The hash of a data set: of its manifest's files for a folder, of its bytes for a file.
+    """Return the hash of a data set: of its manifest's files for a folder, of its bytes for a file.
 
     Raises:
         ConfigError: E_OPTION, there is no such file or folder.

@@ -34,8 +34,8 @@ SERVER_PREFIXES = ("FLASHINFER_", "HF_", "HUGGING", "NCCL_", "TORCH", "TRITON_",
 
 
 def child_environment(*prefixes: str) -> dict[str, str]:
-    """The variables of this process that a child may have: those of `NAMES`, and those that begin with one of
-    `PREFIXES` or of `prefixes`."""
+    """Return the variables of this process that a child may have: those of `NAMES`, and those that begin with
+    one of `PREFIXES` or of `prefixes`."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -51,7 +51,7 @@ class Message(str):
         return self
 
     def without(self, part: str) -> Message:
-        """The message without a text that occurs in its values, such as the path of a folder."""
+        """Return the message without a text that occurs in its values, such as the path of a folder."""
         values = {
             name: value.without(part)
             if isinstance(value, Message)
@@ -63,7 +63,7 @@ class Message(str):
         return Message(self.template, **values)
 
     def as_json(self) -> dict[str, Any]:
-        """The message for a file of JSON."""
+        """Return the message for a file of JSON."""
         values = {
             name: value.as_json()
             if isinstance(value, Message)
@@ -76,7 +76,7 @@ class Message(str):
 
     @classmethod
     def from_json(cls, content: Any) -> Message:
-        """The message that `as_json` wrote; of a text, a message without values.
+        """Return the message that `as_json` wrote; of a text, a message without values.
 
         Raises:
             ValueError: It is none.
@@ -209,7 +209,7 @@ _TEXTS = {
 
 
 def invalid_value(error: ErrorDetails) -> Message:
-    """What pydantic says of a value. A type that is not in `_TEXTS` is not translated."""
+    """Return what pydantic says of a value. A type that is not in `_TEXTS` is not translated."""
     context = error.get("ctx", {})
     if isinstance(refused := context.get("error"), InvalidValue):
         return refused.text

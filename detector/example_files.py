@@ -21,12 +21,12 @@ TEXTS = ("language", "channel", "agent", "team", "policy")
 
 
 def find_set(folder: Path, name: str) -> Path | None:
-    """The file of the set of that name in a folder of examples, if there is one."""
+    """Return the file of the set of that name in a folder of examples, if there is one."""
     return next((path for end in ENDINGS if (path := folder / f"{name}{end}").is_file()), None)
 
 
 def require_set(folder: Path, name: str) -> Path:
-    """The file of the set of that name.
+    """Return the file of the set of that name.
 
     Raises:
         ConfigError: there is none.
@@ -44,13 +44,13 @@ def require_set(folder: Path, name: str) -> Path:
 
 
 def list_sets(folder: Path) -> list[str]:
-    """The sets of examples in a folder, by name."""
+    """Return the sets of examples in a folder, by name."""
     files = (path for path in folder.iterdir() if path.suffix in ENDINGS and path.is_file())
     return sorted({path.stem for path in files if not path.name.startswith(".")})
 
 
 def read_examples(path: Path) -> Iterator[Example]:
-    """Every example of a file, in order.
+    """Yield every example of a file, in order.
 
     Raises:
         InputRefused: the file cannot be read or holds something else.
@@ -61,7 +61,7 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 
 def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
-    """Every record of a JSONL file.
+    """Yield every record of a JSONL file.
 
     Raises:
         InputRefused: the file cannot be read or holds something else; the error has `code`.
@@ -79,7 +79,7 @@ def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
 
 
 def read_preferences(path: Path) -> Iterator[Preference]:
-    """Every preference of a file, in order.
+    """Yield every preference of a file, in order.
 
     Raises:
         InputRefused: the file cannot be read or holds something else.

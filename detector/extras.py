@@ -27,7 +27,7 @@ INSTALLED_BY_HAND = ("dev",)
 
 @cache
 def modules_by_extra() -> dict[str, tuple[str, ...]]:
-    """Each extra with the modules it brings, those of extras within it included."""
+    """Return each extra with the modules it brings, those of extras within it included."""
     direct: dict[str, list[str]] = {}
     inner: dict[str, set[str]] = {}
     for extra, requirement in _requirements():
@@ -44,12 +44,12 @@ def modules_by_extra() -> dict[str, tuple[str, ...]]:
 
 
 def missing_modules(extra: str) -> list[str]:
-    """The modules of an extra that cannot be imported; none is imported to find out."""
+    """Return the modules of an extra that cannot be imported; none is imported to find out."""
     return [name for name in modules_by_extra()[extra] if not is_installed(name)]
 
 
 def is_installed(module: str) -> bool:
-    """Whether a top-level module is installed; a folder of the same name does not count."""
+    """Return whether a top-level module is installed; a folder of the same name does not count."""
     try:
         spec = find_spec(module)
     except (ImportError, ValueError):  # ValueError: a module that was put into sys.modules by hand
@@ -58,7 +58,7 @@ def is_installed(module: str) -> bool:
 
 
 def extra_providing(module: str) -> str | None:
-    """The smallest extra that brings `module` or what it is a part of."""
+    """Return the smallest extra that brings `module` or what it is a part of."""
     root = module.partition(".")[0]
     having = [extra for extra, modules in modules_by_extra().items() if root in modules]
     return min(having, key=lambda extra: len(modules_by_extra()[extra]), default=None)
@@ -85,12 +85,12 @@ def require_library(module: str, what: str) -> None:
 
 
 def missing_extra_error(extra: str, what: str, lacking: list[str]) -> ConfigError:
-    """The error that names what is missing and the command that installs it."""
+    """Return the error that names what is missing and the command that installs it."""
     return ConfigError("E_EXTRA", f"{what} needs {', '.join(lacking)}: {install_command(extra)}")
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra."""
+    """Return the command that installs an extra."""
     return f"pip install 'dialint[{extra}]'"
 
 
@@ -114,7 +114,7 @@ def require_single_process(command: str) -> None:
 
 
 def _requirements() -> Iterator[tuple[str, Requirement]]:
-    """Every optional requirement with its extra."""
+    """Yield every optional requirement with its extra."""
     try:
         lines = requires("dialint") or []
     except PackageNotFoundError:

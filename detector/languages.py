@@ -57,14 +57,14 @@ _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 @cache
 def _table() -> Mapping[str, tuple[str, ...]]:
-    """Each language's code with its names, the one shown first."""
+    """Return each language's code with its names, the one shown first."""
     result = read_document(Path(__file__).with_suffix(".yaml"), "E_LANGUAGES").value
     return {code: tuple(names) for code, names in result.items()}
 
 
 @cache
 def _codes() -> Mapping[str, str]:
-    """Every code and name of a language, in lower case, with its code."""
+    """Return every code and name of a language, in lower case, with its code."""
     names = {name.casefold(): code for code, names in _table().items() for name in names}
     return names | {code: code for code in _table()}
 
@@ -85,8 +85,8 @@ def language_name(code: str) -> str:
 
 
 def language_code(text: str | None) -> str | None:
-    """The code of a log's word for a language (``de-AT``, ``deu``, ``Deutsch``: ``de``); None for words that
-    name no language. An unknown code of two or three letters is returned as it is."""
+    """Return the code of a log's word for a language (``de-AT``, ``deu``, ``Deutsch``: ``de``); None for
+    words that name no language. An unknown code of two or three letters is returned as it is."""
     whole = (text or "").strip().casefold()
     first = re.split(r"[-_\s]", whole)[0]
     for name in (whole, first):
@@ -97,7 +97,7 @@ def language_code(text: str | None) -> str | None:
 
 
 def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
-    """The languages of an option such as ``en,de``, each once, in alphabetical order.
+    """Return the languages of an option such as ``en,de``, each once, in alphabetical order.
 
     Raises:
         ConfigError: a name of no language that can be detected.
@@ -112,7 +112,7 @@ def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe_gaps(verdict: Verdict) -> str:
-    """A text that says which part of a dialogue was not judged, and why; empty if all was."""
+    """Return a text that says which part of a dialogue was not judged, and why; empty if all was."""
     names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in verdict.not_judged))
     texts = []
     if verdict.status == "not_judged":
@@ -133,8 +133,8 @@ def _gap_codes(verdict: Verdict) -> list[str]:
 
 
 def language_words(text: str) -> str:
-    """The words of `text` that indicate its language: no links, addresses, placeholders, numbers or codes,
-    and none of another script than that of most letters (a quoted title)."""
+    """Return the words of `text` that indicate its language: no links, addresses, placeholders, numbers or
+    codes, and none of another script than that of most letters (a quoted title)."""
     if text.isupper():
         text = text.lower()
     tokens = _PLACEHOLDER.sub(" ", text).split()
@@ -154,7 +154,7 @@ def _letters(words: str) -> int:
 
 
 def _probabilities(words: str, among: tuple[str, ...]) -> dict[str, float]:
-    """The probability of each language, or of those `among` them, the most probable first.
+    """Return the probability of each language, or of those `among` them, the most probable first.
 
     Source: naive Bayes scores at a temperature of the root of the bytes are py3langid's own normalisation.
     """
@@ -167,7 +167,8 @@ def _probabilities(words: str, among: tuple[str, ...]) -> dict[str, float]:
 
 
 def _language(words: str, expected: str, enough: float, among: tuple[str, ...]) -> str:
-    """The language of `words` if its probability is `enough`, or if they cannot be in the `expected` one."""
+    """Return the language of `words` if its probability is `enough`, or if they cannot be in the `expected`
+    one."""
     other = bool(words) and not words.isascii() and _OTHER.search(words) is not None
     if _letters(words) < (MIN_LETTERS_OTHER if other else MIN_LETTERS):
         return expected
@@ -189,7 +190,7 @@ def detect_language(text: str, declared: str | None = None, among: tuple[str, ..
 
 
 def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[str, dict[int, str]]:
-    """The language of the dialogue, and of each turn by its index.
+    """Return the language of the dialogue, and of each turn by its index.
 
     `forced`: a single language is used as is; of several, detection chooses among these.
     """
@@ -216,7 +217,7 @@ def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[
 
 
 def _join(turns: Iterable[Turn]) -> str:
-    """The beginnings of the turns, joined, without those of tools and systems."""
+    """Return the beginnings of the turns, joined, without those of tools and systems."""
     parts: list[str] = []
     size = 0
     for turn in turns:

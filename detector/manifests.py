@@ -107,8 +107,8 @@ def validate_fields(content: Mapping[str, Any], expected: Any, path: Path) -> No
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name, joined to a folder, stays in it; ``/`` separates the parts of one in a folder of that
-    folder. Names that only Windows reserves (``con``) are not looked for."""
+    """Return whether a name, joined to a folder, stays in it; ``/`` separates the parts of one in a folder of
+    that folder. Names that only Windows reserves (``con``) are not looked for."""
     return (
         len(name.encode(errors="replace")) <= MAX_NAME
         and _UNSAFE.search(name) is None
@@ -117,5 +117,6 @@ def is_plain(name: str) -> bool:
 
 
 def _same_file(name: str) -> str:
-    """The same for names that some file system does not tell apart: by case or by composed characters."""
+    """Return the same for names that some file system does not tell apart: by case or by composed
+    characters."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

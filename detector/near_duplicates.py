@@ -37,7 +37,7 @@ def words(text: str) -> list[str]:
 
 
 def _separate_words(text: str) -> str:
-    """The words of a text with blanks between."""
+    """Return the words of a text with blanks between."""
     if text.isascii():  # the same words, much sooner
         return text.translate(_ASCII)
     return " ".join(_WORD.findall(text.lower()))
@@ -49,7 +49,7 @@ def shingles(text: str) -> Shingles:
 
 
 def batch_shingles(texts: Sequence[str]) -> list[Shingles]:
-    """The `shingles` of many texts, several times quicker."""
+    """Return the `shingles` of many texts, several times quicker."""
     batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
     return [result for batch in batches for result in _iterate_shingles(batch)]
 
@@ -83,7 +83,7 @@ def _runs(codes: Shingles, width: int) -> Shingles:
 
 
 def _codes(spaced: Sequence[str]) -> tuple[Shingles, list[int]]:
-    """A hash of each word of all texts, and how many words there are up to the end of each text.
+    """Return a hash of each word of all texts, and how many words there are up to the end of each text.
 
     Letters count with the powers of an odd number, which has an inverse modulo 2**64: a difference of
     two running totals, times a power of that inverse, does not depend on where the word stands.
@@ -113,7 +113,7 @@ def _factors(width: int) -> NDArray[np.uint64]:
 
 
 def is_first(codes: Shingles) -> NDArray[np.bool_]:
-    """Whether each code differs from the one before it."""
+    """Return whether each code differs from the one before it."""
     return np.concatenate((np.ones(len(codes[:1]), np.bool_), codes[1:] != codes[:-1]))
 
 
@@ -137,8 +137,8 @@ def jaccard(a: Shingles, b: Shingles) -> float:
 def near_pairs(
     sets: Iterable[Shingles], at_least: float, parts: Sequence[int] | None = None
 ) -> list[tuple[int, int, float]]:
-    """All pairs that reach `at_least` (above 0), as (later, earlier, Jaccard), in order. If each set has a
-    part, pairs within one part are left out. An empty set is similar to none."""
+    """Return all pairs that reach `at_least` (above 0), as (later, earlier, Jaccard), in order. If each set
+    has a part, pairs within one part are left out. An empty set is similar to none."""
     all_sets = list(sets)
     labels = np.arange(len(all_sets)) if parts is None else np.array(parts, np.int64)
     proposed = np.concatenate([np.empty(0, np.int64), *_candidate_pairs(all_sets, at_least, labels)])
@@ -148,8 +148,8 @@ def near_pairs(
 
 
 def linking_pairs(sets: Sequence[Shingles], at_least: float) -> Iterator[tuple[int, int]]:
-    """A spanning subset of the pairs that reach `at_least`: of a thousand copies 999 pairs, and hardly more
-    are compared."""
+    """Yield a spanning subset of the pairs that reach `at_least`: of a thousand copies 999 pairs, and hardly
+    more are compared."""
     joined = np.arange(len(sets))  # the number of another, up to one that names itself
     for proposed in _candidate_pairs(sets, at_least, joined):
         for later, earlier in map(_pair, np.unique(proposed).tolist()):
@@ -196,8 +196,8 @@ def _candidate_pairs(sets: Sequence[Shingles], at_least: float, labels: Numbers)
 def _rarest_shingles(
     sets: Sequence[Shingles], sizes: Numbers, at_least: float
 ) -> tuple[Shingles, Numbers, Numbers]:
-    """Of each set the rarest shingles, as far as enough can follow and if another set may have them, too:
-    the shingle, the number of its set, and how many of that set are no rarer. In order of the sets."""
+    """Return of each set the rarest shingles, as far as enough can follow and if another set may have them,
+    too: the shingle, the number of its set, and how many of that set are no rarer. In order of the sets."""
     times = _document_frequency(sets)
     results = [(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))]
     for begin in range(0, len(sets), CHUNK):
@@ -223,8 +223,8 @@ def _document_frequency(sets: Sequence[Shingles]) -> NDArray[np.uint16]:
 
 
 def _sort_with_order(codes: Shingles) -> tuple[Numbers, Shingles]:
-    """Where the codes stand in their order, and they in it, without the lower bits, in which the places
-    are sorted along: sorting is ten times quicker than finding an order. Codes that only differ there
+    """Return where the codes stand in their order, and they in it, without the lower bits, in which the
+    places are sorted along: sorting is ten times quicker than finding an order. Codes that only differ there
     count as equal, in order of their places."""
     low = np.uint64(len(codes).bit_length())
     packed = codes >> low << low

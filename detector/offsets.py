@@ -67,7 +67,7 @@ def from_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[i
 
 
 def _first(edits: Sequence[Replacement], offset: int) -> int:
-    """Where the character at `offset` begins in the original."""
+    """Return where the character at `offset` begins in the original."""
     position = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
     if position < 0:
         return offset
@@ -76,7 +76,7 @@ def _first(edits: Sequence[Replacement], offset: int) -> int:
 
 
 def _last(edits: Sequence[Replacement], offset: int) -> int:
-    """Where the character at `offset` ends in the original, exclusive."""
+    """Return where the character at `offset` ends in the original, exclusive."""
     position = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
     if position < 0:
         return offset + 1
@@ -157,7 +157,7 @@ def remove_ranges(pieces: Iterable[Piece], ranges: Sequence[tuple[int, int]]) ->
 
 
 def _touching(ranges: Sequence[tuple[int, int]], position: int, last: int) -> Iterator[tuple[int, int]]:
-    """The `ranges` from index `position` on that begin before `last`."""
+    """Yield the `ranges` from index `position` on that begin before `last`."""
     while position < len(ranges) and ranges[position][0] < last:
         yield ranges[position]
         position += 1

@@ -54,7 +54,8 @@ def check_ranges(config: Any) -> None:
 
 
 def format_usage_error(error: CycloptsError) -> NoReturn:
-    """The error formatter of every cyclopts app: a misspelt command line is one line, as any other error.
+    """Return the error formatter of every cyclopts app: a misspelt command line is one line, as any other
+    error.
 
     Raises:
         ConfigError: E_OPTION; a value out of the range on its field in the words of `check_ranges`.

@@ -109,7 +109,7 @@ class Dialogue(Record):
         return next((turn.at for turn in self.turns if turn.at is not None), None)
 
     def without_edits(self) -> Dialogue:
-        """The same dialogue without edits, as if its texts were the log's own."""
+        """Return the same dialogue without edits, as if its texts were the log's own."""
         if not any(turn.edits for turn in self.turns):
             return self
         turns = tuple(turn.model_copy(update={"edits": ()}) if turn.edits else turn for turn in self.turns)
@@ -182,7 +182,7 @@ class JudgeRecord(Record):
 
 
 def _is_absent(value: object) -> bool:
-    """Whether a field is left out of a verdict that is written."""
+    """Return whether a field is left out of a verdict that is written."""
     return value is None or value == ()
 
 
@@ -253,12 +253,12 @@ class Verdict(Record):
         return () if self.judge is None else tuple(self.judge.failures)
 
     def with_origin(self, dialogue: Dialogue) -> Verdict:
-        """The verdict with the agent, team, channel and first time of its dialogue."""
+        """Return the verdict with the agent, team, channel and first time of its dialogue."""
         names = ("agent", "team", "channel", "started_at")
         return self.model_copy(update={name: getattr(dialogue, name) for name in names})
 
     def placed_in(self, dialogue: Dialogue) -> Verdict:
-        """The verdict of a file with its offsets in the texts of `dialogue` in place of the log's."""
+        """Return the verdict of a file with its offsets in the texts of `dialogue` in place of the log's."""
         turns = {turn.index: turn for turn in dialogue.turns if turn.edits}
         if not any(finding.turn in turns for finding in (*self.findings, *self.suggestions)):
             return self

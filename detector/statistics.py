@@ -93,7 +93,7 @@ def bootstrap_estimate(
     seed: int = 0,
     limits: tuple[float, float] | None = None,
 ) -> Estimate:
-    """The figure that `statistic` computes from the sums of `rows`, shape (groups, parts).
+    """Return the figure that `statistic` computes from the sums of `rows`, shape (groups, parts).
 
     `statistic` takes sums of shape (rounds, parts) and returns shape (rounds,), NaN where it is undefined.
     Groups whose row is all zeros don't count and are not drawn. Where all rounds agree, the interval is that
@@ -171,9 +171,9 @@ def difference_interval(successes: int, n: int, successes_before: int, n_before:
 def compare_shares(
     successes: int, n: int, successes_other: int, n_other: int
 ) -> Literal["more", "fewer", "even", "unknown"]:
-    """The difference of two independent proportions in a word: "more" or "fewer" if its 95 % interval leaves
-    out zero and at least `LEAST_EVENTS` stand on either side of it; "unknown" if they do not, or if there are
-    fewer in all, so that one event never tells anybody apart."""
+    """Return the difference of two independent proportions in a word: "more" or "fewer" if its 95 % interval
+    leaves out zero and at least `LEAST_EVENTS` stand on either side of it; "unknown" if they do not, or if
+    there are fewer in all, so that one event never tells anybody apart."""
     low, high = difference_interval(successes, n, successes_other, n_other)
     if max(successes, successes_other) < LEAST_EVENTS:
         return "unknown"

@@ -129,7 +129,7 @@ class Taxonomy(Record):
         return {code.code: code for category in self.categories for code in category.codes}
 
     def rivals(self, code: str) -> tuple[str, ...]:
-        """The codes of which exactly one holds, `code` among them; none if it excludes no other."""
+        """Return the codes of which exactly one holds, `code` among them; none if it excludes no other."""
         for category in self.categories:
             names = tuple(each.code for each in category.codes)
             if category.exclusive and code in names:
@@ -141,7 +141,7 @@ class Taxonomy(Record):
         return {level.code: level for level in self.severities}
 
     def select(self, name: str) -> tuple[Code, ...]:
-        """The code called `name`, or all codes of that category; upper and lower case are equal.
+        """Return the code called `name`, or all codes of that category; upper and lower case are equal.
 
         Raises:
             ConfigError: neither; the message suggests the most similar names.
@@ -188,7 +188,7 @@ class Taxonomy(Record):
 
 @cache
 def load_taxonomy(path: Path | None = None) -> Taxonomy:
-    """The taxonomy at `path`, or the packaged one.
+    """Return the taxonomy at `path`, or the packaged one.
 
     Raises:
         ConfigError: the file is missing, not YAML, or not of the taxonomy's shape; one line says where.
@@ -197,7 +197,7 @@ def load_taxonomy(path: Path | None = None) -> Taxonomy:
 
 
 def parse_taxonomy(text: str, name: str = "taxonomy") -> Taxonomy:
-    """The taxonomy in a text, which messages call `name`.
+    """Return the taxonomy in a text, which messages call `name`.
 
     Raises:
         ConfigError: it is not YAML or not of the taxonomy's shape; one line says where.

@@ -49,7 +49,7 @@ class ToolUse:
 
 @per_dialogue
 def tool_uses(dialogue: Dialogue) -> tuple[ToolUse, ...]:
-    """The calls of a dialogue in their order, each with its result.
+    """Return the calls of a dialogue in their order, each with its result.
 
     A result that names a call belongs to it, wherever it stands. Any other belongs to the earliest call
     before it that has none yet, and to none made before the customer's last turn.
@@ -86,7 +86,7 @@ def tool_uses(dialogue: Dialogue) -> tuple[ToolUse, ...]:
 
 @per_dialogue
 def uses_by_turn(dialogue: Dialogue) -> Mapping[int, Sequence[ToolUse]]:
-    """The calls of each turn that has some, by its index."""
+    """Return the calls of each turn that has some, by its index."""
     uses: dict[int, list[ToolUse]] = {}
     for use in tool_uses(dialogue):
         uses.setdefault(use.turn, []).append(use)
@@ -94,7 +94,7 @@ def uses_by_turn(dialogue: Dialogue) -> Mapping[int, Sequence[ToolUse]]:
 
 
 def has_failed(result: Turn) -> bool:
-    """Whether a tool's result is an error: the log says so, or else its text does."""
+    """Return whether a tool's result is an error: the log says so, or else its text does."""
     if result.tool_error is not None:
         return result.tool_error
     if _ERROR_TEXT.match(result.text.lstrip()):
@@ -111,12 +111,12 @@ def has_failed(result: Turn) -> bool:
 
 
 def format_call(call: ToolCall) -> str:
-    """The call as one line: its name and its arguments as JSON."""
+    """Return the call as one line: its name and its arguments as JSON."""
     return f"{call.name}({json.dumps(call.arguments, ensure_ascii=False)})"
 
 
 def parse_result(text: str) -> JsonValue | None:
-    """The JSON value of a result's text, None if it is no JSON."""
+    """Return the JSON value of a result's text, None if it is no JSON."""
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):

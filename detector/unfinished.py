@@ -66,7 +66,8 @@ def making_files(*files: Path, marker: Path | None = None) -> Iterator[bool]:
 
 @contextmanager
 def making_folder(out: Path) -> Iterator[Path]:
-    """A folder to fill that becomes `out`, complete, in one rename; what a killed run left of it is replaced.
+    """Yield a folder to fill that becomes `out`, complete, in one rename; what a killed run left of it is
+    replaced.
 
     Raises:
         OutputRefused: E_EXISTS, `out` is there.

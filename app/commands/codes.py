@@ -66,8 +66,8 @@ def codes(
 
 
 def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None) -> dict[str, Any]:
-    """The taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how
-    the embedded release covers it (`covered_by`, `languages`, `gate`, `checks`) where there is one."""
+    """Return the taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how the
+    embedded release covers it (`covered_by`, `languages`, `gate`, `checks`) where there is one."""
     categories = []
     for category in taxonomy.categories:
         listed = [_with_coverage(code, covered) for code in category.codes if code in chosen]

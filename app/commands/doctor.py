@@ -93,7 +93,7 @@ def _server(url: str, model: str | None, key_file: Path | None) -> int:
 
 
 def diagnose() -> Iterator[Fact]:
-    """Every fact, the machine first."""
+    """Yield every fact, the machine first."""
     yield Fact("dialint", "ok", _version("dialint") or "not installed as a package")
     yield Fact("Python", "ok", platform.python_version())
     yield Fact("processor", "ok", _processor())
@@ -176,7 +176,7 @@ def _attempt(what: str, check: Callable[[], str], remedy: str, *, needed: bool =
 
 
 def _extra(extra: str) -> Fact:
-    """Whether all libraries of an extra are there."""
+    """Return whether all libraries of an extra are there."""
     if lacking := extras.missing_modules(extra):
         return Fact(f"extra {extra}", "missing", f"lacks {', '.join(lacking)}", extras.install_command(extra))
     return Fact(f"extra {extra}", "ok", ", ".join(extras.modules_by_extra()[extra]))

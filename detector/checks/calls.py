@@ -45,7 +45,7 @@ _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 @check(P3=Evidence(32, 32), languages=("en",))
 def invented_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects "not found" after a call that failed on an id or a mail address which stands nowhere in the log
+    """Find "not found" after a call that failed on an id or a mail address which stands nowhere in the log
     before it: the agent made the argument up (P3).
 
     The hit is in the agent's next words, as the call itself says nothing. Silent where no tool was run.
@@ -82,7 +82,7 @@ def _may_be_made_up(value: str) -> bool:
 
 
 def _find_invented(use: ToolUse, evidence: StatedIds) -> Iterator[str]:
-    """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
+    """Yield the ids and mail addresses among the arguments of a call that stand nowhere before it."""
     for value in use.call.arguments.values():
         if isinstance(value, str) and _may_be_made_up(value) and value not in evidence:
             yield value
@@ -90,8 +90,8 @@ def _find_invented(use: ToolUse, evidence: StatedIds) -> Iterator[str]:
 
 @check(P3=Evidence(24, 26, "suggestion"), languages=("en",))
 def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects an agent who has to tell that something failed, after a tool that changes things refused the
-    call: the wrong tool, or wrong arguments (P3).
+    """Find an agent who has to tell that something failed, after a tool that changes things refused the call:
+    the wrong tool, or wrong arguments (P3).
 
     Left alone are technical failures, unknown keys (the customer's mistake, or `invented_argument`), attempts
     that the customer asked for, and calls that were repeated with success. The hit is in the agent's words.
@@ -126,7 +126,7 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 
 def _denial(turn: Turn) -> tuple[int, int] | None:
-    """Start and end of the first sentence that tells of a failure."""
+    """Return start and end of the first sentence that tells of a failure."""
     for match in SENTENCE.finditer(turn.text):
         sentence = match.group()
         if PATTERNS.failure.search(sentence):
@@ -137,13 +137,13 @@ def _denial(turn: Turn) -> tuple[int, int] | None:
 
 
 def speaks_of_calls(text: str) -> bool:
-    """Whether a customer may want to read of calls, as a developer does."""
+    """Return whether a customer may want to read of calls, as a developer does."""
     return PATTERNS.developer.search(text) is not None
 
 
 @check(L4=Evidence(30, 30))
 def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
+    """Find the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
 
     It is jargon to him. At most one hit for each turn; silent where a customer sent such text or spoke of
     such calls first, as a developer may.
@@ -174,7 +174,7 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 @check(M3=Evidence(estimate=0.923))
 def raw_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects raw text (`raw_tool_call`) that was sent before in the same words (M3): it answers nothing,
+    """Find raw text (`raw_tool_call`) that was sent before in the same words (M3): it answers nothing,
     whatever the customer said in between.
 
     On the development half of the natural set (2026-11-23): 11 of 11 right, all in tau_bench."""
@@ -193,7 +193,7 @@ _LAST_TURNS = 3
 
 @check(R2=Evidence(16, 18, "suggestion"), languages=("en",))
 def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects the end of a dialogue in which the customer asked for an act, no tool changed anything, and the
+    """Find the end of a dialogue in which the customer asked for an act, no tool changed anything, and the
     agent neither refused nor handed over (R2); at the last turn of the agent.
 
     Silent where the customer withdrew, where the agent's last words are a question, and where neither the
@@ -224,7 +224,8 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
 
 
 def _open_request(customer: Sequence[Turn], done: Sequence[str]) -> int | None:
-    """The turn of the first request that no tool served; None where any tool may have changed something."""
+    """Return the turn of the first request that no tool served; None where any tool may have changed
+    something."""
     if any(may_write(name) and not _is_helper(name) for name in done):
         return None
     return next((turn.index for turn in customer if PATTERNS.request.search(turn.text)), None)

@@ -65,12 +65,13 @@ _turn_of = attrgetter("turn")
 
 @lru_cache(maxsize=4096)
 def name_words(name: str) -> tuple[str, ...]:
-    """The words of a tool's name in lower case, from snake, kebab or camel case."""
+    """Return the words of a tool's name in lower case, from snake, kebab or camel case."""
     return tuple(word.casefold() for word in _NAME_WORD.findall(name))
 
 
 def may_write(name: str) -> bool:
-    """Whether a tool of this name may change something: all may, but those named after reading alone."""
+    """Return whether a tool of this name may change something: all may, but those named after reading
+    alone."""
     words = name_words(name)
     return (
         not words
@@ -82,7 +83,7 @@ def may_write(name: str) -> bool:
 
 @check(R3=Evidence(estimate=0.972), languages=("en",))
 def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects an agent who says that something was done although no tool call did it (R3).
+    """Find an agent who says that something was done although no tool call did it (R3).
 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls
     since the customer's last turn failed; or the claim names an id that was looked up, and the tools that
@@ -114,7 +115,8 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
 
 
 def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """The sentences that claim something done: start, end, verb, and whether they leave out who did it."""
+    """Yield the sentences that claim something done: start, end, verb, and whether they leave out who did
+    it."""
     for start, end in statements(text):
         words = text[start:end]
         if words.endswith("?") or '"' in words:
@@ -132,7 +134,7 @@ def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
 
 
 def statements(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, without outer blanks; of the text of a raw call its content."""
+    """Yield start and end of each sentence, without outer blanks; of the text of a raw call its content."""
     for sentence in _SENTENCE.finditer(text):
         start, words = sentence.start(), sentence.group()
         if (content := _CONTENT.search(words)) is not None:
@@ -145,7 +147,8 @@ def statements(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
-    """Whether a call may have done what is claimed: all may, but those of a tool named after another act."""
+    """Return whether a call may have done what is claimed: all may, but those of a tool named after another
+    act."""
     words = name_words(use.call.name)
     if any(_has_stem(value, verb) for value in use.call.arguments.values() if isinstance(value, str)):
         return True
@@ -162,19 +165,19 @@ def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
 
 
 def _is_named_after(name: str, act: str, verb: str) -> bool:
-    """Whether the name of a tool tells the claimed act: by a word of its act, or its stem."""
+    """Return whether the name of a tool tells the claimed act: by a word of its act, or its stem."""
     words = name_words(name)
     return not ACTS[act].isdisjoint(words) or any(word.startswith(_stem(verb)) for word in words)
 
 
 def _has_stem(value: str, verb: str) -> bool:
-    """Whether an argument of a few words, such as a status, tells the claimed act."""
+    """Return whether an argument of a few words, such as a status, tells the claimed act."""
     words = name_words(value[:60])
     return len(words) <= 3 and any(word.startswith(_stem(verb)) for word in words)
 
 
 def _stem(verb: str) -> str:
-    """What a verb in the past shares with its other forms: "cancel" of "cancelled"."""
+    """Return what a verb in the past shares with its other forms: "cancel" of "cancelled"."""
     return re.sub(r"(?:(?<=l)l|(?<=r)r)?ed\Z", "", verb)
 
 
@@ -202,7 +205,7 @@ class _Writes:
         self._without: dict[str, int | None] = {}
 
     def refute(self, verb: str, n_uses: int, last_customer: int) -> str | None:
-        """Why none of the first `n_uses` calls can have done it; None if one may have."""
+        """Return why none of the first `n_uses` calls can have done it; None if one may have."""
         end = bisect_left(self._places, n_uses)
         if not end:
             return f"said to be {verb}, but no tool was called that could do it"
@@ -217,8 +220,8 @@ class _Writes:
         return None
 
     def first_about(self, key: str, value: str, values: Iterable[str]) -> int | None:
-        """The place of the first call that succeeded and may be about the object whose `key` has a `value`:
-        it mentions one, or has no such argument. The search is for all `values` at once."""
+        """Return the place of the first call that succeeded and may be about the object whose `key` has a
+        `value`: it mentions one, or has no such argument. The search is for all `values` at once."""
         if self._mentions is None:
             self._mentions = WordSearch(values)
             for place, use in self.succeeded:
@@ -240,7 +243,7 @@ class _Evidence:
         self._reported: dict[str, float] = {}
 
     def refute(self, claim: str, verb: str, n_uses: int, last_customer: int) -> str | None:
-        """Why none of the first `n_uses` calls can have done what is claimed; None if one may have."""
+        """Return why none of the first `n_uses` calls can have done what is claimed; None if one may have."""
         act = _ACT_OF[verb]
         if act == "any" and (noun := _NOUN.search(claim)) is not None:
             act = _ACT_OF_NOUN[noun[1].casefold()]
@@ -250,8 +253,8 @@ class _Evidence:
         return writes.refute(verb, n_uses, last_customer) or self._other_object(claim, verb, n_uses, writes)
 
     def _other_object(self, claim: str, verb: str, n_uses: int, writes: _Writes) -> str | None:
-        """Why a claim that names an id is not about the writes that succeeded: all had another value in the
-        argument by which this id was looked up."""
+        """Return why a claim that names an id is not about the writes that succeeded: all had another value
+        in the argument by which this id was looked up."""
         ids = {match.group().casefold() for match in _ID.finditer(claim)}
         for place, _, key, value in sorted(entry for id in ids for entry in self._looked_up.get(id, ())):
             if place >= n_uses:
@@ -278,8 +281,8 @@ class _Evidence:
         return {id: tuple(own.values()) for id, own in entries.items()}
 
     def reported_from(self, verb: str) -> float:
-        """The position of the first turn that a sentence which leaves out who did it may repeat: what a tool
-        reported, or what the customer said had been done; infinity without any."""
+        """Return the position of the first turn that a sentence which leaves out who did it may repeat: what
+        a tool reported, or what the customer said had been done; infinity without any."""
         if verb not in self._reported:
             word = verb.replace("canceled", "cancelled")
             positions = (n for n, turn in enumerate(self._turns) if self._reports(n, turn, verb, word))
@@ -291,7 +294,7 @@ class _Evidence:
         return frozenset(n for n, turn in enumerate(self._turns) if turn.role == "tool" and has_failed(turn))
 
     def _reports(self, position: int, turn: Turn, verb: str, word: str) -> bool:
-        """An error reports only what had been done before: it says what was refused."""
+        """Return whether a turn reports an act; an error only reports what had been done before it."""
         if turn.role == "customer":
             return any(match["verb"].casefold() == verb for match in PATTERNS.done_before.finditer(turn.text))
         if turn.role != "tool":
@@ -326,7 +329,7 @@ _DATE_KEY = re.compile(r"\"(\w{2,30}?)(?:_?(?:date|time)|_at|_on|Date|Time|At|On
 
 
 def _dates(key: str, verb: str) -> bool:
-    """Whether a field such as "order_date" tells when what the verb says was done."""
+    """Return whether a field such as "order_date" tells when what the verb says was done."""
     words = name_words(key)
     stems = _PLACED_STEMS if _ACT_OF[verb] == "book" else (_stem(verb),)
     return any(word.startswith(stems) for word in words)

@@ -83,7 +83,7 @@ class Check:
         return self.find(dialogue, context)
 
     def covers(self, language: str) -> bool:
-        """Whether the check applies to turns in `language`."""
+        """Return whether the check applies to turns in `language`."""
         return language == UNKNOWN or not self.languages or language in self.languages
 
 
@@ -108,7 +108,7 @@ class CustomerTurns:
     _first: dict[str, tuple[Turn, str] | None] = field(default_factory=dict)
 
     def find(self, name: str) -> tuple[Turn, str] | None:
-        """The first phrase of the list `name` in `phrase_lists.yaml`, and its turn."""
+        """Return the first phrase of the list `name` in `phrase_lists.yaml`, and its turn."""
         if name not in self._first:
             phrases = ((turn, phrase) for turn in self.turns for _, phrase in find_phrases(turn.text, name))
             self._first[name] = next(phrases, None)
@@ -143,7 +143,7 @@ class CustomerTurns:
 
 @per_dialogue
 def _customer_turns(dialogue: Dialogue) -> list[CustomerTurns]:
-    """By position the customer's turns before it since the agent last spoke to him."""
+    """Return by position the customer's turns before it since the agent last spoke to him."""
     results: list[CustomerTurns] = []
     before, has_agent_spoken = CustomerTurns(()), False
     for turn in dialogue.turns:
@@ -168,7 +168,8 @@ def first_positions(dialogue: Dialogue, read: Callable[[str], Iterable[str]]) ->
 
 
 def first_position(dialogue: Dialogue, is_so: Callable[[str], object]) -> float:
-    """The position of the first turn of the customer of which something is so; infinity without any."""
+    """Return the position of the first turn of the customer of which something is so; infinity without
+    any."""
     turns = enumerate(dialogue.turns)
     return next((n for n, turn in turns if turn.role == "customer" and is_so(turn.text)), inf)
 
@@ -213,14 +214,14 @@ Gate = Callable[[GateInput], GateResult]
 
 
 def append_proof(finding: Finding, proof: str) -> Finding:
-    """The finding with `proof` at the end of its reason: ``gate 'NAME': ...``, ``exact check 'NAME', ...`` or
-    ``demoted: ...``."""
+    """Return the finding with `proof` at the end of its reason: ``gate 'NAME': ...``, ``exact check 'NAME',
+    ...`` or ``demoted: ...``."""
     return finding.model_copy(update={"reason": f"{finding.reason.rstrip('.')} ({proof})."})
 
 
 def proof_name(finding: Finding) -> str:
-    """The last proof that `append_proof` put into the reason (``gate 'NAME'``), without its explanation but
-    for that of a demotion; empty without any."""
+    """Return the last proof that `append_proof` put into the reason (``gate 'NAME'``), without its
+    explanation but for that of a demotion; empty without any."""
     names = _PROOF.findall(finding.reason)
     return names[-1] if names else ""
 

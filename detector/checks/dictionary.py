@@ -106,16 +106,16 @@ class Speller:
         self.slips = lru_cache(maxsize=20_000)(self._slips)
 
     def written_together(self, word: str) -> str | None:
-        """The right form of a word that lacks its apostrophe or space (``dont``: ``don't``) and of slips
-        that no rule names."""
+        """Return the right form of a word that lacks its apostrophe or space (``dont``: ``don't``) and of
+        slips that no rule names."""
         return self._data.apart.get(word)
 
     def _has_unknown(self, chunk: str) -> bool:
-        """Whether what stands between two blanks may hold an unknown word."""
+        """Return whether what stands between two blanks may hold an unknown word."""
         return any(not self.is_known(word.lower) for word in typed_words(chunk))
 
     def _is_known(self, word: str) -> bool:
-        """Whether a word in lower case is correct, in any country's spelling, or a choice of tone."""
+        """Return whether a word in lower case is correct, in any country's spelling, or a choice of tone."""
         data, counts = self._data, self._counts
         if word in data.apart:
             return False
@@ -153,7 +153,7 @@ class Speller:
                 at = word.find(theirs, at + 1)
 
     def _slips(self, word: str) -> tuple[Slip, ...]:
-        """What an unknown word in lower case may have been meant to be."""
+        """Return what an unknown word in lower case may have been meant to be."""
         counts = self._counts
         near = [each for each in self._checker.edit_distance_1(word) if each in counts]
         if near:
@@ -171,7 +171,7 @@ class Speller:
         return tuple(Slip(each, "two", counts[each]) for each in far)
 
     def _is_inflected(self, word: str) -> bool:
-        """Whether a word is a usual one with a regular ending of the past: actioned, triaged."""
+        """Return whether a word is a usual one with a regular ending of the past: actioned, triaged."""
         action, triage = word.removesuffix("ed"), word.removesuffix("d")
         return (
             len(action) >= MIN_LETTERS
@@ -181,7 +181,7 @@ class Speller:
         )
 
     def explains(self, word: str, slip: Slip) -> bool:
-        """Whether a slip is likelier than that the word is right and unknown."""
+        """Return whether a slip is likelier than that the word is right and unknown."""
         if len(word) <= MIN_LETTERS and slip.count < VERY_USUAL:
             return False
         if slip.kind in ("doubled", "swap"):
@@ -222,7 +222,7 @@ def _kind(word: str, meant: str) -> Kind:
 
 
 def is_vowel_slip(word: str, slip: Slip) -> bool:
-    """Whether one vowel stands for another, as in what is written by its sound."""
+    """Return whether one vowel stands for another, as in what is written by its sound."""
     if slip.kind != "other":
         return False
     pairs = [{one, other} for one, other in zip(word, slip.meant, strict=True) if one != other]
@@ -230,13 +230,13 @@ def is_vowel_slip(word: str, slip: Slip) -> bool:
 
 
 def _is_neighbour(word: str, meant: str) -> bool:
-    """Whether the one letter that differs lies beside the right one on the keyboard."""
+    """Return whether the one letter that differs lies beside the right one on the keyboard."""
     pair = next(({one, other} for one, other in zip(word, meant, strict=True) if one != other), set())
     return any(pair <= set(keys) for keys in _KEYS)
 
 
 def _small_steps(word: str) -> set[str]:
-    """The word less one letter, with one doubled, and with two neighbours swapped."""
+    """Return the word less one letter, with one doubled, and with two neighbours swapped."""
     places = range(len(word))
     return {
         *(word[:at] + word[at + 1 :] for at in places),
@@ -266,7 +266,7 @@ def _checker(language: str) -> SpellChecker:
 
 @cache
 def speller(language: str) -> Speller:
-    """The speller of a language, made once."""
+    """Return the speller of a language, made once."""
     return Speller(language)
 
 
@@ -284,7 +284,8 @@ class TypedWord:
 
 
 def typed_words(text: str) -> Iterator[TypedWord]:
-    """The words of a text that a person typed as such: no links, addresses, codes, masks or quotations."""
+    """Yield the words of a text that a person typed as such: no links, addresses, codes, masks or
+    quotations."""
     quoted = Spans(match.span() for match in _QUOTED.finditer(text))
     for chunk in _CHUNK.finditer(text):
         if _NO_WORD.search(chunk[0]) or _FOREIGN.search(chunk[0]) or quoted.overlap(*chunk.span()):
@@ -322,8 +323,8 @@ def _counts(language: str) -> Mapping[str, int]:
 
 
 def is_foreign(text: str, start: int, word: str) -> bool:
-    """Whether `word`, at offset `start` of the text, is right in another language that its neighbours speak,
-    that its letters are of, or that its whole sentence is in."""
+    """Return whether `word`, at offset `start` of the text, is right in another language that its neighbours
+    speak, that its letters are of, or that its whole sentence is in."""
     lower = word.casefold()
     begin = max(0, start - NEARBY)
     near = text[begin : start + len(word) + NEARBY]
@@ -347,5 +348,5 @@ def is_foreign(text: str, start: int, word: str) -> bool:
 
 
 def _is_usual(word: str, counts: Mapping[str, int]) -> bool:
-    """Whether the language with these counts uses a word often, and English seldom."""
+    """Return whether the language with these counts uses a word often, and English seldom."""
     return counts[word] >= USUAL_ELSEWHERE and counts[word] > FEWER * _counts("en").get(word, 0)

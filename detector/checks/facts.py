@@ -28,7 +28,7 @@ MAX_BEFORE = 1000
 
 @check(I2=Evidence(81, 82), I4=Evidence(8, 12, "suggestion"), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects an id that stands nowhere in the log (I2), and an amount, a date or a time that follows from
+    """Find an id that stands nowhere in the log (I2), and an amount, a date or a time that follows from
     nothing in it or is not the one that a result gives for the id beside it (I4).
 
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
@@ -146,8 +146,8 @@ def _line_start(text: str, position: int, start: int) -> int:
 
 
 def _segments(text: str) -> Iterator[tuple[int, int]]:
-    """The stretches of a text that speak of one thing each: a line with the indented list below it, or a
-    sentence."""
+    """Yield the stretches of a text that speak of one thing each: a line with the indented list below it, or
+    a sentence."""
     lines, position = [], 0
     for line in text.splitlines(keepends=True):
         lines.append((position, line))
@@ -192,7 +192,7 @@ _HELPERS = frozenset(["think", "calculate", "calc", "transfer", "escalate", "res
 
 @check(I2=Evidence(114, 119), languages=("en",))
 def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects an agent who says that something was found, checked or verified in a system, or tells what a
+    """Find an agent who says that something was found, checked or verified in a system, or tells what a
     record holds, although no tool has returned anything by then (I2).
 
     At most one hit for each turn. Silent on dialogues with documents, and where neither the dialogue nor the
@@ -243,7 +243,7 @@ class _Known:
 
 
 def _invention(words: str, known: _Known) -> str | None:
-    """What a sentence tells of a system, beyond what the customer and the system's turns hold; None if
+    """Return what a sentence tells of a system, beyond what the customer and the system's turns hold; None if
     nothing."""
     match = PATTERNS.lookup.search(words)
     if match is not None and not PATTERNS.no_claim.search(words, 0, match.end()):

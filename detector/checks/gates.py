@@ -59,7 +59,7 @@ class _CustomerText:
         self._first: dict[str, int] = {}
 
     def has(self, phrase: str, position: int) -> bool:
-        """Whether a phrase stands in the turns before a position."""
+        """Return whether a phrase stands in the turns before a position."""
         if phrase not in self._first:
             start = self._text.find(phrase)
             self._first[phrase] = len(self._text) + 1 if start < 0 else start + len(phrase)
@@ -112,7 +112,7 @@ def skips_question(suspicion: GateInput) -> GateResult:
 
 @per_dialogue
 def _first_content(dialogue: Dialogue) -> Mapping[str, int]:
-    """The words with content of a dialogue, with the position of the turn where each occurs first."""
+    """Return the words with content of a dialogue, with the position of the turn where each occurs first."""
     first: dict[str, int] = {}
     for position, turn in enumerate(dialogue.turns):
         for stem in content(f"{turn.text} {turn.tool_calls or ''}"):
@@ -141,7 +141,7 @@ def shares_no_words(suspicion: GateInput) -> GateResult:
 
 @per_dialogue
 def _last_spoken(dialogue: Dialogue) -> int:
-    """The position of the last turn in which an agent speaks, -1 without any."""
+    """Return the position of the last turn in which an agent speaks, -1 without any."""
     spoken = (n for n, turn in enumerate(dialogue.turns) if turn.role in JUDGED_ROLES and turn.text.strip())
     return max(spoken, default=-1)
 
@@ -253,8 +253,8 @@ class _Given:
                 self._of_tools.append(position)
 
     def values(self, detail: _Detail) -> list[tuple[int, str]]:
-        """The positions of the customer's turns that hold a detail, with its value: stated with the detail's
-        name, or in answer to a question for it."""
+        """Return the positions of the customer's turns that hold a detail, with its value: stated with the
+        detail's name, or in answer to a question for it."""
         if detail.names not in self._values:
             turns = enumerate(self._turns)
             values = [(n, self._find_value(n, turn, detail)) for n, turn in turns if turn.role == "customer"]
@@ -278,11 +278,12 @@ class _Given:
         return asked is not None and has_phrase(self._turns[asked].text, detail.names)
 
     def has_failed(self, place: int, position: int) -> bool:
-        """Whether a tool failed between two turns."""
+        """Return whether a tool failed between two turns."""
         return any_between(self._failures, place + 1, position)
 
     def was_answered(self, place: int, suspicion: GateInput) -> bool:
-        """Whether the turn at `place` stands next after the same question, and no tool was called since."""
+        """Return whether the turn at `place` stands next after the same question, and no tool was called
+        since."""
         asked = self._asked[place]
         if asked is None or any_between(self._of_tools, place, suspicion.position):
             return False

@@ -36,7 +36,7 @@ _NO_HEADS = frozenset(
 
 
 def _is_article_right(rule: str, written: str) -> bool:
-    """Whether a or an fits the sound that a word begins with, or the word is not an English one."""
+    """Return whether a or an fits the sound that a word begins with, or the word is not an English one."""
     word = written.lower()
     if word in _NO_HEADS:
         return True
@@ -57,7 +57,8 @@ _SENTENCE = re.compile(r"[^.!?\n]{0,120}\Z")
 
 
 def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
-    """Whether what stands around a match makes it correct: a verb with its particle, the name of a thing."""
+    """Return whether what stands around a match makes it correct: a verb with its particle, the name of a
+    thing."""
     before = text[max(0, match.start() - 120) : match.start()]
     if rule in ("singular after a number", "plural after one"):
         return match[0][0] in "123456789oO" and PATTERNS.label.search(before) is not None
@@ -81,12 +82,12 @@ def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
 
 @cache
 def _rules() -> dict[str, re.Pattern[str]]:
-    """Each rule by its name in the reason of a finding."""
+    """Return each rule by its name in the reason of a finding."""
     return {name: compile_pattern("grammar", text) for name, text in read_words("grammar_rules").items()}
 
 
 def find_slips(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """Every rule with its matches in a text, outside of quotations."""
+    """Yield every rule with its matches in a text, outside of quotations."""
     quoted = Spans(match.span() for match in QUOTED.finditer(text))
     for name, pattern in _rules().items():
         for match in pattern.finditer(text):
@@ -103,7 +104,7 @@ def find_slips(text: str) -> Iterator[tuple[str, re.Match[str]]]:
 
 @check(L2=Evidence(174, 187), languages=("en",))
 def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects slips of grammar in the agent's English by the rules of `english.yaml`, the first of each turn;
+    """Find slips of grammar in the agent's English by the rules of `english.yaml`, the first of each turn;
     what the customer wrote in the same words is his."""
     customer: str | None = None
     excused: dict[str, bool] = {}
@@ -141,7 +142,7 @@ MIN_WORDS = 3
 
 @check(L3=Evidence(estimate=0.968, report="suggestion"), languages=("en",))
 def format_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects a sentence that begins in lower case, "i" for "I", a weekday or a month with its day in lower
+    """Find a sentence that begins in lower case, "i" for "I", a weekday or a month with its day in lower
     case, a missing space after a mark, and one too many before it.
 
     Of 60 hits drawn from STAR, MultiWOZ, SGD, taskmaster4 and stc3 59 were such slips (2026-11-23). Whether

@@ -59,7 +59,7 @@ class _Phrases:
 
 @cache
 def _phrases(kind: str) -> tuple[_Phrases, ...]:
-    """The phrases of `phrases.yaml` for ``insult`` or ``secret``, of each language that has them."""
+    """Return the phrases of `phrases.yaml` for ``insult`` or ``secret``, of each language that has them."""
     return tuple(
         _compile_phrases(language, kind)
         for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
@@ -91,8 +91,8 @@ def _compile_phrases(language: dict[str, Any], kind: str) -> _Phrases:
 
 
 def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[tuple[int, Hit]]:
-    """The first phrase of each judged turn that is not quoted, denied, conditional or the customer's own,
-    after the position of the turn."""
+    """Yield the first phrase of each judged turn that is not quoted, denied, conditional or the customer's
+    own, after the position of the turn."""
     customer = _Customer(dialogue)
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
@@ -120,7 +120,7 @@ class _Customer:
         self._has: dict[str, bool] = {}
 
     def has(self, phrase: str) -> bool:
-        """Whether a phrase stands in them; after `MAX_SEARCHES` different ones, that it may."""
+        """Return whether a phrase stands in them; after `MAX_SEARCHES` different ones, that it may."""
         if phrase not in self._has:
             self._has[phrase] = len(self._has) >= MAX_SEARCHES or phrase in self._text
         return self._has[phrase]
@@ -141,7 +141,7 @@ def _is_own(text: str, match: re.Match[str], phrases: _Phrases, quoted: Spans, c
 
 @check(T1=Evidence(17, 17), languages=("de", "es", "fr", "ru"))
 def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects an agent who insults the customer or tells him to go away, by `phrases.yaml`."""
+    """Find an agent who insults the customer or tells him to go away, by `phrases.yaml`."""
     return (hit for _, hit in _phrase_hits(dialogue, "insult", "the agent insults the customer"))
 
 
@@ -151,7 +151,7 @@ def _delivery_positions(dialogue: Dialogue) -> frozenset[int]:
 
 
 def is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
-    """Whether the secret of this `name`, asked for in the turn at `position`, is the postal code of an
+    """Return whether the secret of this `name`, asked for in the turn at `position`, is the postal code of an
     address in India: a PIN code beside talk of delivery, there or in the two turns before."""
     nearby = range(position - 2, position + 1)
     return _POSTAL_PIN.search(name) is not None and not _delivery_positions(dialogue).isdisjoint(nearby)
@@ -159,7 +159,7 @@ def is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
 
 @check(V2=Evidence(estimate=0.929), languages=("de", "en", "es", "fr", "ru"))
 def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`. A PIN code
+    """Find an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`. A PIN code
     beside talk of delivery is the postal code of an address in India."""
     for position, hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):
         if not is_postal_code(dialogue.turns[position].text[hit.start : hit.end], dialogue, position):

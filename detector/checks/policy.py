@@ -35,7 +35,7 @@ class CitedClause(NamedTuple):
 
 
 def find_cited_clause(reason: str) -> CitedClause | None:
-    """The clause that the reason of a finding of this check names, or none."""
+    """Return the clause that the reason of a finding of this check names, or none."""
     match = _CITED.search(reason)
     return None if match is None else CitedClause(*match.groups())
 
@@ -47,7 +47,7 @@ def find_cited_clause(reason: str) -> CitedClause | None:
     P4=Evidence(estimate=0.75, report="suggestion"),
 )
 def policy(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects broken clauses, each once a turn. Without a policy for the dialogue there are none.
+    """Find broken clauses, each once a turn. Without a policy for the dialogue there are none.
 
     A tool call is an error of the message it came with; where nothing was said beside it, of the agent's next
     message, which tells the customer what was done, or else of the last one.
@@ -69,8 +69,8 @@ def _quote(clause: Clause, policy: Policy) -> str:
 
 
 def _claimed_without_steps(dialogue: Dialogue, policy: Policy, context: CheckContext) -> Iterator[Hit]:
-    """The first act or look-up that an agent says is done and no tool did, where the policy demands a step
-    before such calls and the dialogue has none of them."""
+    """Yield the first act or look-up that an agent says is done and no tool did, where the policy demands a
+    step before such calls and the dialogue has none of them."""
     history = History(dialogue, policy)
     claims = [(hit, policy.tools.write) for hit in islice(claims_undone_write(dialogue, context), 1)]
     claims += [(hit, policy.tools.read) for hit in islice(claims_undone_lookup(dialogue, context), 1)]
@@ -86,7 +86,7 @@ def _claimed_without_steps(dialogue: Dialogue, policy: Policy, context: CheckCon
 
 
 def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[Turn, Violation]]:
-    """The broken clauses with the turns that they are reported at; the first of a clause and turn."""
+    """Yield the broken clauses with the turns that they are reported at; the first of a clause and turn."""
     judged = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
     reported: set[tuple[int, str]] = set()
     for violation in violations(dialogue, policy) if judged else ():

@@ -58,7 +58,7 @@ QUESTION = re.compile(r"\?|__")
 
 @check(M3=Evidence(15, 18), languages=("en",))
 def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects a message that repeats an earlier one of the same side word for word, although the customer's
+    """Find a message that repeats an earlier one of the same side word for word, although the customer's
     turns in between gave no reason for it.
 
     Justified repetitions are no hits: after a new value, a request, a question or a short answer of
@@ -83,8 +83,8 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 @check(M3=Evidence(47, 53), languages=("en",))
 def last_message_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects a message that is the agent's last one word for word, although the customer has spoken in
-    between (M3).
+    """Find a message that is the agent's last one word for word, although the customer has spoken in between
+    (M3).
 
     Left alone are short messages, goodbyes, what the customer asked to hear again, and the same answer to a
     new look-up that succeeded.
@@ -117,7 +117,7 @@ def last_message_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
 
 @per_dialogue
 def _first_word_positions(dialogue: Dialogue) -> dict[str, int]:
-    """Each word of a dialogue with the position of the turn in which it occurs first."""
+    """Return each word of a dialogue with the position of the turn in which it occurs first."""
     first: dict[str, int] = {}
     for index, turn in enumerate(dialogue.turns):
         for word in _words(turn.text):
@@ -128,8 +128,8 @@ def _first_word_positions(dialogue: Dialogue) -> dict[str, int]:
 def is_uncalled_for(
     text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
 ) -> bool:
-    """Whether the customer's turns between the positions `sent` and `position` give no reason to send the
-    text again. `first` is that of `_first_word_positions`."""
+    """Return whether the customer's turns between the positions `sent` and `position` give no reason to send
+    the text again. `first` is that of `_first_word_positions`."""
     if position - sent > MAX_BETWEEN:
         return False
     between = turns[sent:position]
@@ -144,7 +144,7 @@ def is_uncalled_for(
 
 
 def _calls_for_more(reply: str, earlier_words: set[str], last: str) -> bool:
-    """Whether the customer's turn `reply` asks, wishes or states something new, of which no word was
+    """Return whether the customer's turn `reply` asks, wishes or states something new, of which no word was
     `earlier_words` before. Saying once more what was said in the turn before (`last`) does not count: the
     text did not answer it the first time either."""
     words = set(_words(reply)) - _EMPTY
@@ -222,8 +222,8 @@ class _Spoken:
             known |= evidence
 
     def find_copies(self, position: int) -> tuple[int, int]:
-        """How many earlier turns the turn at `position` is a near-copy of, and the position of the last one;
-        of other texts with the same values the last `MAX_COMPARED` are compared."""
+        """Return how many earlier turns the turn at `position` is a near-copy of, and the position of the
+        last one; of other texts with the same values the last `MAX_COMPARED` are compared."""
         values, own = self._keys[position]
         texts = self._texts[values]
         n_texts = bisect_left(texts, position, key=itemgetter(0))

@@ -68,18 +68,18 @@ EXPLAINED = 200
 
 
 def unfilled_slots(text: str) -> Iterator[re.Match[str]]:
-    """The slots of a text, of whatever origin."""
+    """Yield the slots of a text, of whatever origin."""
     return _UNFILLED.finditer(text)
 
 
 def speaks_of_code(text: str) -> bool:
-    """Whether a customer's matter is code or templates, so that slots are what is talked about."""
+    """Return whether a customer's matter is code or templates, so that slots are what is talked about."""
     return "{" in text or PATTERNS.of_code.search(text) is not None
 
 
 def is_no_slot(text: str, match: re.Match[str]) -> bool:
-    """Whether the place of a match shows that it is a button, a link, a tag, a part of a path or of code, or
-    that its sentence explains what is to stand there."""
+    """Return whether the place of a match shows that it is a button, a link, a tag, a part of a path or of
+    code, or that its sentence explains what is to stand there."""
     before = text[max(0, match.start() - EXPLAINED) : match.start()]
     after = text[match.end() : match.end() + EXPLAINED]
     sentence = _SENTENCE_ENDS.split(before)[-1]
@@ -96,7 +96,7 @@ def is_no_slot(text: str, match: re.Match[str]) -> bool:
 
 @check(M2=Evidence(estimate=0.846))
 def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects a placeholder of a template that was not filled in.
+    """Find a placeholder of a template that was not filled in.
 
     Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are how logs are redacted and do
     not count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
@@ -178,7 +178,7 @@ def raw_slot(suspicion: GateInput) -> GateResult:
 
 
 def _slots(text: str) -> Iterator[tuple[re.Match[str], bool]]:
-    """What may be a slot, and whether its form says so: the name of a field."""
+    """Yield what may be a slot, and whether its form says so: the name of a field."""
     certain = [*unfilled_slots(text), *_FIELD.finditer(text)]
     for match in certain:
         yield match, True
@@ -189,8 +189,8 @@ def _slots(text: str) -> Iterator[tuple[re.Match[str], bool]]:
 
 
 def _names_field(mark: str) -> bool:
-    """Whether words in brackets end with the name of a field or are joined by underscores:
-    ``[order details]``, ``{shoe_size}``."""
+    """Return whether words in brackets end with the name of a field or are joined by underscores: ``[order
+    details]``, ``{shoe_size}``."""
     inner = mark.strip("[]<>{}%#")
     if has_phrase(inner, "stage_directions") or len(inner.split()) > FIELD_WORDS:
         return False

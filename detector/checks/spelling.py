@@ -68,8 +68,8 @@ MAX_LOOKUPS = 60
 
 @check(L1=Evidence(118, 123), languages=("en",))
 def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Detects words of the agent that are misspelt, and names the words that were meant: one hit a turn, at
-    the first of them."""
+    """Find words of the agent that are misspelt, and names the words that were meant: one hit a turn, at the
+    first of them."""
     spelling = speller("en")
     excused: frozenset[str] | None = None
     languages: Mapping[int, str] | None = None
@@ -104,8 +104,8 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 
 def _foreign_phrases(words: list[TypedWord], unknown: list[TypedWord], spelling: Speller) -> set[int]:
-    """The offsets of unknown words beside a word with letters that English lacks, and of those that stand
-    together, neither being a name, unless they are slips of a usual word (``Grazie mille``)."""
+    """Return the offsets of unknown words beside a word with letters that English lacks, and of those that
+    stand together, neither being a name, unless they are slips of a usual word (``Grazie mille``)."""
     starts = {word.start for word in unknown}
     phrases: set[int] = set()
     for pair in pairwise(words):
@@ -130,7 +130,7 @@ def _foreign_phrases(words: list[TypedWord], unknown: list[TypedWord], spelling:
 
 
 def _meant(word: TypedWord, spelling: Speller, context: CheckContext) -> str | None:
-    """The right form of an unknown word, unless it may be a name or a word of the log's own trade."""
+    """Return the right form of an unknown word, unless it may be a name or a word of the log's own trade."""
     together = spelling.written_together(word.lower)
     if together is not None and not (word.text.isupper() and len(word.text) <= MIN_LETTERS):
         return together
@@ -160,15 +160,15 @@ def _meant(word: TypedWord, spelling: Speller, context: CheckContext) -> str | N
 
 
 def _is_expected(slip: Slip, log: LogProfile) -> bool:
-    """Whether the log, or else the language, uses the meant word often: names are one letter off."""
+    """Return whether the log, or else the language, uses the meant word often: names are one letter off."""
     if log.n_dialogues >= MIN_LOG:
         return log.word_dialogues.get(slip.meant, 0) >= EXPECTED_SHARE * log.n_dialogues
     return slip.count >= (10 if len(slip.meant) >= LONG else 30) * USUAL
 
 
 def _is_jargon(word: str, slip: Slip, log: LogProfile) -> bool:
-    """Whether the log uses a word as one of its own: in more than a few dialogues, not much seldomer than the
-    word that was taken for the one meant, and not in a slip that many people make (``accomodate``,
+    """Return whether the log uses a word as one of its own: in more than a few dialogues, not much seldomer
+    than the word that was taken for the one meant, and not in a slip that many people make (``accomodate``,
     ``recieve``) or a prepared line repeats."""
     dialogues = log.word_dialogues.get(word, 0)
     if dialogues <= JARGON_DIALOGUES or log.word_dialogues.get(slip.meant, 0) >= SELDOMER * dialogues:
@@ -178,7 +178,7 @@ def _is_jargon(word: str, slip: Slip, log: LogProfile) -> bool:
 
 
 def _words_of_others(dialogue: Dialogue) -> frozenset[str]:
-    """Every word that anybody but the agent wrote, in lower case: the agent may say it again."""
+    """Return every word that anybody but the agent wrote, in lower case: the agent may say it again."""
     return frozenset(
         word[0].casefold().replace("’", "'")
         for turn in dialogue.turns

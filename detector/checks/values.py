@@ -76,12 +76,13 @@ _DIGITS = {name: str(digit) for digit, name in enumerate(_DIGIT_NAMES)} | {"oh":
 
 
 def compact(text: str) -> str:
-    """The letters and digits of a text in lower case."""
+    """Return the letters and digits of a text in lower case."""
     return re.sub(r"[^0-9a-z]", "", text.casefold())
 
 
 def is_id(word: str) -> bool:
-    """Whether a word that `ID` matches looks like an id: three digits or more, or a code in capitals."""
+    """Return whether a word that `ID` matches looks like an id: three digits or more, or a code in
+    capitals."""
     plain = compact(word)
     if word.startswith("#"):
         return len(plain) >= 5
@@ -93,7 +94,7 @@ def is_id(word: str) -> bool:
 
 
 def ids(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
-    """The ids in a stretch of a text, without `counts` and numbers that the house publishes."""
+    """Yield the ids in a stretch of a text, without `counts` and numbers that the house publishes."""
     matches = ID.finditer(text, start, len(text) if end is None else end)
     return (
         match
@@ -105,7 +106,8 @@ def ids(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[
 
 
 def counts(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
-    """The numbers of six digits or more, without commas, that count something: points, miles, a currency."""
+    """Yield the numbers of six digits or more, without commas, that count something: points, miles, a
+    currency."""
     matches = ID.finditer(text, start, len(text) if end is None else end)
     return (match for match in matches if _is_count(match))
 
@@ -115,7 +117,7 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def cents(match: re.Match[str]) -> int:
-    """The amount that `AMOUNT` matched."""
+    """Return the amount that `AMOUNT` matched."""
     return round(float((match["after"] or match["before"]).replace(",", "")) * 100)
 
 
@@ -156,7 +158,7 @@ class Record:
     """Times of one object, at most."""
 
     def add(self, value: dict[str, JsonValue]) -> None:
-        """Takes up an object's own fields, and those of an object of prices in it."""
+        """Take up an object's own fields, and those of an object of prices in it."""
         minutes = set[int]()
         for name, each in value.items():
             if isinstance(each, str):
@@ -180,14 +182,14 @@ class PairSums:
     _numbers: set[int] = field(default_factory=set)
 
     def extend(self, numbers: set[int]) -> None:
-        """Takes up those of the numbers that are new."""
+        """Take up those of the numbers that are new."""
         for number in numbers - self._numbers if len(numbers) > len(self._numbers) else ():
             self.sums_of_two.update([number + other for other in self._numbers])
             self.differences.update([abs(number - other) for other in self._numbers])
             self._numbers.add(number)
 
     def make(self, total: int) -> bool:
-        """Whether a number is one of them, twice one, or the sum or the difference of two."""
+        """Return whether a number is one of them, twice one, or the sum or the difference of two."""
         numbers = self._numbers
         return (
             total in numbers
@@ -207,7 +209,7 @@ class StatedIds:
         self._search = WordSearch(form for forms in self._forms.values() for form in forms)
 
     def add(self, text: str) -> None:
-        """Takes up a text, and what it spells out."""
+        """Take up a text, and what it spells out."""
         if self._forms:
             self._search.add(compact(text))
             if PATTERNS.spelt.search(text) is not None:
@@ -216,7 +218,7 @@ class StatedIds:
                 )
 
     def has_whole(self, word: str) -> bool:
-        """Whether the letters and digits of an id stand in a text."""
+        """Return whether the letters and digits of an id stand in a text."""
         return compact(word) in self._search
 
     def __contains__(self, word: str) -> bool:
@@ -224,7 +226,7 @@ class StatedIds:
 
 
 def _digit_forms(word: str) -> Iterator[str]:
-    """The digits of an id that stand for it: its longest run, or the end of a number of telephone."""
+    """Yield the digits of an id that stand for it: its longest run, or the end of a number of telephone."""
     plain = compact(word)
     run = max(re.findall(r"\d++", plain), key=len, default="")
     if len(run) >= _OWN_DIGITS:
@@ -253,7 +255,7 @@ class ValueIndex:
     _pairs_of_sums: PairSums = field(default_factory=PairSums)
 
     def add(self, text: str) -> None:
-        """Takes up a text."""
+        """Take up a text."""
         for match in _NUMBER.finditer(text):
             self.amounts.add(round(float(match.group().replace(",", "")) * 100))
         for match in DATE.finditer(text):
@@ -262,7 +264,7 @@ class ValueIndex:
         self.times.update(minute for _, _, minute in times(text))
 
     def add_result(self, use: ToolUse) -> None:
-        """Takes up the structure of a call and its result."""
+        """Take up the structure of a call and its result."""
         self._walk(use.value, None)
         for value in use.call.arguments.values():
             if isinstance(value, list):
@@ -272,7 +274,7 @@ class ValueIndex:
                 self._add_total(amounts)
 
     def has_day(self, year: int, month: int, day: int) -> bool:
-        """Whether a day is known, or near a known one; or known with day and month exchanged."""
+        """Return whether a day is known, or near a known one; or known with day and month exchanged."""
         if (years := self.days.get((month, day))) is not None:
             return not year or 0 in years or year in years
         if (day, month) in self.days:
@@ -285,7 +287,8 @@ class ValueIndex:
         return any((other.month, other.day) in self.days for other in near)
 
     def explains(self, amount: int, stated: StatedAmounts) -> bool:
-        """Whether an amount follows from what is known and from the amounts `stated` in the same turn."""
+        """Return whether an amount follows from what is known and from the amounts `stated` in the same
+        turn."""
         pool, totals = self.amounts, self.totals
         if len(pool) > MAX_AMOUNTS or len(self.sums) > MAX_AMOUNTS or amount in pool or amount in totals:
             return True
@@ -342,12 +345,12 @@ class ValueIndex:
 
 
 def _is_key(name: str) -> bool:
-    """Whether a field of this name holds the id of its object."""
+    """Return whether a field of this name holds the id of its object."""
     return name == "id" or name.endswith(("_id", "number", "code", "Id", "ID"))
 
 
 def _sums(amounts: Sequence[int]) -> set[int]:
-    """The sums of any of the amounts."""
+    """Return the sums of any of the amounts."""
     sums = {0}
     for amount in amounts:
         sums |= {amount + other for other in sums}
@@ -369,7 +372,7 @@ class StatedAmounts:
         return sum(self._parts), sum(self.amounts)
 
     def lead_to(self, amount: int) -> bool:
-        """Whether the other amounts, added and subtracted, come to this one or to a part of it."""
+        """Return whether the other amounts, added and subtracted, come to this one or to a part of it."""
         parts = [part for part in self._parts[: MAX_PARTS + 1] if part != amount][:MAX_PARTS]
         own = amount if amount in self._distinct else 0
         sums = {self._totals[0] - own, self._totals[1] - amount}
@@ -383,7 +386,7 @@ class StatedAmounts:
 
 @lru_cache(maxsize=64)
 def _signed_sums(parts: tuple[int, ...]) -> frozenset[int]:
-    """The sums of any of the parts, each added or subtracted."""
+    """Return the sums of any of the parts, each added or subtracted."""
     sums = {0}
     for part in parts:
         sums |= {total + part for total in sums} | {total - part for total in sums}

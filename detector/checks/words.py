@@ -65,12 +65,12 @@ _SENTENCES = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in lower case, digits included, ’ as '."""
+    """Return the words of a text in lower case, digits included, ’ as '."""
     return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text with their end marks; a mark within a word or number ends none."""
+    """Return the sentences of a text with their end marks; a mark within a word or number ends none."""
     return [part.strip() for part in _SENTENCES.findall(text) if part.strip()]
 
 
@@ -84,13 +84,13 @@ def _phrase_lists() -> dict[str, frozenset[tuple[str, ...]]]:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The list `name` in `phrase_lists.yaml`, each phrase with blanks between its words."""
+    """Return the list `name` in `phrase_lists.yaml`, each phrase with blanks between its words."""
     return frozenset(" ".join(phrase) for phrase in _phrase_lists()[name])
 
 
 def find_phrases(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """The phrases of the list `name` that a text holds, whole words only, each with the position of its first
-    word."""
+    """Yield the phrases of the list `name` that a text holds, whole words only, each with the position of its
+    first word."""
     phrases = _phrase_lists()[name]
     longest = max(map(len, phrases))
     split = split_words(text)
@@ -102,18 +102,18 @@ def find_phrases(text: str, name: str) -> Iterator[tuple[int, str]]:
 
 
 def has_phrase(text: str, name: str) -> bool:
-    """Whether a text holds a phrase of the list `name`."""
+    """Return whether a text holds a phrase of the list `name`."""
     return next(find_phrases(text, name), None) is not None
 
 
 def content(text: str) -> frozenset[str]:
-    """The first letters of the words that carry content, so that "refund" and "refunded" are one."""
+    """Return the first letters of the words that carry content, so that "refund" and "refunded" are one."""
     empty = {word for _, word in find_phrases(text, "empty_words")}
     return frozenset(word[:5] for word in split_words(text) if len(word) > 2 and word not in empty)
 
 
 def are_near(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Whether two sets of `trigrams` are those of near-copies."""
+    """Return whether two sets of `trigrams` are those of near-copies."""
     if min(len(a), len(b)) < NEAR_COPY * max(len(a), len(b)):
         return False
     shared = len(a & b)
@@ -121,6 +121,6 @@ def are_near(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 def trigrams(text: str) -> frozenset[str]:
-    """The three letters from each position of a text's words with one blank between."""
+    """Return the three letters from each position of a text's words with one blank between."""
     joined = " ".join(split_words(text))
     return frozenset(joined[start : start + 3] for start in range(len(joined) - 2))

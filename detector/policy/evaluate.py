@@ -96,7 +96,7 @@ class History:
                 self.texts.setdefault(side, []).append(((position, 0), turn.text))
 
     def matches(self, event: Event) -> Iterator[tuple[Moment, Call | None]]:
-        """The moments at which an event happens, in order, with the call if it is one."""
+        """Yield the moments at which an event happens, in order, with the call if it is one."""
         results: list[tuple[Moment, Call | None]] = []
         for side, phrases in (("agent", event.says), ("customer", event.customer_says)):
             plain_phrases = [plain(phrase) for phrase in phrases]
@@ -111,8 +111,8 @@ class History:
         yield from sorted(results, key=itemgetter(0))
 
     def is_match(self, name: str, patterns: Sequence[str]) -> bool:
-        """Whether a tool has one of the names, fits one of the patterns, or is of one of the groups, which
-        stand in the policy."""
+        """Return whether a tool has one of the names, fits one of the patterns, or is of one of the groups,
+        which stand in the policy."""
         if id(patterns) not in self._patterns:
             tools = self.policy.tools
             groups = {"read": tools.read, "write": tools.write, "other": tools.other}
@@ -125,7 +125,7 @@ class History:
         return name in names or (either is not None and either.match(name) is not None)
 
     def holds(self, conditions: Conditions, call: Call | Said) -> bool | None:
-        """Whether all conditions hold at a call or message; None if that is not known."""
+        """Return whether all conditions hold at a call or message; None if that is not known."""
         results = [
             test(self.value(reference, call), how, lambda other: self.value(other, call))
             for reference, how in conditions.items()
@@ -135,7 +135,7 @@ class History:
         return None if None in results else True
 
     def value(self, reference: str, call: Call | Said) -> Any:
-        """The value of NAME, NAME.FIELD or count(...): of a fact, or of an argument of the call."""
+        """Return the value of NAME, NAME.FIELD or count(...): of a fact, or of an argument of the call."""
         if reference.startswith("count("):
             value = self.value(reference[len("count(") : -1], call)
             return len(value) if isinstance(value, (list, dict)) else UNKNOWN
@@ -144,8 +144,8 @@ class History:
         return values_at(self.fact(head, call) if is_fact else call.arguments.get(head, UNKNOWN), rest)
 
     def fact(self, name: str, call: Call | Said) -> Any:
-        """The latest result before `call` of the tools of a fact, for the same key. A message has no argument
-        that could say which one it is about, so there it must be the only one."""
+        """Return the latest result before `call` of the tools of a fact, for the same key. A message has no
+        argument that could say which one it is about, so there it must be the only one."""
         if (name, call.at) not in self._facts:
             self._facts[name, call.at] = self._find_fact(name, call)
         return self._facts[name, call.at]
@@ -171,7 +171,7 @@ class History:
         return group[n_before - 1].result if n_before and None not in values else UNKNOWN
 
     def _grouped(self, name: str, arguments: Sequence[str]) -> dict[Values, list[Call]]:
-        """The calls of a fact that count, in order, by their values of some arguments."""
+        """Return the calls of a fact that count, in order, by their values of some arguments."""
         if (name, arguments) not in self._calls_of_fact:
             groups: dict[Values, list[Call]] = {}
             for call in self.calls:
@@ -194,12 +194,12 @@ def _field(call: Call, name: str) -> Any:
 
 
 def _comparable(value: Any) -> str | None:
-    """A value as keys are compared; None if it is unknown."""
+    """Return a value as keys are compared; None if it is unknown."""
     return None if value is UNKNOWN else str(value).strip().lstrip("#").casefold()
 
 
 def violations(dialogue: Dialogue, policy: Policy) -> tuple[Violation, ...]:
-    """Every clause of `policy` that a dialogue breaks, in the order of its turns."""
+    """Return every clause of `policy` that a dialogue breaks, in the order of its turns."""
     history = History(dialogue, policy)
     results = [
         Violation(policy.policy, clause, code, dialogue.turns[moment[0]].index, why)
@@ -210,7 +210,7 @@ def violations(dialogue: Dialogue, policy: Policy) -> tuple[Violation, ...]:
 
 
 def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str]]:
-    """Where a clause is broken, as which code, and why."""
+    """Yield where a clause is broken, as which code, and why."""
     subjects = list(history.matches(clause.on))
     if excused := [moment for event in clause.unless for moment, _ in history.matches(event)]:
         first = min(excused)
@@ -239,8 +239,8 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
 
 
 def _why_wrong(clause: Clause, call: Call | Said, history: History) -> str | None:
-    """Why one call or message breaks a clause on single ones, None if it does not. `stated` is about calls
-    only."""
+    """Return why one call or message breaks a clause on single ones, None if it does not. `stated` is about
+    calls only."""
     happened = f"{call.name} was called" if isinstance(call, Call) else "said what must not be said"
     if clause.forbid is not None:
         for conditions in clause.forbid:
@@ -263,7 +263,7 @@ def _why_wrong(clause: Clause, call: Call | Said, history: History) -> str | Non
 def _missing_before(
     clause: Clause, history: History, subjects: Sequence[tuple[Moment, Call | None]]
 ) -> Iterator[tuple[Moment, Code, str]]:
-    """Each required step once: at the first subject before which it is missing."""
+    """Yield each required step once: at the first subject before which it is missing."""
     for event in clause.before or ():
         words: list[Moment] = []
         steps: dict[Values, Moment] = {}
@@ -333,7 +333,7 @@ def _name(call: Call | None) -> str:
 
 
 def describe(event: Event) -> str:
-    """An event in words."""
+    """Return an event in words."""
     if event.call:
         return " or ".join(event.call)
     side, phrases = ("the agent's", event.says) if event.says else ("the customer's", event.customer_says)
@@ -347,8 +347,8 @@ PHRASES = Path(__file__).with_name("consent.yaml")
 
 
 def consent_problems(dialogue: Dialogue, words: Consent) -> list[str | None]:
-    """What is missing of a customer's consent to an act, by the position of the turn it is done in: nobody
-    asked, the customer had not answered, refused, or only now said what to do. None if nothing is.
+    """Return what is missing of a customer's consent to an act, by the position of the turn it is done in:
+    nobody asked, the customer had not answered, refused, or only now said what to do. None if nothing is.
 
     The act needs a message of the agent that asks, and after it one of the customer that does not refuse. A
     customer who orders the act in plain words after a question of the agent has agreed, so the customer's
@@ -397,13 +397,13 @@ def _plain_all(phrases: Sequence[str]) -> tuple[str, ...]:
 
 
 def _has(text: str, phrases: Sequence[str]) -> bool:
-    """Whether a plain text has one of the plain phrases."""
+    """Return whether a plain text has one of the plain phrases."""
     return any(phrase in text for phrase in phrases)
 
 
 def _is_specific(text: str, offers: Sequence[str], asks: bool) -> bool:
-    """Whether a message of the agent asks for more than what the customer would like: its end offers help, or
-    it has no question and does not ask for consent (`asks`)."""
+    """Return whether a message of the agent asks for more than what the customer would like: its end offers
+    help, or it has no question and does not ask for consent (`asks`)."""
     end = plain(text[-_LAST_WORDS:])
     if asks and not _has(end, offers):
         return True
@@ -414,7 +414,7 @@ def _is_specific(text: str, offers: Sequence[str], asks: bool) -> bool:
 
 
 def _asks(text: str, phrases: Sequence[str], requests: Sequence[str]) -> bool:
-    """Whether a sentence that is a question or a request has one of the phrases."""
+    """Return whether a sentence that is a question or a request has one of the phrases."""
     for sentence in _SENTENCE_END.split(text):
         words = plain(sentence)
         asks = sentence.rstrip().endswith(("?", "？")) or _has(words, requests)

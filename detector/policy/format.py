@@ -28,8 +28,8 @@ _NAMES = {True: ("yes", "true"), False: ("no", "false"), None: ("null", "none")}
 
 
 def number(value: Any) -> Decimal | None:
-    """A value as an exact number, None if it is none: a plain decimal figure such as -5 or 12.50 is one,
-    other spellings such as 1e3 are texts."""
+    """Return a value as an exact number, None if it is none: a plain decimal figure such as -5 or 12.50 is
+    one, other spellings such as 1e3 are texts."""
     if isinstance(value, Decimal):
         return value
     if isinstance(value, float):  # to 15 digits, as 0.1 + 0.2 is stored as 0.30000000000000004
@@ -89,7 +89,7 @@ class Prefixes:
         self._lengths = sorted({len(start) for start in self._starts})
 
     def begin(self, text: str) -> bool:
-        """Whether a text begins with one of them."""
+        """Return whether a text begins with one of them."""
         lower = text.casefold()
         return any(lower[:length] in self._starts for length in self._lengths)
 
@@ -139,7 +139,7 @@ def _check_reference(text: str) -> str:
 
 
 def head_of(reference: str) -> str:
-    """The argument or fact that a reference is about."""
+    """Return the argument or fact that a reference is about."""
     return reference.removeprefix("count(").removesuffix(")").partition(".")[0]
 
 
@@ -147,7 +147,7 @@ Reference = Annotated[Text, AfterValidator(_check_reference)]
 
 
 def _check_operand(text: str) -> str:
-    """An operand is a plain value, or a sum of products of numbers and $references."""
+    """Return an operand is a plain value, or a sum of products of numbers and $references."""
     if "$" in text:
         parts = text.split(" ")
         if len(parts) % 2 == 0:

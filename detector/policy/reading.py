@@ -34,7 +34,7 @@ def load_policy(path: Path) -> Policy:
 
 
 def parse_policy(text: str, name: str = "policy") -> Policy:
-    """The policy in a text, which messages call `name`.
+    """Return the policy in a text, which messages call `name`.
 
     Raises:
         ConfigError: E_POLICY; it is not YAML, or not a policy; one line says where.
@@ -88,12 +88,12 @@ def _check_names(names: Sequence[str], declared: set[str], place: str) -> None:
 
 
 def _tested(alternatives: Sequence[Conditions]) -> list[str]:
-    """The references that conditions test."""
+    """Return the references that conditions test."""
     return [reference for conditions in alternatives for reference in conditions]
 
 
 def _compared(alternatives: Sequence[Conditions]) -> list[str]:
-    """The references that conditions compare with, written with a $."""
+    """Return the references that conditions compare with, written with a $."""
     operands = [
         operand for conditions in alternatives for how in conditions.values() for operand in how.operands
     ]
@@ -120,7 +120,7 @@ def _is_declared(name: str, declared: set[str]) -> bool:
 
 
 def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
-    """The policies in files, by their names.
+    """Return the policies in files, by their names.
 
     Raises:
         ConfigError: E_POLICY; a file is not a policy, or two have the same name.
@@ -140,8 +140,8 @@ def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
 
 
 def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | None:
-    """The policy that applies to a dialogue: the one it names. Where it names none, the only one; of several
-    the one that lists more of the tools that were called than any other; where none was called, the
+    """Return the policy that applies to a dialogue: the one it names. Where it names none, the only one; of
+    several the one that lists more of the tools that were called than any other; where none was called, the
     one whose tools' names have the words of the dialogue: `MIN_WORDS` or more of its own, and three times as
     many as of any other."""
     if dialogue.policy is not None or not policies:
@@ -171,6 +171,7 @@ def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | N
 
 
 def _name_words(policy: Policy) -> set[str]:
-    """The words in the names of a policy's tools, of three letters or more, without an s at the end."""
+    """Return the words in the names of a policy's tools, of three letters or more, without an s at the
+    end."""
     tools = (*policy.tools.read, *policy.tools.write, *policy.tools.other)
     return {word for tool in tools for word in _NAME_WORD.findall(tool.casefold())}

@@ -40,7 +40,7 @@ _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
 def values_at(value: Any, path: str) -> Any:
-    """What lies at ``field.field`` in `value`; of a list, the values of every item."""
+    """Return what lies at ``field.field`` in `value`; of a list, the values of every item."""
     for name in path.split(".") if path else ():
         if isinstance(value, list):
             items = [values_at(item, name) for item in _flat(value)]
@@ -55,8 +55,8 @@ def values_at(value: Any, path: str) -> Any:
 
 
 def test(value: Any, how: Test, lookup: Callable[[str], Any]) -> bool | None:
-    """Whether a value passes a test; None if it, or what it is compared with, is unknown. `lookup` gives the
-    value of a reference."""
+    """Return whether a value passes a test; None if it, or what it is compared with, is unknown. `lookup`
+    gives the value of a reference."""
     if value is UNKNOWN:
         return None
     results: list[bool | None] = []
@@ -102,14 +102,15 @@ def _all(results: Any) -> bool | None:
 
 
 def _items(value: Any) -> list[Any]:
-    """The items of a list, flat; the keys of a mapping; a single value as a list."""
+    """Return the items of a list, flat; the keys of a mapping; a single value as a list."""
     if isinstance(value, dict):
         return list(value)
     return _flat(value)
 
 
 def _flat(value: Any) -> list[Any]:
-    """The items of lists in lists, in order; without recursion, as a tool's result may be nested deeply."""
+    """Return the items of lists in lists, in order; without recursion, as a tool's result may be nested
+    deeply."""
     results, ahead = [], [value]
     while ahead:
         item = ahead.pop()
@@ -121,7 +122,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def scalars(value: Any) -> list[Any]:
-    """The values of all fields and items of `value`, in order; none of what is unknown or null."""
+    """Return the values of all fields and items of `value`, in order; none of what is unknown or null."""
     results, ahead = [], [value]
     while ahead:
         item = ahead.pop()
@@ -149,7 +150,8 @@ def _compare(left: Any, right: Any, how: Callable[[Any, Any], bool]) -> bool | N
 
 
 def _calculate(operand: str, lookup: Callable[[str], Any]) -> Any:
-    """A plain operand is itself. One with $references is a single value of any kind, or a sum of products."""
+    """Return a plain operand is itself. One with $references is a single value of any kind, or a sum of
+    products."""
     if "$" not in operand:
         return operand
     parts = operand.split(" ")
@@ -183,9 +185,9 @@ class Statements:
         self._n_searches = 0
 
     def has(self, value: Any, before: Moment) -> bool:
-        """Whether a value stands in the texts before a moment: as it is, or a date (2024-05-20) with its
-        month in words or figures, or a number with its decimals written otherwise, or one of many digits said
-        in groups. After `MAX_SEARCHES` different values that are no single words, that it may."""
+        """Return whether a value stands in the texts before a moment: as it is, or a date (2024-05-20) with
+        its month in words or figures, or a number with its decimals written otherwise, or one of many digits
+        said in groups. After `MAX_SEARCHES` different values that are no single words, that it may."""
         wanted = str(value).strip().strip("#").casefold()
         if not wanted or isinstance(value, bool):
             return True
@@ -212,8 +214,8 @@ class Statements:
         return all(self._place(word) <= end for word in re.findall(r"\w+", wanted))
 
     def _place(self, form: str) -> float:
-        """Where a form ends that stands in the texts first, not as a part of a longer word; after a point at
-        its end a year may follow. Infinity if it stands nowhere."""
+        """Return where a form ends that stands in the texts first, not as a part of a longer word; after a
+        point at its end a year may follow. Infinity if it stands nowhere."""
         if form not in self._places:
             words = _WORD.findall(form)
             starts = [self._words.get(word, inf) for word in words]
@@ -264,8 +266,8 @@ class _DigitGroups:
         self._places: dict[str, float] = {}
 
     def place(self, digits: str) -> float:
-        """Where the first run of groups ends of which neighbouring ones are together these digits; infinity
-        without any."""
+        """Return where the first run of groups ends of which neighbouring ones are together these digits;
+        infinity without any."""
         if digits not in self._places:
             self._places[digits] = -1 if len(self._places) >= MAX_SEARCHES else self._search(digits)
         return self._places[digits]
@@ -292,5 +294,5 @@ def _date_forms(day: date) -> set[str]:
 
 @lru_cache(maxsize=2048)
 def plain(text: str) -> str:
-    """A text as lower-case words between blanks, without apostrophes, for the search of phrases."""
+    """Return a text as lower-case words between blanks, without apostrophes, for the search of phrases."""
     return f" {' '.join(_WORD.findall(text.casefold().replace('’', '').replace(chr(39), '')))} "
