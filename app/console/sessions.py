@@ -45,7 +45,7 @@ from dialint.app.console.middleware import (
     set_cookie,
 )
 from dialint.detector.errors import DialintError, WorldError
-from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.identities import Identity, find_signed_in
 from dialint.labeling.store.permissions import has_permission
@@ -311,7 +311,7 @@ def require_session(store: Store, session: str) -> Store:
 def _find(transaction: Transaction, key: str) -> Account | None:
     if (session := SESSIONS.find(key)) is None:
         return None
-    account = in_transaction(find_signed_in)(transaction, session.account, session.proof)
+    account = find_signed_in(transaction, session.account, session.proof)
     if account is None:
         SESSIONS.end(key)  # for good: what ended it may be undone
     return account

@@ -34,12 +34,12 @@ from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.store.appeals import load_decided
 from dialint.labeling.store.counted_annotations import iterate_counted
-from dialint.labeling.store.database.transactions import Store, Transaction, write_operation
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.exposure import record_bulk_read
 from dialint.labeling.store.labels import load_labels
 from dialint.labeling.store.masked_view import load_view
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import require_permission, write_operation
 
 CACHED_VIEWS = 256
 """Masked dialogues in memory while annotations, which come in order of time, are written."""
@@ -147,7 +147,7 @@ def write_snapshot(store: Store, actor: str, folder: Path, project: str | None) 
     return files
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def record_export(
     transaction: Transaction, actor: str, project: str | None, *, masked: bool, what: str = "dataset"
 ) -> None:

@@ -17,15 +17,21 @@ from sqlalchemy import bindparam, func, insert, select, update
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, projects, tasks
-from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.passwords import CLOSED_STATUSES, hash_temporary
-from dialint.labeling.store.permissions import ROLES, find_account, require_permission
+from dialint.labeling.store.permissions import (
+    ROLES,
+    find_account,
+    read_operation,
+    require_permission,
+    write_operation,
+)
 from dialint.labeling.store.records import Account, AccountRole, Status
 from dialint.labeling.store.task_queue import end_lease, update_task
 
 
-@write_operation()
+@write_operation(repeatable=False)
 def create_first(transaction: Transaction, name: str, password: str) -> Account:
     """Create the first account, an admin, with a temporary password. It needs no acting account.
 
@@ -39,15 +45,13 @@ def create_first(transaction: Transaction, name: str, password: str) -> Account:
     return account
 
 
-@write_operation()
+@write_operation("administer", repeatable=False)
 def create(transaction: Transaction, actor: str, account: Account, password: str | None = None) -> Account:
     """Create an account with a temporary password; without a password nobody can sign in to it.
 
     Raises:
-        NotAllowed: the actor is no admin.
         StoreRefused: the name is taken, or the password too short.
     """
-    require_permission(transaction, actor, "administer")
     if find_account(transaction, account.id) is not None:
         raise StoreRefused("E_ACCOUNT", "{account}: the name is taken", account=account.id)
     _insert(transaction, actor, account, password)
@@ -65,7 +69,7 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
     transaction.log(actor, "account.create", account.id, **account.model_dump(mode="json"))
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def set_status(transaction: Transaction, actor: str, name: str, status: Status) -> None:
     """Set the status of an account. Tasks that a suspended or banned account holds return to the queue.
 
@@ -94,7 +98,7 @@ def write_status(transaction: Transaction, actor: str, name: str, status: Status
     transaction.log(actor, "account.status", name, status=status, **content)
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[str, ...]) -> None:
     """Replace the skills of an account; projects may require skills.
 
@@ -109,7 +113,7 @@ def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[st
     transaction.log(actor, "account.skills", name, skills=sorted_skills)
 
 
-@write_operation(repeatable=True)
+@write_operation("administer")
 def change(transaction: Transaction, actor: str, name: str, role: AccountRole, agent: str | None) -> None:
     """Set the role of an account, and which agent of the dialogues it is.
 
@@ -117,7 +121,6 @@ def change(transaction: Transaction, actor: str, name: str, role: AccountRole, a
         NotAllowed: the actor is no admin, or changes itself.
         StoreRefused: there is no such account.
     """
-    require_permission(transaction, actor, "administer")
     account = require_changeable(transaction, actor, name, own=False)
     changed = Account(**{**account.model_dump(), "role": role, "agent": agent})
     values = {"role": changed.role, "agent": changed.agent}
@@ -145,10 +148,9 @@ def require_changeable(transaction: Transaction, actor: str, name: str, *, own: 
     return account
 
 
-@read_operation
+@read_operation("discipline")
 def list_accounts(transaction: Transaction, actor: str) -> list[Account]:
     """All accounts by name; for leads."""
-    require_permission(transaction, actor, "discipline")
     names = transaction.run(select(accounts.c.id).order_by(accounts.c.id)).scalars().all()
     return [account for name in names if (account := find_account(transaction, name)) is not None]
 
@@ -191,7 +193,7 @@ def ban(store: Store, actor: str, name: str, reason: str) -> int:
     return total
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def _ban(transaction: Transaction, actor: str, name: str, reason: str) -> None:
     account = require_changeable(transaction, actor, name, own=False)
     if not reason.strip():
@@ -200,7 +202,7 @@ def _ban(transaction: Transaction, actor: str, name: str, reason: str) -> None:
         write_status(transaction, actor, name, "banned", reason=reason)
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tuple[int, int] | None:
     """Discard one batch of answers and reopen their tasks; the number of the last annotation and how many, or
     none if no answers are left."""
@@ -217,7 +219,7 @@ def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tupl
     return rows[-1].number, len(rows)
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def set_password(transaction: Transaction, actor: str, name: str, password: str) -> None:
     """Set a temporary password for the actor's own account or, as an admin, for any account.
 
@@ -231,7 +233,7 @@ def set_password(transaction: Transaction, actor: str, name: str, password: str)
     transaction.log(actor, "account.password", name)
 
 
-@read_operation
+@read_operation()
 def has_accounts(transaction: Transaction) -> bool:
     """Whether the store has any account; needs no acting account."""
     return transaction.run(select(accounts.c.id).limit(1)).first() is not None

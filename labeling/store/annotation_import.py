@@ -9,11 +9,16 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.database.transactions import Transaction, write_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import is_own
-from dialint.labeling.store.permissions import find_account, has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    find_account,
+    get_account,
+    has_permission,
+    write_operation,
+)
 from dialint.labeling.store.projects import get_project, require_open
 from dialint.labeling.store.stored_annotations import (
     find_by_key,
@@ -39,7 +44,7 @@ MAX_LOGGED_NAMES = 100
 """Labelers that one entry of the audit log names at most."""
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def import_annotations(
     transaction: Transaction,
     actor: str,
@@ -61,7 +66,7 @@ def import_annotations(
         NotAllowed: the actor does not plan; or is no admin, and there are answers of somebody else.
         StoreRefused: an unknown dialogue, or a project that is unknown or closed.
     """
-    account_of_actor = require_permission(transaction, actor, "plan")
+    account_of_actor = get_account(transaction, actor)
     people = {name: find_account(transaction, name) for name in sorted({one.labeler for one in imported})}
     credited = {one.labeler for one in imported if one.kind != "model" or people[one.labeler]}
     others = sorted(credited - {actor})

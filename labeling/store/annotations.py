@@ -17,19 +17,20 @@ from sqlalchemy import Row, bindparam, func, select, update
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Kind, Rejection
 from dialint.labeling.store.database.schema import annotation_rows, leases, shares
-from dialint.labeling.store.database.transactions import (
-    Transaction,
-    in_transaction,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import has_verdict
 from dialint.labeling.store.drafts import drop_draft, name_of_task
 from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, require_not_own
 from dialint.labeling.store.leases import claim, lock_task_and_lease, require_held, require_part
 from dialint.labeling.store.masked_view import mask_annotation, unmask_findings, view_for_account
-from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    get_account,
+    has_permission,
+    read_operation,
+    require_permission,
+    write_operation,
+)
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
 from dialint.labeling.store.records import Account, Project, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogue, save, to_annotation
@@ -45,7 +46,7 @@ _MARK_ANSWERED = (
 )
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def submit(
     transaction: Transaction,
     actor: str,
@@ -66,7 +67,7 @@ def submit(
             turn that the task does not ask, or a labeler's quote does not match the displayed text at its
             offsets.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     row, is_held = lock_task_and_lease(transaction, actor, task, token)
     project = get_project(transaction, row.project)
     view = view_for_account(transaction, account, project, row.dialogue) if findings else None
@@ -97,7 +98,7 @@ def submit(
     return mask_annotation(account, view, task, saved)
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def submit_and_claim(
     transaction: Transaction,
     actor: str,
@@ -117,12 +118,12 @@ def submit_and_claim(
     Raises:
         StaleLease, NotAllowed, StoreRefused: as for `submit`; nothing was saved and nothing claimed.
     """
-    answer = in_transaction(submit)(transaction, actor, task, token, key, findings, seconds, rejections)
+    answer = submit(transaction, actor, task, token, key, findings, seconds, rejections)
     drop_draft(transaction, actor, name_of_task(task))
     lease = None
     if project is not None:
         with suppress(StoreRefused):
-            lease = in_transaction(claim)(transaction, actor, project)
+            lease = claim(transaction, actor, project)
     return answer, None if lease is None else open_lease(transaction, actor, lease)
 
 
@@ -135,7 +136,7 @@ def _count_wanted(transaction: Transaction, account: Account, project: Project, 
     return int(min(row.wanted + is_newcomer, max(project.most, row.wanted)))
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def correct(
     transaction: Transaction,
     actor: str,
@@ -152,7 +153,7 @@ def correct(
         Conflict: it was corrected already.
         StoreRefused: its project is closed or past its deadline, or as for `submit`.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     old = transaction.run(select(annotation_rows).where(annotation_rows.c.id == supersedes)).one_or_none()
     if old is None or old.labeler != actor:
         raise NotAllowed("E_RIGHT", "{actor} corrects own answers only", actor=actor)
@@ -192,7 +193,7 @@ def correct(
     return mask_annotation(account, view, old.task, saved)
 
 
-@write_operation(repeatable=True)
+@write_operation("review")
 def review(
     transaction: Transaction,
     actor: str,
@@ -214,7 +215,7 @@ def review(
         Conflict: somebody saved another version since; it holds both.
         StoreRefused: an unknown dialogue, or as for `submit`.
     """
-    account = require_permission(transaction, actor, "review")
+    account = get_account(transaction, actor)
     lock_dialogue(transaction, dialogue)
     require_not_own(transaction, account, dialogue)
     values = {
@@ -259,14 +260,10 @@ def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: i
     return transaction.run(select(annotation_rows).where(*item, same).order_by(annotation_rows.c.id)).all()
 
 
-@read_operation
+@read_operation("review")
 def list_annotations(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
-    """All annotations of a dialogue, oldest first; for reviewers and up.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    account = require_permission(transaction, actor, "review")
+    """All annotations of a dialogue, oldest first; for reviewers and up."""
+    account = get_account(transaction, actor)
     rows = transaction.run(
         select(annotation_rows).where(annotation_rows.c.dialogue == dialogue).order_by(annotation_rows.c.id)
     ).all()
@@ -275,10 +272,10 @@ def list_annotations(transaction: Transaction, actor: str, dialogue: str) -> tup
     return tuple(to_annotation(row) for row in rows)
 
 
-@read_operation
+@read_operation("label")
 def list_own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, ...]:
     """The actor's newest `n` answers, newest first, masked as the dialogues are for the actor."""
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     own = select(annotation_rows).where(annotation_rows.c.labeler == actor)
     rows = transaction.run(own.order_by(annotation_rows.c.id.desc()).limit(n)).all()
     return tuple(_mask_own(transaction, account, row) for row in rows)
@@ -294,17 +291,17 @@ def _mask_own(transaction: Transaction, account: Account, row: Row[Any]) -> Anno
     return mask_annotation(account, view, row.task, answer)
 
 
-@read_operation
+@read_operation("label")
 def find_last_answer(
     transaction: Transaction, actor: str, project: str
 ) -> tuple[TaskView, Annotation] | None:
     """The actor's newest answer to a task of a project, and the task as blind as it was, so that the actor
     can correct it; none if there is no answer."""
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     own = (annotation_rows.c.labeler == actor, annotation_rows.c.project == project)
     to_tasks = select(annotation_rows).where(*own, annotation_rows.c.task.is_not(None))
     row = transaction.run(to_tasks.order_by(annotation_rows.c.id.desc()).limit(1)).one_or_none()
     if row is None:
         return None
-    task = in_transaction(view_task)(transaction, actor, row.task, again=True)
+    task = view_task(transaction, actor, row.task, again=True)
     return task, _mask_own(transaction, account, row)

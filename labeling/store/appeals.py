@@ -22,18 +22,19 @@ from dialint.labeling.store.database.schema import accounts as account_rows
 from dialint.labeling.store.database.schema import annotation_rows, appeals, dialogues, tasks, verdicts
 from dialint.labeling.store.database.schema import appeals as appeal_rows
 from dialint.labeling.store.database.schema import leases as leases_rows
-from dialint.labeling.store.database.transactions import (
-    Store,
-    Transaction,
-    in_transaction,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, load_verdict, read
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import APPEAL, has_part, is_independent, record_read, require_not_own
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.permissions import find_account, has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    find_account,
+    get_account,
+    has_permission,
+    read_operation,
+    require_permission,
+    write_operation,
+)
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account, Appeal, Gold, NewTask, Outcome
 from dialint.labeling.store.stored_annotations import to_annotation
@@ -43,7 +44,7 @@ from dialint.labeling.store.tasks import add
 MAX_CHARACTERS = 4000
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def open_appeal(
     transaction: Transaction, actor: str, dialogue: str, turn: int, code: str, statement: str
 ) -> Appeal:
@@ -53,7 +54,7 @@ def open_appeal(
         NotAllowed: not the actor's own dialogue.
         StoreRefused: no such finding, or no statement.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     content = load_dialogue(transaction, dialogue)
     if content is None or account.agent is None or content.agent != account.agent:
         raise NotAllowed("E_RIGHT", "{actor} appeals findings in own dialogues only", actor=actor)
@@ -104,10 +105,10 @@ def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome,
     return _record(transaction.run(select(appeals).where(appeals.c.id == number)).one())
 
 
-@read_operation
+@read_operation("decide")
 def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appeal, ...]:
     """The oldest `n` open appeals; for experts and up."""
-    account = require_permission(transaction, actor, "decide")
+    account = get_account(transaction, actor)
     rows = select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id).limit(n)
     listed = tuple(_record(row) for row in transaction.run(rows))
     for dialogue in dict.fromkeys(one.dialogue for one in listed):
@@ -115,10 +116,9 @@ def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appea
     return listed
 
 
-@read_operation
+@read_operation("label")
 def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
     """The actor's appeals, oldest first."""
-    require_permission(transaction, actor, "label")
     rows = select(appeals).where(appeals.c.account == actor).order_by(appeals.c.id)
     return tuple(_record(row) for row in transaction.run(rows))
 
@@ -132,7 +132,7 @@ class OwnDialogue(NamedTuple):
     n_findings: int
 
 
-@read_operation
+@read_operation("label")
 def list_own_dialogues(
     transaction: Transaction, actor: str, before: OwnDialogue | None = None, n: int = 20
 ) -> tuple[OwnDialogue, ...]:
@@ -142,7 +142,7 @@ def list_own_dialogues(
     Raises:
         NotAllowed: the actor is no agent.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     if account.agent is None:
         raise NotAllowed("E_RIGHT", "{actor} is not known as an agent, and has no dialogues", actor=actor)
     columns = dialogues.c.created_ms, dialogues.c.id
@@ -160,16 +160,12 @@ def list_own_dialogues(
     )
 
 
-@read_operation
+@read_operation("decide")
 def list_decided(
     transaction: Transaction, actor: str, before: int | None = None, n: int = 20
 ) -> tuple[Appeal, ...]:
-    """The newest `n` decided appeals, or the next ones after the number `before`; for experts and up.
-
-    Raises:
-        NotAllowed: the actor does not decide.
-    """
-    account = require_permission(transaction, actor, "decide")
+    """The newest `n` decided appeals, or the next ones after the number `before`; for experts and up."""
+    account = get_account(transaction, actor)
     query = select(appeals).where(appeals.c.state != "open")
     if before is not None:
         query = query.where(appeals.c.id < before)
@@ -188,15 +184,11 @@ class OutcomeCount(NamedTuple):
     n: int
 
 
-@read_operation
+@read_operation("decide")
 def count_outcomes(transaction: Transaction, actor: str) -> tuple[OutcomeCount, ...]:
     """The appeals by release, code and state; the release is the one whose finding was appealed. For experts
     and up; it names no dialogue.
-
-    Raises:
-        NotAllowed: the actor does not decide.
     """
-    require_permission(transaction, actor, "decide")
     appealed = (
         select(verdicts.c.release)
         .where(verdicts.c.dialogue == appeals.c.dialogue, verdicts.c.created_ms <= appeals.c.at_ms)
@@ -280,9 +272,8 @@ def _list_disputed_turns(transaction: Transaction, actor: str, project: str) -> 
     return list(dict.fromkeys((row.dialogue, row.turn) for row in rows))
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def _reopen(transaction: Transaction, actor: str, project: str) -> None:
-    require_permission(transaction, actor, "plan")
     for appeal, row in _list_unreviewed(transaction, project):
         if row.state in ("done", "withdrawn"):
             n = row.answered + row.leased + 1
@@ -306,16 +297,14 @@ def _list_unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, 
     return [(row, transaction.run(by_id, {"task": row.task}).one()) for row in rows]
 
 
-@read_operation
+@read_operation("plan")
 def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appeal, ...]:
     """Open appeals for whose blind second review in `project` nobody is left: everybody who may review there
     spoke in the dialogue, annotated it, or has seen annotations of others on it.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: no such project.
     """
-    require_permission(transaction, actor, "plan")
     skills = set(get_project(transaction, project).skills)
     names = transaction.run(select(account_rows.c.id).order_by(account_rows.c.id)).scalars().all()
     accounts = (find_account(transaction, name) for name in names)
@@ -340,11 +329,11 @@ def _can_review(transaction: Transaction, account: Account, task: Row[Any]) -> b
     return is_independent(transaction, account, task.dialogue)
 
 
-@read_operation
+@read_operation("label")
 def count_withheld(transaction: Transaction, actor: str, project: str) -> int:
     """How many open second reviews of a project the actor cannot claim, having a part in the dialogue or
     having seen annotations of others on it."""
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     waiting = select(tasks.c.dialogue).where(
         tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open", tasks.c.why == APPEAL
     )
@@ -352,24 +341,22 @@ def count_withheld(transaction: Transaction, actor: str, project: str) -> int:
     return sum(not is_independent(transaction, account, dialogue) for dialogue in dialogues)
 
 
-@read_operation
+@read_operation("decide")
 def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
     """An appeal with dialogue, verdict, answers and blind second reviews; for experts and up.
 
     Raises:
-        NotAllowed: the actor does not decide.
         StoreRefused: no such appeal.
     """
-    require_permission(transaction, actor, "decide")
     row = _load_appeal(transaction, number)
-    dialogue, verdict = in_transaction(read)(transaction, actor, row.dialogue)
+    dialogue, verdict = read(transaction, actor, row.dialogue)
     of_turn = {"dialogue": row.dialogue, "turn": row.turn, "why": APPEAL, "state": "open"}
     waits_in = transaction.run(select(tasks.c.project).filter_by(**of_turn).order_by(tasks.c.project))
     return Dispute(
         appeal=_record(row),
         dialogue=dialogue,
         verdict=verdict,
-        answers=in_transaction(list_annotations)(transaction, actor, row.dialogue),
+        answers=list_annotations(transaction, actor, row.dialogue),
         second=list_second_reviews(transaction, row),
         waits_in=tuple(waits_in.scalars()),
     )
@@ -400,7 +387,7 @@ def list_second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotati
     )
 
 
-@write_operation(repeatable=True)
+@write_operation("decide")
 def decide_appeal(
     transaction: Transaction,
     actor: str,
@@ -416,7 +403,6 @@ def decide_appeal(
         StoreRefused: no such appeal, no second review yet, decided differently before, no reason, or a
             corrected finding that is missing or not expected.
     """
-    require_permission(transaction, actor, "decide")
     row = _load_appeal(transaction, number)
     if (corrected is not None) != (outcome == "amended"):
         raise StoreRefused("E_APPEAL", "amended, and nothing else, needs the finding that is right")
@@ -449,7 +435,7 @@ def _annotate(transaction: Transaction, actor: str, appeal: Any, corrected: Find
     )
     expected = transaction.run(newest).scalar_one_or_none()
     codes = tuple(dict.fromkeys((appeal.code, corrected.code)))
-    in_transaction(review)(
+    review(
         transaction,
         actor,
         appeal.dialogue,

@@ -13,9 +13,9 @@ from sqlalchemy import select
 
 from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.schema import audit
-from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.verify import VerifiedCounts, verify
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, write_operation
 
 SCAN = 100_000
 MAX_ENTRIES = 200
@@ -41,7 +41,7 @@ class LogPage(NamedTuple):
     before: int | None
 
 
-@read_operation
+@read_operation("administer")
 def list_entries(
     transaction: Transaction,
     actor: str,
@@ -55,11 +55,7 @@ def list_entries(
 ) -> LogPage:
     """Entries of one account, of actions that begin with `action`, and within [since_ms, until_ms), as far as
     these are given.
-
-    Raises:
-        NotAllowed: the actor is no admin.
     """
-    require_permission(transaction, actor, "administer")
     limit = min(limit, MAX_ENTRIES)
     if before is None:
         newest = transaction.run(select(audit.c.id).order_by(audit.c.id.desc()).limit(1)).scalar_one_or_none()
@@ -87,9 +83,8 @@ def list_entries(
     return LogPage(entries, lowest + 1 if lowest else None)
 
 
-@write_operation(repeatable=True)
+@write_operation("administer")
 def _begin_verification(transaction: Transaction, actor: str) -> None:
-    require_permission(transaction, actor, "administer")
     transaction.log(actor, "store.verify", "store")
 
 

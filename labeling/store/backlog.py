@@ -9,8 +9,8 @@ from sqlalchemy import Select, func, select
 
 from dialint.labeling.store.database.schema import annotation_rows, counts
 from dialint.labeling.store.database.schema import projects as project_rows
-from dialint.labeling.store.database.transactions import Transaction, read_operation
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.permissions import read_operation
 from dialint.labeling.store.records import Project, Purpose
 
 RECENT = 200
@@ -36,14 +36,9 @@ class Backlog(NamedTuple):
         return None if self.median_s is None else self.n_open * self.median_s / 60
 
 
-@read_operation
+@read_operation("plan")
 def read_backlog(transaction: Transaction, actor: str) -> tuple[Backlog, ...]:
-    """The backlog of every open project, oldest first.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """The backlog of every open project, oldest first."""
     rows = transaction.run(select(project_rows).order_by(project_rows.c.created_ms, project_rows.c.id)).all()
     listed = {row.id: Project.model_validate_json(row.content) for row in rows if row.state == "open"}
     waiting: Select[Any] = select(counts.c.project, func.sum(counts.c.n)).where(

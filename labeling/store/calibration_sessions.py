@@ -17,18 +17,18 @@ from dialint.detector.records import Dialogue, Record
 from dialint.labeling.annotation import Annotation, judged_turns
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, projects, settings, tasks
-from dialint.labeling.store.database.transactions import (
-    Transaction,
-    in_transaction,
-    read_operation,
-    upsert,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import record_bulk_read, record_read
 from dialint.labeling.store.masked_view import mask_annotation, view_for_account
-from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    get_account,
+    has_permission,
+    read_operation,
+    require_permission,
+    write_operation,
+)
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account, Project
 from dialint.labeling.store.stored_annotations import to_annotation
@@ -77,10 +77,10 @@ class SessionAnswers(NamedTuple):
     judged: dict[str, tuple[int, ...]]
 
 
-@read_operation
+@read_operation("label")
 def list_sessions(transaction: Transaction, actor: str) -> tuple[Session, ...]:
     """The sessions that the actor is a member of, or all of them for a lead; newest first."""
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     rows = transaction.run(select(projects).order_by(projects.c.created_ms.desc(), projects.c.id))
     sessions = [
         _session(transaction, row, project)
@@ -145,7 +145,7 @@ def _require_results(transaction: Transaction, actor: str, name: str) -> tuple[A
     return account, session
 
 
-@read_operation
+@read_operation()
 def load_answers(transaction: Transaction, actor: str, name: str) -> SessionAnswers:
     """The answers of a session.
 
@@ -189,7 +189,7 @@ def load_answers(transaction: Transaction, actor: str, name: str) -> SessionAnsw
     return SessionAnswers(tuple(answers), by_dialogue, judged)
 
 
-@read_operation
+@read_operation()
 def load_item(transaction: Transaction, actor: str, name: str, task: int) -> Dialogue:
     """The dialogue of an item as the actor saw it when answering; a lead sees all of it.
 
@@ -200,7 +200,7 @@ def load_item(transaction: Transaction, actor: str, name: str, task: int) -> Dia
     own = transaction.run(select(tasks.c.project).where(tasks.c.id == task)).scalar_one_or_none()
     if own != name:
         raise NotAllowed("E_RIGHT", "task {task} is none of {name}", task=task, name=name)
-    seen = in_transaction(view_task)(transaction, actor, task, again=not has_permission(account, "plan"))
+    seen = view_task(transaction, actor, task, again=not has_permission(account, "plan"))
     record_read(transaction, account, _dialogue_id(transaction, task), "answers")
     return seen.dialogue
 
@@ -209,18 +209,16 @@ def _dialogue_id(transaction: Transaction, task: int) -> str:
     return str(transaction.run(select(tasks.c.dialogue).where(tasks.c.id == task)).scalar_one())
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def save_note(
     transaction: Transaction, actor: str, name: str, text: str, seen: SessionNote | None
 ) -> SessionNote:
     """Write the note of a session in place of `seen`, the one that the actor has read.
 
     Raises:
-        NotAllowed: the actor does not plan.
         Conflict: somebody has written another one since.
         StoreRefused: no such session, or the note is too long.
     """
-    require_permission(transaction, actor, "plan")
     _require_results(transaction, actor, name)
     if len(text) > MAX_NOTE or "\x00" in text:
         raise StoreRefused("E_NOTE", "a note has at most {most:,} characters", most=MAX_NOTE)
@@ -240,7 +238,7 @@ def save_note(
     return note
 
 
-@read_operation
+@read_operation()
 def load_note(transaction: Transaction, actor: str, name: str) -> SessionNote | None:
     """The note of a session, or none.
 

@@ -24,12 +24,12 @@ from dialint.labeling.store.database.schema import (
     dialogues,
     finding_index,
 )
-from dialint.labeling.store.database.transactions import Transaction, read_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.notes import require_reader
-from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.permissions import has_permission, read_operation
 from dialint.labeling.store.reviewed_scores import score_reviewed
 
 MAX_DIALOGUES = 20_000
@@ -85,7 +85,7 @@ class ConfirmedFinding(NamedTuple):
     decision: str
 
 
-@read_operation
+@read_operation()
 def list_dialogues(
     transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int
 ) -> tuple[CoachedDialogue, ...]:
@@ -125,7 +125,7 @@ def _to_dialogue(row: Any, findings: Sequence[Any]) -> CoachedDialogue:
     )  # fmt: skip
 
 
-@read_operation
+@read_operation()
 def compare_codes(
     transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int, team: str | None = None
 ) -> CodeRates:
@@ -178,7 +178,7 @@ def compare_codes(
     )  # fmt: skip
 
 
-@read_operation
+@read_operation()
 def read_confirmed(
     transaction: Transaction, actor: str, agent: str, names: Sequence[str]
 ) -> dict[str, tuple[ConfirmedFinding, ...]]:
@@ -240,7 +240,7 @@ def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) ->
     return tuple(confirmed)
 
 
-@read_operation
+@read_operation("plan")
 def count_cleared(
     transaction: Transaction,
     actor: str,
@@ -252,11 +252,7 @@ def count_cleared(
 ) -> dict[str, int]:
     """How many flagged dialogues of each agent people have cleared in ``[since_ms, until_ms)``: every finding
     was rejected, and nothing added.
-
-    Raises:
-        NotAllowed: the actor does not plan.
     """
-    require_permission(transaction, actor, "plan")
     columns = dialogue_index.c
     is_cleared = and_(columns.n_findings > 0, columns.n_rejected == columns.n_findings, columns.n_added == 0)
     where = [columns.review == "reviewed", is_cleared, *_span(since_ms, until_ms)]
@@ -269,14 +265,9 @@ def count_cleared(
     return {row[0]: int(row[1]) for row in map(tuple, transaction.run(query))}
 
 
-@read_operation
+@read_operation("plan")
 def list_agents(transaction: Transaction, actor: str, n: int = 1000) -> tuple[tuple[str, str], ...]:
-    """The agents that dialogues name, each with a team of theirs, by name.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """The agents that dialogues name, each with a team of theirs, by name."""
     name, team = daily_counts.c.agent, func.max(daily_counts.c.team)
     query: Select[Any] = select(name, team).where(daily_counts.c.level == "group", name != "").group_by(name)
     return tuple((row[0], row[1]) for row in map(tuple, transaction.run(query.order_by(name).limit(n))))

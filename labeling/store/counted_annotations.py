@@ -14,9 +14,9 @@ from dialint.labeling.store.database.schema import (
     audit_head,
     tasks,
 )
-from dialint.labeling.store.database.transactions import Store, Transaction, read_operation
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.exposure import record_bulk_read
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import get_account, read_operation
 from dialint.labeling.store.records import Pool
 from dialint.labeling.store.stored_annotations import to_annotation
 
@@ -130,26 +130,24 @@ def iterate_counted_on(store: Store, actor: str, dialogues: Sequence[str]) -> It
         yield from map(to_annotation, _page_on(store, actor, page, upto))
 
 
-@read_operation
+@read_operation("review")
 def _page_on(transaction: Transaction, actor: str, dialogues: Sequence[str], upto: int) -> Sequence[Row[Any]]:
-    require_permission(transaction, actor, "review")
     parameters = {"dialogues": dialogues, "after": 0, "end": upto, "upto": upto}
     return transaction.run(ON_DIALOGUES, parameters).all()
 
 
-@read_operation
+@read_operation("review")
 def _last(transaction: Transaction, actor: str, project: str | None) -> int:
-    account = require_permission(transaction, actor, "review")
+    account = get_account(transaction, actor)
     record_bulk_read(transaction, account, project, "answers")
     return int(transaction.run(select(func.coalesce(func.max(annotation_rows.c.id), 0))).scalar_one())
 
 
-@read_operation
+@read_operation("review")
 def _page(
     transaction: Transaction, actor: str, parameters: dict[str, Any], controls: bool
 ) -> tuple[int, Sequence[Row[Any]]] | None:
     """The last number of the page and its annotations that count; none after the last page."""
-    require_permission(transaction, actor, "review")
     last, counted = OF_ALL if parameters["project"] is None else OF_PROJECT
     if controls:
         counted = WITH_CONTROLS[parameters["project"] is not None]
@@ -157,12 +155,7 @@ def _page(
     return None if end is None else (end, transaction.run(counted, {**parameters, "end": end}).all())
 
 
-@read_operation
+@read_operation("review")
 def get_last_entry(transaction: Transaction, actor: str) -> int:
-    """The number of the last entry of the audit log.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    require_permission(transaction, actor, "review")
+    """The number of the last entry of the audit log."""
     return int(transaction.run(select(audit_head.c.id)).scalar_one())

@@ -15,16 +15,15 @@ from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.derived import Content, Parsed, refresh
 from dialint.labeling.store.database.schema import dialogues, verdicts
-from dialint.labeling.store.database.transactions import (
-    Store,
-    Transaction,
-    read_operation,
-    read_pages,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Store, Transaction, read_pages
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import add_participants, is_own, record_read
-from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    get_account,
+    has_permission,
+    read_operation,
+    write_operation,
+)
 
 MAX_PER_CALL = 1000
 """Dialogues or verdicts in one call, which is one transaction."""
@@ -42,15 +41,13 @@ _CONTENT = select(dialogues.c.content, _NEWEST.scalar_subquery().label("verdict"
 )
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue]) -> int:
     """Insert up to 1,000 dialogues; return how many were new.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: the store has one with other content, which the message names; none was inserted.
     """
-    require_permission(transaction, actor, "plan")
     contents: Parsed = {dialogue.id: dialogue.model_dump(mode="json") for dialogue in new_dialogues}
     rows = {each.id: _dialogue_row(each, contents[each.id], transaction.now_ms) for each in new_dialogues}
     if len(rows) != len(new_dialogues):
@@ -70,7 +67,7 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
     return len(new)
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def add_verdicts(
     transaction: Transaction, actor: str, new_verdicts: Sequence[Verdict], release_name: str | None = None
 ) -> int:
@@ -79,11 +76,9 @@ def add_verdicts(
     dialogue and release: with `release_name` they are those of a release of that name.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: a dialogue is not in the store, or the release has a different verdict on it.
         ConfigError: a name of 0 or over 200 characters, or with control characters.
     """
-    require_permission(transaction, actor, "plan")
     if release_name is not None:
         if not 0 < len(release_name) <= MAX_NAME or not release_name.isprintable():
             raise ConfigError(
@@ -194,7 +189,7 @@ def _digest(rows: list[dict[str, Any]]) -> str:
     return compute_sha256("".join(row["sha256"] for row in rows))
 
 
-@read_operation
+@read_operation("label")
 def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Verdict | None]:
     """A dialogue with the newest verdict on it, for the agent who spoke in it and for reviewers and up, whose
     reading is recorded. Only reviewers and up get its suggestions.
@@ -202,7 +197,7 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
     Raises:
         NotAllowed: the actor is neither, or there is no such dialogue.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     dialogue = load_dialogue(transaction, name)
     if dialogue is None or not (has_permission(account, "review") or is_own(transaction, account, (name,))):
         raise NotAllowed(

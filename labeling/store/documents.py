@@ -19,15 +19,15 @@ from dialint.detector.policy import parse_policy
 from dialint.detector.records import Dialogue, Record, Verdict
 from dialint.detector.taxonomy import parse_taxonomy
 from dialint.labeling.store.database.schema import dialogues, documents, verdicts
-from dialint.labeling.store.database.transactions import (
-    Transaction,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import compute_sha256, parse_verdict
 from dialint.labeling.store.errors import Conflict, StoreRefused
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import (
+    get_account,
+    read_operation,
+    write_operation,
+)
 
 Kind = Literal["taxonomy", "policy"]
 TAXONOMY = "taxonomy"
@@ -59,7 +59,7 @@ class PublishedText(Record):
     text: str
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def save_version(
     transaction: Transaction, actor: str, kind: Kind, name: str, text: str, reason: str, *, expected: int
 ) -> Version:
@@ -67,11 +67,9 @@ def save_version(
     there was none. Saving the newest text again returns it.
 
     Raises:
-        NotAllowed: the actor does not plan.
         Conflict: somebody saved a version since.
         StoreRefused: no reason, no name, or a text that is empty or too long.
     """
-    require_permission(transaction, actor, "plan")
     if kind not in get_args(Kind) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
         raise StoreRefused(
             "E_DOCUMENT", "a document has a kind and a name of 1 to {most} characters", most=MAX_NAME
@@ -107,15 +105,13 @@ def save_version(
     return _record(saved)
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version: int) -> Version:
     """Publish a version in place of the one that was published before. Publishing it again changes nothing.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: there is no such version, or its text cannot be read as a document of its kind.
     """
-    require_permission(transaction, actor, "plan")
     row = _find(transaction, kind, name, version)
     if row is None:
         raise StoreRefused("E_DOCUMENT", "{name}: no version {version}", name=name, version=version)
@@ -149,52 +145,35 @@ def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version
     return _record(published)
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def withdraw(transaction: Transaction, actor: str, kind: Kind, name: str) -> None:
-    """Take the published mark off a document; the packaged taxonomy, or no policy, counts again.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """Take the published mark off a document; the packaged taxonomy, or no policy, counts again."""
     marked = (documents.c.kind == kind, documents.c.name == name, documents.c.published_ms.is_not(None))
     if transaction.run(update(documents).where(*marked).values(published_ms=None)).rowcount:
         transaction.log(actor, "document.withdraw", f"{kind} {name}")
 
 
-@read_operation
+@read_operation("plan")
 def list_versions(transaction: Transaction, actor: str, kind: Kind, name: str) -> tuple[Version, ...]:
-    """All versions of a document, newest first.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """All versions of a document, newest first."""
     own = select(documents).where(documents.c.kind == kind, documents.c.name == name)
     return tuple(map(_record, transaction.run(own.order_by(documents.c.version.desc()))))
 
 
-@read_operation
+@read_operation("plan")
 def list_names(transaction: Transaction, actor: str, kind: Kind) -> tuple[str, ...]:
-    """The names of all documents of a kind.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """The names of all documents of a kind."""
     names = select(documents.c.name).where(documents.c.kind == kind).distinct().order_by(documents.c.name)
     return tuple(transaction.run(names).scalars())
 
 
-@read_operation
+@read_operation("plan")
 def load_version(transaction: Transaction, actor: str, kind: Kind, name: str, version: int) -> str:
     """The text of a version.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: there is no such version.
     """
-    require_permission(transaction, actor, "plan")
     row = _find(transaction, kind, name, version)
     if row is None:
         raise StoreRefused(
@@ -203,42 +182,28 @@ def load_version(transaction: Transaction, actor: str, kind: Kind, name: str, ve
     return str(row.content)
 
 
-@read_operation
+@read_operation("plan")
 def load_published(transaction: Transaction, actor: str, kind: Kind) -> dict[str, str]:
-    """The published texts of a kind, by name.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """The published texts of a kind, by name."""
     columns = (documents.c.name, documents.c.content)
     marked = select(*columns).where(documents.c.kind == kind, documents.c.published_ms.is_not(None))
     return {row.name: row.content for row in transaction.run(marked.order_by(documents.c.name))}
 
 
-@read_operation
+@read_operation("review")
 def load_policies(transaction: Transaction, actor: str, names: Sequence[str]) -> dict[str, PublishedText]:
-    """The published versions of the policies with these names, for those who review findings of them.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    require_permission(transaction, actor, "review")
+    """The published versions of the policies with these names, for those who review findings of them."""
     columns = (documents.c.name, documents.c.version, documents.c.content)
     marked = select(*columns).where(documents.c.kind == "policy", documents.c.published_ms.is_not(None))
     rows = transaction.run(marked.where(documents.c.name.in_(names)))
     return {row.name: PublishedText(version=row.version, text=row.content) for row in rows}
 
 
-@read_operation
+@read_operation("review")
 def find_policy_version(transaction: Transaction, actor: str, name: str, rules: str) -> PublishedText | None:
     """The newest version of a policy that has the `rules` with this fingerprint (`Policy.fingerprint`), as a
     verdict records it; none if no version has them. For those who review findings of it.
-
-    Raises:
-        NotAllowed: the actor does not review.
     """
-    require_permission(transaction, actor, "review")
     columns = (documents.c.version, documents.c.content)
     own = select(*columns).where(documents.c.kind == "policy", documents.c.name == name)
     newest = own.order_by(documents.c.version.desc()).limit(MAX_COMPARED)
@@ -257,40 +222,26 @@ def _fingerprint_rules(text: str) -> str | None:
         return None
 
 
-@read_operation
+@read_operation("plan")
 def list_newest_verdicts(transaction: Transaction, actor: str, n: int) -> tuple[Verdict, ...]:
-    """The newest `n` verdicts with a result, newest first, one for each dialogue and release; for a preview.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """The newest `n` verdicts with a result, newest first, one for each dialogue and release."""
     newest = select(verdicts.c.content).order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue.desc())
     rows = transaction.run(newest.limit(min(n, MAX_NEWEST))).scalars()
     return tuple(verdict for verdict in map(parse_verdict, rows) if verdict.status == "scored")
 
 
-@read_operation
+@read_operation("plan")
 def list_newest_dialogues(transaction: Transaction, actor: str, n: int) -> tuple[Dialogue, ...]:
-    """The newest `n` dialogues, newest first; for a preview.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """The newest `n` dialogues, newest first; for a preview."""
     newest = select(dialogues.c.content).order_by(dialogues.c.created_ms.desc(), dialogues.c.id.desc())
     rows = transaction.run(newest.limit(min(n, MAX_NEWEST))).scalars()
     return tuple(map(Dialogue.model_validate_json, rows))
 
 
-@read_operation
+@read_operation("plan")
 def record_previewed(transaction: Transaction, actor: str, names: tuple[str, ...]) -> None:
-    """Record that a preview lists these dialogues with what was found in them.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    account = require_permission(transaction, actor, "plan")
+    """Record that a preview lists these dialogues with what was found in them."""
+    account = get_account(transaction, actor)
     for name in names:
         record_read(transaction, account, name, "verdict")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from sqlalchemy import bindparam, delete, select
 
 from dialint.labeling.store.database.schema import drafts
-from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
+from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.records import Draft
 from dialint.labeling.store.stored_annotations import lock_dialogues
 
@@ -28,7 +28,7 @@ _LOAD = select(drafts).where(*_OWN, drafts.c.dialogue == bindparam("its_dialogue
 _DELETE = delete(drafts).where(*_OWN)
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def save_draft(transaction: Transaction, actor: str, item: str, content: str, dialogue: str) -> None:
     """Save the actor's draft of an item of a dialogue, replacing an earlier one.
 
@@ -36,7 +36,6 @@ def save_draft(transaction: Transaction, actor: str, item: str, content: str, di
         DialogueMissing: the dialogue was erased, and the item with it; nothing of it is stored again.
         StoreRefused: the draft is over 1 MiB.
     """
-    require_permission(transaction, actor, "label")
     if len(content.encode()) > MAX_BYTES or len(item) > 200 or "\x00" in item + content:
         raise StoreRefused("E_DRAFT", "a draft is at most 1 MiB of text, its item at most 200 characters")
     lock_dialogues(transaction, {dialogue})
@@ -44,10 +43,9 @@ def save_draft(transaction: Transaction, actor: str, item: str, content: str, di
     upsert(transaction, drafts, {**row, "at_ms": transaction.now_ms})
 
 
-@read_operation
+@read_operation("label")
 def load_draft(transaction: Transaction, actor: str, item: str, dialogue: str) -> Draft | None:
     """The actor's draft of an item of a dialogue, or none."""
-    require_permission(transaction, actor, "label")
     return find_draft(transaction, actor, item, dialogue)
 
 
@@ -59,10 +57,9 @@ def find_draft(transaction: Transaction, actor: str, item: str, dialogue: str) -
     return None if row is None else Draft(item=item, content=row.content, at_ms=row.at_ms)
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def delete_draft(transaction: Transaction, actor: str, item: str) -> None:
     """Delete the actor's draft of an item, if there is one."""
-    require_permission(transaction, actor, "label")
     drop_draft(transaction, actor, item)
 
 

@@ -33,18 +33,11 @@ from dialint.labeling.store.database.engine import PATIENCE_S, is_locked
 from dialint.labeling.store.database.schema import annotation_rows, audit, dialogues, erasures
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.schema import tasks as task_rows
-from dialint.labeling.store.database.transactions import (
-    Store,
-    Transaction,
-    read_operation,
-    to_world_error,
-    upsert,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Store, Transaction, to_world_error, upsert
 from dialint.labeling.store.database.verify import ERASE
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.exposure import require_not_own
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.task_queue import add_to_count, change_share
 
 MAX_PER_CALL = 1000
@@ -104,7 +97,7 @@ class Proof(Record):
     outside: tuple[str, ...] = OUTSIDE
 
 
-@read_operation
+@read_operation("administer")
 def find_dialogues(
     transaction: Transaction,
     actor: str,
@@ -121,10 +114,8 @@ def find_dialogues(
     read, as an index of words might lack some.
 
     Raises:
-        NotAllowed: the actor is no admin.
         StoreRefused: no condition is given, or more than 1,000 ids.
     """
-    require_permission(transaction, actor, "administer")
     if len(ids) > MAX_PER_CALL:
         raise StoreRefused(
             "E_BATCH", "{n} dialogues in one call, at most {most}", n=len(ids), most=MAX_PER_CALL
@@ -146,7 +137,7 @@ def find_dialogues(
     return [DialogueMatch(**dict(zip(DialogueMatch.model_fields, row, strict=True))) for row in rows]
 
 
-@read_operation
+@read_operation()
 def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[str, int]:
     """How many rows of each table `erase` would delete now; nothing is changed.
 
@@ -163,7 +154,7 @@ def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[st
     return {name: n for name, n in counts.items() if n}
 
 
-@write_operation()
+@write_operation(repeatable=False)
 def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str) -> tuple[str, ...]:
     """Delete everything about the dialogues; return their sha256."""
     tasks = _check(transaction, actor, ids, reason)
@@ -197,15 +188,13 @@ def erase(store: Store, actor: str, ids: Sequence[str], reason: str) -> Proof:
     return read_proof(store, actor, digests)
 
 
-@read_operation
+@read_operation("administer")
 def read_proof(transaction: Transaction, actor: str, digests: Sequence[str]) -> Proof:
     """The proof of erasures that were made, by the sha256 of the dialogues' ids.
 
     Raises:
-        NotAllowed: the actor is no admin.
         StoreRefused: one of them was not erased.
     """
-    require_permission(transaction, actor, "administer")
     rows = transaction.run(select(erasures).where(erasures.c.dialogue_sha256.in_(digests)))
     erased = tuple(sorted(map(_to_erasure, rows), key=lambda each: (each.at_ms, each.dialogue_sha256)))
     if missing := set(digests) - {each.dialogue_sha256 for each in erased}:
@@ -221,14 +210,9 @@ def read_proof(transaction: Transaction, actor: str, digests: Sequence[str]) -> 
     return Proof(erased=erased, counts=dict(sorted(total.items())), head=str(Head(entry.id, entry.hash)))
 
 
-@read_operation
+@read_operation("administer")
 def list_erasures(transaction: Transaction, actor: str, limit: int = 100) -> list[Erasure]:
-    """The newest erasures.
-
-    Raises:
-        NotAllowed: the actor is no admin.
-    """
-    require_permission(transaction, actor, "administer")
+    """The newest erasures."""
     newest = select(erasures).order_by(erasures.c.at_ms.desc(), erasures.c.dialogue_sha256).limit(limit)
     return list(map(_to_erasure, transaction.run(newest)))
 

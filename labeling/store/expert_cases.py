@@ -16,15 +16,10 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import dialogues, labels
 from dialint.labeling.store.annotations import list_annotations, submit
 from dialint.labeling.store.database.schema import tasks
-from dialint.labeling.store.database.transactions import (
-    Transaction,
-    in_transaction,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold, TaskState, TaskView
 from dialint.labeling.store.task_queue import lock_task
@@ -33,7 +28,7 @@ from dialint.labeling.store.task_view import view_task
 MAX_CHARACTERS = 4000
 
 
-@write_operation(repeatable=True)
+@write_operation("decide")
 def decide_case(
     transaction: Transaction,
     actor: str,
@@ -49,12 +44,10 @@ def decide_case(
     are `not_applicable` to the turn get no gold: as a question they make no sense there.
 
     Raises:
-        NotAllowed: the actor does not decide.
         StaleLease: the actor does not hold it any more.
         StoreRefused: no reason, not a turn of an adjudication project, a finding of a code that is not
             applicable, or as for `submit`.
     """
-    require_permission(transaction, actor, "decide")
     if not 0 < len(reason.strip()) <= MAX_CHARACTERS or "\x00" in reason:
         raise StoreRefused(
             "E_DECISION", "a decision needs a reason of 1 to {most} characters", most=MAX_CHARACTERS
@@ -66,7 +59,7 @@ def decide_case(
     present = {finding.code for finding in findings}
     if not present.isdisjoint(not_applicable):
         raise StoreRefused("E_DECISION", "a code that is not applicable has no finding")
-    saved = in_transaction(submit)(transaction, actor, task, token, key, findings, seconds)
+    saved = submit(transaction, actor, task, token, key, findings, seconds)
     if not_applicable:
         transaction.log(actor, "case.not_applicable", f"task {task}", codes=sorted(not_applicable))
     for code in project.codes:
@@ -95,26 +88,25 @@ class Case(Record):
     labels: tuple[Label, ...]
 
 
-@read_operation
+@read_operation("decide")
 def load_case(transaction: Transaction, actor: str, task: int) -> Case:
     """A case with all annotations and labels of its dialogue; for any expert.
 
     Raises:
         NotAllowed: the actor does not decide, or there is no such task for experts.
     """
-    require_permission(transaction, actor, "decide")
-    seen = in_transaction(view_task)(transaction, actor, task)
+    seen = view_task(transaction, actor, task)
     if get_project(transaction, seen.project).purpose != "adjudication":
         raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
     name = seen.dialogue.id
-    whole, verdict = in_transaction(dialogues.read)(transaction, actor, name)
+    whole, verdict = dialogues.read(transaction, actor, name)
     why = transaction.run(select(tasks.c.why).where(tasks.c.id == task)).scalar_one()
     return Case(
         why=why,
         task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
         verdict=verdict,
-        answers=in_transaction(list_annotations)(transaction, actor, name),
-        labels=in_transaction(labels.list_labels)(transaction, actor, name),
+        answers=list_annotations(transaction, actor, name),
+        labels=labels.list_labels(transaction, actor, name),
     )
 
 
@@ -128,15 +120,13 @@ class OpenCase(NamedTuple):
     state: TaskState
 
 
-@read_operation
+@read_operation("decide")
 def list_open_cases(transaction: Transaction, actor: str, project: str, n: int = 100) -> tuple[OpenCase, ...]:
     """The first `n` undecided cases of an adjudication project, highest priority first, without annotations.
 
     Raises:
-        NotAllowed: the actor does not decide.
         StoreRefused: no such project, or not one of adjudication.
     """
-    require_permission(transaction, actor, "decide")
     if get_project(transaction, project).purpose != "adjudication":
         raise StoreRefused("E_PROJECT", "{project}: not a project of adjudication", project=project)
     rows = select(tasks).where(tasks.c.project == project, tasks.c.state.in_(("open", "full")))

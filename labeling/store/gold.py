@@ -20,17 +20,17 @@ from dialint.labeling.store import dialogues, tasks
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import gold, pairs
 from dialint.labeling.store.database.schema import tasks as task_rows
-from dialint.labeling.store.database.transactions import (
-    Store,
-    Transaction,
-    read_operation,
-    upsert,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Store, Transaction, upsert
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256, load_dialogue
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.exposure import record_bulk_read, record_read, require_not_own
-from dialint.labeling.store.permissions import find_account, require_permission
+from dialint.labeling.store.permissions import (
+    find_account,
+    get_account,
+    read_operation,
+    require_permission,
+    write_operation,
+)
 from dialint.labeling.store.records import Gold, NewTask
 from dialint.labeling.store.task_queue import ENDLESS, lock_task, update_task, withdraw
 
@@ -113,12 +113,12 @@ def _make_gold(example: Example, codes: frozenset[str]) -> list[Gold]:
     ]
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def _insert_gold(
     transaction: Transaction, actor: str, new_gold: Sequence[Gold], pair_by_dialogue: dict[str, str]
 ) -> None:
     """Insert gold and pairs. Existing gold is not overwritten: an expert may have changed it."""
-    account = require_permission(transaction, actor, "plan")
+    account = get_account(transaction, actor)
     require_not_own(transaction, account, *pair_by_dialogue)
     query = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(
         gold.c.dialogue.in_(list(pair_by_dialogue))
@@ -136,7 +136,7 @@ def _insert_gold(
         )
 
 
-@write_operation(repeatable=True)
+@write_operation("decide")
 def set_gold(transaction: Transaction, actor: str, label: Gold) -> None:
     """Set the gold label of a turn and code, replacing an earlier one.
 
@@ -144,7 +144,6 @@ def set_gold(transaction: Transaction, actor: str, label: Gold) -> None:
         NotAllowed: the actor does not decide, or spoke in the dialogue.
         StoreRefused: no such dialogue or turn.
     """
-    require_permission(transaction, actor, "decide")
     put_gold(transaction, actor, label)
 
 
@@ -165,7 +164,7 @@ def put_gold(transaction: Transaction, actor: str, label: Gold) -> None:
     transaction.log(actor, "gold.put", f"{label.dialogue} {label.turn} {label.code}", **content)
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     """Stop using a dialogue as a control task; return how many of its gold labels are retired.
 
@@ -182,7 +181,7 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     return updated.rowcount
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def restore_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     """Use a retired dialogue as a control task again; return how many of its gold labels were retired.
 
@@ -218,10 +217,10 @@ def has_gold(transaction: Transaction) -> bool:
     return transaction.run(select(gold.c.dialogue).where(~gold.c.retired).limit(1)).first() is not None
 
 
-@read_operation
+@read_operation("decide")
 def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
     """List gold labels by dialogue, turn and code; for experts and up, as they reveal the answers."""
-    account = require_permission(transaction, actor, "decide")
+    account = get_account(transaction, actor)
     record_bulk_read(transaction, account, None, "gold")
     rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     if not retired:
@@ -229,10 +228,10 @@ def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) ->
     return tuple(map(_to_gold, transaction.run(rows)))
 
 
-@read_operation
+@read_operation("decide")
 def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
     """List gold labels in doubt by dialogue, turn and code; for experts and up."""
-    account = require_permission(transaction, actor, "decide")
+    account = get_account(transaction, actor)
     rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     doubted = tuple(map(_to_gold, transaction.run(rows)))
     for dialogue in dict.fromkeys(one.dialogue for one in doubted):
@@ -240,7 +239,7 @@ def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
     return doubted
 
 
-@write_operation(repeatable=True)
+@write_operation("decide")
 def decide_gold(
     transaction: Transaction, actor: str, dialogue: str, turn: int, code: str, *, present: bool, reason: str
 ) -> Gold:
@@ -251,7 +250,6 @@ def decide_gold(
         NotAllowed: the actor does not decide, or spoke in the dialogue.
         StoreRefused: there is no such gold, or no reason.
     """
-    require_permission(transaction, actor, "decide")
     key = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
     row = transaction.run(select(gold).where(*key).with_for_update()).one_or_none()
     if row is None:
@@ -301,7 +299,7 @@ def import_gold(store: Store, actor: str, rows: Sequence[Gold], *, replace: bool
     )
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def _import_gold(
     transaction: Transaction, actor: str, gold_rows: Sequence[Gold], replace: bool
 ) -> ImportCounts:

@@ -26,12 +26,12 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import Transaction, in_transaction, read_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, split_words, to_fts5, to_tsquery
 from dialint.labeling.store.dialogues import load_dialogue, parse_verdict
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.exposure import ReadKind, record_read
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import get_account, read_operation
 from dialint.labeling.store.records import Appeal
 from dialint.labeling.store.reviewed_scores import score_reviewed
 
@@ -82,14 +82,14 @@ class DialogueHistory(Record):
     entries: tuple[LogEntry, ...]
 
 
-@read_operation
+@read_operation("review")
 def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHistory:
     """A dialogue with its whole history.
 
     Raises:
         NotAllowed: the actor does not review, or there is no such dialogue.
     """
-    account = require_permission(transaction, actor, "review")
+    account = get_account(transaction, actor)
     dialogue = load_dialogue(transaction, name)
     if dialogue is None:
         raise NotAllowed(
@@ -115,7 +115,7 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
         verdicts=tuple(
             DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
         ),
-        answers=in_transaction(list_annotations)(transaction, actor, name),
+        answers=list_annotations(transaction, actor, name),
         appeals=tuple(
             DatedAppeal(
                 at_ms=row.at_ms, appeal=Appeal(**{each: getattr(row, each) for each in Appeal.model_fields})
@@ -161,7 +161,7 @@ class SimilarDialogue(Record):
     similarity: float
 
 
-@read_operation
+@read_operation("review")
 def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) -> tuple[SimilarDialogue, ...]:
     """The `n` most similar of up to `N_CANDIDATES` dialogues that share a rare phrase of two words with this
     one, by the full-text index; each phrase is looked up until it proves to be frequent.
@@ -169,7 +169,7 @@ def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) ->
     Raises:
         NotAllowed: the actor does not review, or there is no such dialogue.
     """
-    account = require_permission(transaction, actor, "review")
+    account = get_account(transaction, actor)
     dialogue = load_dialogue(transaction, name)
     if dialogue is None:
         raise NotAllowed(

@@ -15,10 +15,15 @@ from sqlalchemy import ColumnElement, delete, insert, select
 
 from dialint.detector.records import Record
 from dialint.labeling.store.database.schema import identities
-from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.passwords import CLOSED_STATUSES
-from dialint.labeling.store.permissions import find_account, find_account_row, require_permission
+from dialint.labeling.store.permissions import (
+    find_account,
+    find_account_row,
+    read_operation,
+    write_operation,
+)
 from dialint.labeling.store.records import Account, Name
 
 ADDRESS = re.compile(r"[\x21-\x3f\x41-\x7e]{1,64}@[A-Za-z0-9.-]{1,190}", re.ASCII)
@@ -40,15 +45,13 @@ class LinkedIdentity(Identity):
     at_ms: int
 
 
-@write_operation(repeatable=True)
+@write_operation("administer")
 def link(transaction: Transaction, actor: str, identity: Identity, account: str) -> None:
     """Let an identity sign in to an account; the same again changes nothing.
 
     Raises:
-        NotAllowed: the actor is no admin.
         StoreRefused: there is no such account, or the identity is linked to another one.
     """
-    require_permission(transaction, actor, "administer")
     if find_account(transaction, account) is None:
         raise StoreRefused("E_ACCOUNT", "there is no such account")
     linked = _find(transaction, identity)
@@ -60,31 +63,21 @@ def link(transaction: Transaction, actor: str, identity: Identity, account: str)
         _insert(transaction, actor, identity, account)
 
 
-@write_operation(repeatable=True)
+@write_operation("administer")
 def unlink(transaction: Transaction, actor: str, identity: Identity) -> None:
-    """End the link of an identity, if there is one.
-
-    Raises:
-        NotAllowed: the actor is no admin.
-    """
-    require_permission(transaction, actor, "administer")
+    """End the link of an identity, if there is one."""
     if transaction.run(delete(identities).where(*_key(identity))).rowcount:
         transaction.log(actor, "identity.unlink", identity.subject, issuer=identity.issuer)
 
 
-@read_operation
+@read_operation("administer")
 def list_identities(transaction: Transaction, actor: str) -> list[LinkedIdentity]:
-    """All linked identities, by account.
-
-    Raises:
-        NotAllowed: the actor is no admin.
-    """
-    require_permission(transaction, actor, "administer")
+    """All linked identities, by account."""
     rows = transaction.run(select(identities).order_by(identities.c.account, identities.c.subject))
     return [LinkedIdentity(**row) for row in rows.mappings()]
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def sign_in_identity(transaction: Transaction, identity: Identity, address: str | None = None) -> Account:
     """The account of somebody who proved this identity. With `address`, an e-mail address that the provider
     verified, a new identity is linked to the account of that name, unless it is an admin's or has an identity
@@ -110,7 +103,7 @@ def sign_in_identity(transaction: Transaction, identity: Identity, address: str 
     return account
 
 
-@read_operation
+@read_operation()
 def find_signed_in(transaction: Transaction, name: str, proof: Identity | str) -> Account | None:
     """The present account of somebody who signed in before by `proof`, an identity or the hash of a password
     (`passwords.SignedIn`); none if the account was closed, the identity is not linked to it any more, or it

@@ -15,8 +15,8 @@ from dialint.detector.records import Record
 from dialint.labeling.store.database.daily_counts import LEVELS, Level
 from dialint.labeling.store.database.derived import DAY_MS, cut_name
 from dialint.labeling.store.database.schema import COUNTS, daily_counts
-from dialint.labeling.store.database.transactions import Transaction, read_operation
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.permissions import read_operation, require_permission
 
 Dimension = Literal["day", "code", "agent", "team", "channel", "release", "severity"]
 MAX_GROUPS = 4000
@@ -60,7 +60,7 @@ class Group(Totals):
     key: str
 
 
-@read_operation
+@read_operation()
 def read_extent(transaction: Transaction, actor: str, agent: str | None = None) -> tuple[date, date] | None:
     """The first and the last day (UTC) of all dialogues, or of an agent's; none where there is none.
 
@@ -78,7 +78,7 @@ def read_extent(transaction: Transaction, actor: str, agent: str | None = None) 
     return first, last
 
 
-@read_operation
+@read_operation()
 def read_totals(
     transaction: Transaction,
     actor: str,
@@ -104,7 +104,7 @@ def read_totals(
     return Totals(**{name: int(value) for name, value in row._mapping.items()})
 
 
-@read_operation
+@read_operation()
 def read_groups(
     transaction: Transaction,
     actor: str,

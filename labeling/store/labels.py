@@ -9,22 +9,24 @@ from sqlalchemy import select
 from dialint.detector.records import Label
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import labels
-from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
+from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import (
+    get_account,
+    read_operation,
+    write_operation,
+)
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Label]) -> None:
     """Write up to 1,000 labels, replacing earlier ones of the same turn, code and method.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: too many labels.
     """
-    require_permission(transaction, actor, "plan")
     if len(new_labels) > MAX_PER_CALL:
         raise StoreRefused("E_BATCH", "{n} in one call, at most {most}", n=len(new_labels), most=MAX_PER_CALL)
     rows = [label.model_dump() for label in new_labels]
@@ -34,10 +36,10 @@ def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Labe
     transaction.log(actor, "labels.put", f"{len(rows)} labels", sha256=compute_sha256(canonical_json(rows)))
 
 
-@read_operation
+@read_operation("review")
 def list_labels(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
     """The labels of a dialogue, by turn, code and method; for reviewers and up."""
-    account = require_permission(transaction, actor, "review")
+    account = get_account(transaction, actor)
     stored = load_labels(transaction, dialogue)
     if stored:
         record_read(transaction, account, dialogue, "labels")

@@ -14,7 +14,7 @@ from sqlalchemy import Row, bindparam, func, or_, select, update
 
 from dialint.labeling.store import control_tasks
 from dialint.labeling.store.database.schema import counts, leases, projects, shares, tasks
-from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
+from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import has_verdict
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.exposure import (
@@ -24,7 +24,13 @@ from dialint.labeling.store.exposure import (
     record_claim_read,
     require_not_own,
 )
-from dialint.labeling.store.permissions import Permission, has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    Permission,
+    get_account,
+    has_permission,
+    read_operation,
+    write_operation,
+)
 from dialint.labeling.store.projects import get_open_project
 from dialint.labeling.store.records import Account, Lease, NewTask, Pool, Project, Purpose
 from dialint.labeling.store.task_queue import IS_SHARE, end_lease, find_next_open, lock_task, update_task
@@ -70,7 +76,7 @@ _EXPIRED = (leases.c.state == "held", leases.c.expires_ms < bindparam("now_ms"))
 _EXPIRED_TASKS = select(leases.c.task).where(*_EXPIRED).order_by(leases.c.expires_ms).limit(MAX_EXPIRED)
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def claim(
     transaction: Transaction, actor: str, project: str, *, pool: Pool | None = None, at_once: int = 1
 ) -> Lease | None:
@@ -88,7 +94,7 @@ def claim(
         NotAllowed: the actor lacks the right, the skills or the status for this pool.
         StoreRefused: the project is closed or past its deadline.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     target = get_open_project(transaction, project)
     pools: tuple[Pool, ...] = ("training", "exam") if account.status == "training" else ("main",)
     for each in (pool,) if pool else pools:
@@ -100,7 +106,7 @@ def claim(
     return None
 
 
-@write_operation(repeatable=True)
+@write_operation("review")
 def claim_dialogue(transaction: Transaction, actor: str, project: str, dialogue: str) -> Lease:
     """Claim the review of a whole dialogue that the actor has chosen. The project gets a task for it if it
     has none, and asks for one answer more if it has all that it wants.
@@ -110,7 +116,7 @@ def claim_dialogue(transaction: Transaction, actor: str, project: str, dialogue:
         StoreRefused: no such dialogue; the project shows no verdicts to review, or is closed; or the task is
             held by somebody else, or answered by the actor.
     """
-    account = require_permission(transaction, actor, "review")
+    account = get_account(transaction, actor)
     target = get_open_project(transaction, project)
     _validate_pool(account, target, "main")
     require_not_own(transaction, account, dialogue)
@@ -157,10 +163,9 @@ def _claim(
     return None if row is None else _start_lease(transaction, account, project, row)
 
 
-@read_operation
+@read_operation("label")
 def find_held(transaction: Transaction, actor: str, project: str) -> Lease | None:
     """The first task of a project's main pool that the actor holds, or none."""
-    require_permission(transaction, actor, "label")
     key = {"project": project, "pool": "main", "mixed_in": "control", "account": actor}
     row = transaction.run(_FIRST_HELD, key).one_or_none()
     return None if row is None else _to_lease(transaction, actor, row, row.lease_token, row.expires_ms)
@@ -237,14 +242,13 @@ def _to_lease(transaction: Transaction, account: str, row: Row[Any], token: int,
     return Lease(task=row.id, token=token, answer_key=key, expires_ms=expires_ms, **about)
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
     """Renew a lease for its full time.
 
     Raises:
         StaleLease: the actor no longer holds it.
     """
-    require_permission(transaction, actor, "label")
     row = lock_held_task(transaction, actor, task, token)
     expires_ms = transaction.now_ms + get_open_project(transaction, row.project).lease_s * 1000
     transaction.run(_RENEW, {"its_task": task, "its_account": actor, "its_end": expires_ms})
@@ -252,20 +256,19 @@ def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
     return _to_lease(transaction, actor, row, token, expires_ms)
 
 
-@write_operation()
+@write_operation("label", repeatable=False)
 def release(transaction: Transaction, actor: str, task: int, token: int) -> None:
     """Return a task to the queue, where anybody may claim it, also the actor.
 
     Raises:
         StaleLease: the actor no longer holds it.
     """
-    require_permission(transaction, actor, "label")
     row = lock_held_task(transaction, actor, task, token)
     end_lease(transaction, row, actor, "released", None)
     transaction.log(actor, "task.release", f"task {task}", token=token)
 
 
-@write_operation()
+@write_operation("label", repeatable=False)
 def skip(transaction: Transaction, actor: str, task: int, token: int, reason: str) -> None:
     """Return a task to the queue and exclude the actor from it.
 
@@ -273,7 +276,6 @@ def skip(transaction: Transaction, actor: str, task: int, token: int, reason: st
         StaleLease: the actor no longer holds it.
         StoreRefused: no reason.
     """
-    require_permission(transaction, actor, "label")
     if not reason.strip():
         raise StoreRefused("E_SKIP", "say why, so that somebody can mend it")
     row = lock_held_task(transaction, actor, task, token)

@@ -12,9 +12,15 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, and_, bindparam, func, insert, or_, select, update
 
 from dialint.labeling.store.database.schema import accounts, dialogues, notes
-from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    get_account,
+    has_permission,
+    read_operation,
+    require_permission,
+    write_operation,
+)
 from dialint.labeling.store.records import Account
 
 MAX_CHARACTERS = 4000
@@ -44,17 +50,15 @@ class Note(NamedTuple):
     acknowledged_ms: int | None
 
 
-@write_operation()
+@write_operation("plan", repeatable=False)
 def write_note(
     transaction: Transaction, actor: str, agent: str, content: str, dialogue: str | None = None
 ) -> Note:
     """Write a note to an agent.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: an empty or too long text, an agent nobody knows, or a dialogue that is not the agent's.
     """
-    require_permission(transaction, actor, "plan")
     if not 0 < len(content.strip()) <= MAX_CHARACTERS or "\x00" in content:
         raise StoreRefused("E_NOTE", "a note has 1 to {most} characters", most=MAX_CHARACTERS)
     if "\x00" in agent or not transaction.run(_AGENT_EXISTS, {"agent": agent}).scalar_one():
@@ -72,14 +76,14 @@ def write_note(
     return _record(row)
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def acknowledge_note(transaction: Transaction, actor: str, number: int) -> Note:
     """The agent acknowledges a note; doing so again changes nothing.
 
     Raises:
         NotAllowed: it is not a note to the actor, or there is no such note.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     row = transaction.run(_NOTE.with_for_update(), {"number": number}).one_or_none()
     if row is None or account.agent is None or row.agent != account.agent:
         raise NotAllowed("E_RIGHT", "{actor} acknowledges notes to the own agent only", actor=actor)
@@ -90,7 +94,7 @@ def acknowledge_note(transaction: Transaction, actor: str, number: int) -> Note:
     return _record(transaction.run(_NOTE, {"number": number}).one())
 
 
-@read_operation
+@read_operation()
 def list_notes(
     transaction: Transaction, actor: str, agent: str, before: int | None = None, n: int = MAX_NOTES
 ) -> tuple[Note, ...]:
@@ -107,7 +111,7 @@ def list_notes(
     return tuple(_record(row) for row in rows)
 
 
-@read_operation
+@read_operation()
 def count_open_notes(transaction: Transaction, actor: str, agent: str) -> int:
     """How many notes to an agent are not acknowledged.
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from dialint.labeling.store.database.schema import annotation_rows, counts, gold, leases, shares, tasks
-from dialint.labeling.store.database.transactions import Transaction, read_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.grades import grade_account
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import get_account, read_operation
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold
 
@@ -28,7 +28,7 @@ number is worth."""
 _CLAIMED_STATES = ("held", "answered", "skipped")
 
 
-@read_operation
+@read_operation("label")
 def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     """Open tasks of a project's main pool that the actor may still get: not those that the actor holds, has
     answered or has skipped. Tasks that somebody else holds for now are
@@ -38,7 +38,6 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     Raises:
         NotAllowed: the account is unknown or closed.
     """
-    require_permission(transaction, actor, "label")
     of_project = (counts.c.project == project, counts.c.pool == "main", counts.c.state == "open")
     n_open = transaction.run(select(counts.c.n).where(*of_project)).scalar_one_or_none() or 0
     if not n_open:
@@ -56,7 +55,7 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     return n if not get_project(transaction, project).control_share else -(-n // 10) * 10
 
 
-@read_operation
+@read_operation("label")
 def count_own_answers(transaction: Transaction, actor: str, project: str) -> int:
     """The answers that the actor gave in a project's main queue, control tasks among them; a correction is no
     further answer.
@@ -64,7 +63,6 @@ def count_own_answers(transaction: Transaction, actor: str, project: str) -> int
     Raises:
         NotAllowed: the account is unknown or closed.
     """
-    require_permission(transaction, actor, "label")
     own = (shares.c.project == project, shares.c.account == actor, shares.c.pool.in_(("main", "control")))
     return int(transaction.run(select(func.sum(shares.c.answered)).where(*own)).scalar() or 0)
 
@@ -76,7 +74,7 @@ class TrainingGrade(NamedTuple):
     n: int
 
 
-@read_operation
+@read_operation("label")
 def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple[Gold, ...]:
     """The gold labels of a training task that the actor has answered, in order of turn and code. That they
     were displayed is recorded, so a later answer on this dialogue is not blind.
@@ -84,7 +82,7 @@ def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple
     Raises:
         NotAllowed: it is no training task, or the actor has not answered it.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
     own = select(annotation_rows.c.id).where(
         annotation_rows.c.task == task, annotation_rows.c.labeler == actor
@@ -103,10 +101,9 @@ def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple
     )
 
 
-@read_operation
+@read_operation("label")
 def grade_own_training(transaction: Transaction, actor: str) -> TrainingGrade:
     """How the actor answered the newest training tasks; nothing of exams and control tasks."""
-    require_permission(transaction, actor, "label")
     graded = grade_account(transaction, actor, "training", n=MAX_GRADED)
     grades = [grade for answer in graded for grade in answer.grades]
     return TrainingGrade(sum(grade.marked == grade.present for grade in grades), len(grades))

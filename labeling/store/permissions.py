@@ -1,4 +1,9 @@
-"""Permissions by role: one table, checked inside each transaction, independent of the user interface.
+"""Operations of the store, and the permissions that they need: one table, checked inside each transaction,
+independent of the user interface.
+
+An operation is a function of a transaction and the acting account's name, marked with `read_operation` or
+`write_operation`. It is called with a store, and runs in a transaction of its own, or with the transaction of
+another operation. Each one raises `NotAllowed` if the actor lacks the permission that it names.
 
 An account that is not active has no permissions, except that one in training labels in the pools `training`
 and `exam`. Permissions that depend on an object (one's own lease, draft or dialogue) are checked where it is
@@ -8,12 +13,14 @@ used.
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from sqlalchemy import Row, bindparam, select
 
 from dialint.labeling.store.database.schema import accounts
-from dialint.labeling.store.database.transactions import DATABASE_MS, Transaction
+from dialint.labeling.store.database.transactions import DATABASE_MS, Store, Transaction
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Account, AccountRole
 
@@ -31,8 +38,48 @@ LOWEST_ROLE: dict[Permission, AccountRole] = {
     "administer": "admin",  # accounts of any role
 }
 
+P = ParamSpec("P")
+R = TypeVar("R")
+Function = Callable[Concatenate[Transaction, P], R]
+Operation = Callable[Concatenate[Store | Transaction, P], R]
+
 _ACCOUNT = select(accounts).where(accounts.c.id == bindparam("name"))
 _ACCOUNT_AND_TIME = _ACCOUNT.add_columns(DATABASE_MS)
+
+
+def read_operation(right: Permission | None = None) -> Callable[[Function[P, R]], Operation[P, R]]:
+    """Decorator that makes a function an operation that changes nothing. Without a `right` the function
+    checks itself what the actor may."""
+    return _make_operation(right, writes=False, repeatable=True)
+
+
+def write_operation(
+    right: Permission | None = None, *, repeatable: bool = True
+) -> Callable[[Function[P, R]], Operation[P, R]]:
+    """As `read_operation`, for one that writes. It is `repeatable` if doing it twice does no more than once:
+    then it is tried again after a connection was lost during the commit."""
+    return _make_operation(right, writes=True, repeatable=repeatable)
+
+
+def _make_operation(
+    right: Permission | None, *, writes: bool, repeatable: bool
+) -> Callable[[Function[P, R]], Operation[P, R]]:
+    def wrap(function: Function[P, R]) -> Operation[P, R]:
+        @wraps(function)
+        def run(place: Store | Transaction, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            def work(transaction: Transaction) -> R:
+                if right is not None:
+                    require_permission(transaction, str(args[0] if args else kwargs["actor"]), right)
+                return function(transaction, *args, **kwargs)
+
+            if isinstance(place, Transaction):
+                return work(place)
+            return place.write(work, repeatable=repeatable) if writes else place.read(work)
+
+        run.__dict__["right"] = right
+        return run
+
+    return wrap
 
 
 def has_permission(account: Account, right: Permission) -> bool:
@@ -60,6 +107,13 @@ def require_permission(transaction: Transaction, actor: str, right: Permission) 
             status=account.status,
             right=right,
         )
+    return account
+
+
+def get_account(transaction: Transaction, actor: str) -> Account:
+    """The acting account of an operation, whose permission was checked."""
+    account = find_account(transaction, actor)
+    assert account is not None, "it has a permission"
     return account
 
 

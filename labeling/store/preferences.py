@@ -10,8 +10,8 @@ from sqlalchemy import select
 from dialint.detector.records import Record
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import preferences
-from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.database.transactions import Transaction, upsert
+from dialint.labeling.store.permissions import read_operation, write_operation
 
 Text = Annotated[str, Field(max_length=200)]
 
@@ -26,19 +26,17 @@ class Preferences(Record):
     auto_save: bool = False
 
 
-@read_operation
+@read_operation("label")
 def load_preferences(transaction: Transaction, actor: str) -> Preferences:
     """The actor's preferences; the usual ones if nothing was chosen."""
-    require_permission(transaction, actor, "label")
     query = select(preferences.c.content).where(preferences.c.account == actor)
     content = transaction.run(query).scalar_one_or_none()
     return Preferences() if content is None else Preferences.model_validate_json(content)
 
 
-@write_operation(repeatable=True)
+@write_operation("label")
 def save_preferences(transaction: Transaction, actor: str, chosen: Preferences) -> None:
     """Save the actor's preferences."""
-    require_permission(transaction, actor, "label")
     content = canonical_json(chosen.model_dump(mode="json"))
     upsert(transaction, preferences, {"account": actor, "content": content})
     transaction.log(actor, "preferences.save", actor)

@@ -12,23 +12,21 @@ from dialint.detector.errors import Message, invalid_value
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, projects, shares
 from dialint.labeling.store.database.schema import tasks as task_rows
-from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.records import Project
 
 _PROJECT = select(projects).where(projects.c.id == bindparam("name"))
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def create(transaction: Transaction, actor: str, project: Project) -> Project:
     """Create an open project; creating an equal one again changes nothing.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: the name is taken by another one.
     """
-    require_permission(transaction, actor, "plan")
     content = canonical_json(project.model_dump(mode="json"))
     existing = transaction.fetch_row(_PROJECT, project.id)
     if existing is not None:
@@ -41,15 +39,13 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
     return project
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def set_state(transaction: Transaction, actor: str, name: str, state: str) -> None:
     """Close a project (no more claims, answers or corrections; drafts stay) or reopen it.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: no such project, or no such state.
     """
-    require_permission(transaction, actor, "plan")
     get_project(transaction, name)
     if state not in ("open", "closed"):
         raise StoreRefused("E_PROJECT", "a project is open or closed")
@@ -57,7 +53,7 @@ def set_state(transaction: Transaction, actor: str, name: str, state: str) -> No
     transaction.log(actor, "project.state", name, state=state)
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def change_limits(
     transaction: Transaction,
     actor: str,
@@ -73,10 +69,8 @@ def change_limits(
     overlap holds for tasks that are added from now on.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: no such project, or limits that contradict each other.
     """
-    require_permission(transaction, actor, "plan")
     changes = {
         "overlap": overlap, "most": most, "fair_share": fair_share, "control_share": control_share,
         "deadline": deadline,
@@ -116,14 +110,9 @@ class Spending(NamedTuple):
         return self.open_answers * self.seconds / self.timed_answers / 60 if self.timed_answers else None
 
 
-@read_operation
+@read_operation("plan")
 def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
-    """What each project has cost and still may.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """What each project has cost and still may."""
     rows, corrected = annotation_rows.c, annotation_rows.alias("corrected")
     spent: Select[Any] = select(
         rows.project,
@@ -154,22 +143,16 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     return spending
 
 
-@read_operation
+@read_operation("label")
 def list_projects(transaction: Transaction, actor: str) -> list[tuple[Project, str]]:
     """All projects with their state, oldest first."""
-    require_permission(transaction, actor, "label")
     rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
     return [(Project.model_validate_json(row.content), row.state) for row in rows]
 
 
-@read_operation
+@read_operation("review")
 def count_annotations(transaction: Transaction, actor: str, name: str) -> int:
-    """How many annotations belong to a project, corrections and imported ones included.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    require_permission(transaction, actor, "review")
+    """How many annotations belong to a project, corrections and imported ones included."""
     query = select(func.count()).where(annotation_rows.c.project == name)
     return int(transaction.run(query).scalar_one())
 

@@ -19,16 +19,10 @@ from dialint.detector.records import Probability, Record
 from dialint.labeling.store.accounts import require_changeable, write_status
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, settings
-from dialint.labeling.store.database.transactions import (
-    Store,
-    Transaction,
-    read_operation,
-    upsert,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Store, Transaction, upsert
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.grades import Accuracy, GradedAnswer, grade_account, measure_accuracy
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.records import Pool, Status
 
 Count = Annotated[int, Field(ge=1)]
@@ -77,25 +71,15 @@ class Rules(Record):
         return self
 
 
-@read_operation
+@read_operation("discipline")
 def get_rules(transaction: Transaction, actor: str) -> Rules:
-    """The rules in force.
-
-    Raises:
-        NotAllowed: the actor does not discipline.
-    """
-    require_permission(transaction, actor, "discipline")
+    """The rules in force."""
     return load_rules(transaction)
 
 
-@write_operation(repeatable=True)
+@write_operation("discipline")
 def set_rules(transaction: Transaction, actor: str, rules: Rules) -> None:
-    """Replace the rules in force.
-
-    Raises:
-        NotAllowed: the actor does not discipline.
-    """
-    require_permission(transaction, actor, "discipline")
+    """Replace the rules in force."""
     content = rules.model_dump(mode="json")
     upsert(transaction, settings, {"name": NAME, "content": canonical_json(content)})
     transaction.log(actor, "rules.replace", NAME, **content)
@@ -167,14 +151,9 @@ class _Window:
     seconds: Sequence[float]
 
 
-@read_operation
+@read_operation("discipline")
 def evaluate_status(transaction: Transaction, actor: str) -> tuple[RaterStatus, ...]:
-    """Return the action that the rules require for each labeler, by name; nothing is changed.
-
-    Raises:
-        NotAllowed: the actor does not discipline.
-    """
-    require_permission(transaction, actor, "discipline")
+    """Return the action that the rules require for each labeler, by name; nothing is changed."""
     rules = load_rules(transaction)
     rows = transaction.run(_EVALUATED.order_by(accounts.c.id)).all()
     return tuple(_evaluate_account(transaction, row, rules) for row in rows)
@@ -192,7 +171,7 @@ def apply_rules(store: Store, actor: str) -> tuple[RaterStatus, ...]:
     return tuple(status for status in applied if status is not None)
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def change_status(transaction: Transaction, actor: str, name: str, status: Status, reason: str) -> None:
     """A person sets the status of an account, with a reason for the audit log; as `accounts.set_status`.
 
@@ -210,9 +189,8 @@ def change_status(transaction: Transaction, actor: str, name: str, status: Statu
     write_status(transaction, actor, name, status, reason=reason.strip())
 
 
-@write_operation()
+@write_operation("discipline", repeatable=False)
 def _apply(transaction: Transaction, actor: str, account: str) -> RaterStatus | None:
-    require_permission(transaction, actor, "discipline")
     row = transaction.run(_EVALUATED_ACCOUNT, {"account": account}).one_or_none()
     if row is None:
         return None

@@ -19,9 +19,9 @@ from dialint.labeling.annotation import Annotation, questions_in
 from dialint.labeling.store.counted_annotations import iterate_counted_on
 from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
-from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import parse_verdict
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, write_operation
 
 MAX_DIALOGUES = 3000
 """Of the newest, in figures that read whole verdicts."""
@@ -94,10 +94,9 @@ class ReleaseChange(Record):
     message: str = ""
 
 
-@read_operation
+@read_operation("plan")
 def count_by_release(transaction: Transaction, actor: str) -> tuple[ReleaseCount, ...]:
     """The releases with verdicts in the store, the one with the newest first."""
-    require_permission(transaction, actor, "plan")
     flagged = func.sum(case((verdicts.c.flagged, 1), else_=0))
     query = select(
         verdicts.c.release,
@@ -112,14 +111,9 @@ def count_by_release(transaction: Transaction, actor: str) -> tuple[ReleaseCount
     )
 
 
-@read_operation
+@read_operation("plan")
 def load_judged(transaction: Transaction, actor: str, release: str) -> tuple[tuple[Dialogue, Verdict], ...]:
-    """The newest `MAX_DIALOGUES` dialogues that a release has judged, with its verdicts.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """The newest `MAX_DIALOGUES` dialogues that a release has judged, with its verdicts."""
     newest = (
         select(verdicts.c.content, dialogue_rows.c.content.label("dialogue"))
         .join(dialogue_rows, dialogue_rows.c.id == verdicts.c.dialogue)
@@ -133,10 +127,9 @@ def load_judged(transaction: Transaction, actor: str, release: str) -> tuple[tup
     )
 
 
-@read_operation
+@read_operation("plan")
 def compare_releases(transaction: Transaction, actor: str, first: str, second: str) -> Comparison:
     """Where two releases agree, on the newest `MAX_DIALOGUES` dialogues that both have judged."""
-    require_permission(transaction, actor, "plan")
     one, other = verdicts.alias(), verdicts.alias()
     query = (
         select(one.c.dialogue, one.c.content.label("first"), other.c.content.label("second"))
@@ -212,9 +205,8 @@ def load_code_turns(store: Store, actor: str, release: str) -> dict[str, CodeTur
     }
 
 
-@read_operation
+@read_operation("plan")
 def _read_judged(transaction: Transaction, actor: str, release: str) -> tuple[dict[str, Verdict], float]:
-    require_permission(transaction, actor, "plan")
     query = (
         select(verdicts.c.dialogue, verdicts.c.created_ms, verdicts.c.content)
         .where(verdicts.c.release == release)
@@ -235,7 +227,7 @@ def _answers(annotation: Annotation, verdict: Verdict) -> Iterator[tuple[int, st
         yield question.turn, question.code, bool(question.findings)
 
 
-@write_operation()
+@write_operation("plan", repeatable=False)
 def record_change(
     transaction: Transaction, actor: str, action: Change, release: str, reason: str, message: str = ""
 ) -> None:
@@ -244,16 +236,14 @@ def record_change(
     Raises:
         NotAllowed: the actor does not plan, so nothing may be changed.
     """
-    require_permission(transaction, actor, "plan")
     content = {"reason": reason, **({"message": message} if message else {})}
     transaction.log(actor, f"releases.{action}", release, **content)
 
 
-@read_operation
+@read_operation("plan")
 def list_changes(transaction: Transaction, actor: str, limit: int = 50) -> tuple[ReleaseChange, ...]:
     """The changes of the release in use that were made in the console, newest first, among the newest
     `SCANNED_ENTRIES` of the audit log."""
-    require_permission(transaction, actor, "plan")
     newest = transaction.run(select(audit.c.id).order_by(audit.c.id.desc()).limit(1)).scalar_one()
     is_change = and_(audit.c.id > newest - SCANNED_ENTRIES, audit.c.action.like("releases.%"))
     query = select(audit).where(is_change).order_by(audit.c.id.desc()).limit(limit)

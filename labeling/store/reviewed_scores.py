@@ -15,8 +15,9 @@ from sqlalchemy import ColumnElement, Select, func, literal, select
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.database.derived import DAY_MS, cut_name, first_number
 from dialint.labeling.store.database.schema import dialogue_index
-from dialint.labeling.store.database.transactions import Transaction, read_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.insights import require_own_or_plan
+from dialint.labeling.store.permissions import read_operation
 
 By = Literal["total", "agent", "week"]
 
@@ -38,7 +39,7 @@ def score_reviewed(severities: str | None) -> float | None:
     return None if severities is None else load_taxonomy().quality_of(severities.split())
 
 
-@read_operation
+@read_operation()
 def read_reviewed_scores(
     transaction: Transaction,
     actor: str,

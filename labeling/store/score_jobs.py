@@ -16,9 +16,9 @@ from sqlalchemy import Row, delete, insert, select, tuple_, update
 from dialint.detector.records import Record
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import score_jobs
-from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, write_operation
 
 JobState = Literal["uploaded", "queued", "done", "failed", "stopped"]
 """``uploaded`` has its log but was not started; ``queued`` waits or runs, which the folder tells."""
@@ -85,14 +85,13 @@ class ScoreJob(NewScoreJob):
 _COLUMNS = ("id", "account", "name", "state", "created_ms", "ended_ms")
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def create_job(transaction: Transaction, actor: str, new: NewScoreJob) -> ScoreJob:
     """Record a log that was brought; nothing is scored yet.
 
     Raises:
         StoreRefused: the id is taken by another log.
     """
-    require_permission(transaction, actor, "plan")
     existing = transaction.run(select(score_jobs).where(score_jobs.c.id == new.id)).one_or_none()
     if existing is not None:
         job = _parse(existing)
@@ -106,12 +105,11 @@ def create_job(transaction: Transaction, actor: str, new: NewScoreJob) -> ScoreJ
     return job
 
 
-@read_operation
+@read_operation("plan")
 def list_jobs(
     transaction: Transaction, actor: str, before: ScoreJob | None = None, limit: int = 50
 ) -> tuple[ScoreJob, ...]:
     """The jobs of all leads, newest first, those older than `before`."""
-    require_permission(transaction, actor, "plan")
     newest_first = (score_jobs.c.created_ms.desc(), score_jobs.c.id.desc())
     query = select(score_jobs).order_by(*newest_first).limit(limit)
     if before is not None:
@@ -121,18 +119,17 @@ def list_jobs(
     return tuple(map(_parse, transaction.run(query)))
 
 
-@read_operation
+@read_operation("plan")
 def load_job(transaction: Transaction, actor: str, job_id: str) -> ScoreJob:
     """One job.
 
     Raises:
         StoreRefused: there is none of this id.
     """
-    require_permission(transaction, actor, "plan")
     return _load(transaction, job_id)
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def queue_job(
     transaction: Transaction, actor: str, job_id: str, options: ScoreOptions | None = None
 ) -> ScoreJob:
@@ -142,7 +139,6 @@ def queue_job(
     Raises:
         StoreRefused: it is done, or was started with other options.
     """
-    require_permission(transaction, actor, "plan")
     job = _load(transaction, job_id)
     if job.state == "done":
         raise StoreRefused("E_JOB", "this job is done; bring the log again to score it in another way")
@@ -155,7 +151,7 @@ def queue_job(
     return _save(transaction, actor, "score_jobs.queue", job.model_copy(update=changed))
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def record_end(
     transaction: Transaction, actor: str, job_id: str, state: JobState, result: ScoreResult
 ) -> ScoreJob:
@@ -164,7 +160,6 @@ def record_end(
     Raises:
         StoreRefused: `state` is no end.
     """
-    require_permission(transaction, actor, "plan")
     if state not in ENDED:
         raise StoreRefused("E_JOB", "{state} is no end of a job", state=state)
     job = _load(transaction, job_id)
@@ -174,28 +169,26 @@ def record_end(
     return _save(transaction, actor, f"score_jobs.{state}", job.model_copy(update=changed))
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def record_added(transaction: Transaction, actor: str, job_id: str, added: AddedCounts) -> ScoreJob:
     """Record that the output of a finished job was added to the store.
 
     Raises:
         StoreRefused: it is not done.
     """
-    require_permission(transaction, actor, "plan")
     job = _load(transaction, job_id)
     if job.state != "done":
         raise StoreRefused("E_JOB", "this job is not done")
     return _save(transaction, actor, "score_jobs.add", job.model_copy(update={"added": added}))
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def record_download(transaction: Transaction, actor: str, job_id: str, file: str) -> ScoreJob:
     """Record that the actor takes a file of a finished job, which quotes dialogues, out of the console.
 
     Raises:
         StoreRefused: it is not done.
     """
-    require_permission(transaction, actor, "plan")
     job = _load(transaction, job_id)
     if job.state != "done":
         raise StoreRefused("E_JOB", "this job is not done")
@@ -203,10 +196,9 @@ def record_download(transaction: Transaction, actor: str, job_id: str, file: str
     return job
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def remove_job(transaction: Transaction, actor: str, job_id: str) -> None:
     """Delete the row of a job, whose folder was deleted before; one that is gone is no error."""
-    require_permission(transaction, actor, "plan")
     if transaction.run(delete(score_jobs).where(score_jobs.c.id == job_id)).rowcount:
         transaction.log(actor, "score_jobs.remove", job_id)
 

@@ -14,10 +14,10 @@ from sqlalchemy import Column, Select, func, select
 
 from dialint.detector.records import Record
 from dialint.labeling.store.database.schema import daily_counts, dialogue_index, dialogues, finding_index
-from dialint.labeling.store.database.transactions import Transaction, read_operation
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, split_words
 from dialint.labeling.store.exposure import record_reads
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import get_account, read_operation
 from dialint.labeling.store.reviewed_scores import score_reviewed
 from dialint.labeling.store.search_plan import Plan, Position, Search
 
@@ -91,16 +91,12 @@ class Results(Record):
     complete: bool = True
 
 
-@read_operation
+@read_operation("review")
 def search(
     transaction: Transaction, actor: str, wanted: Search, after: str | None = None, per_page: int = PER_PAGE
 ) -> Results:
-    """A page of the dialogues that pass, after the position of the page before.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    account = require_permission(transaction, actor, "review")
+    """A page of the dialogues that pass, after the position of the page before."""
+    account = get_account(transaction, actor)
     plan = Plan(wanted, is_sqlite=transaction.on_sqlite)
     if wanted.text.strip() and not plan.terms:
         return Results(hits=(), after=None)
@@ -260,15 +256,11 @@ def find_place(text: str, terms: Sequence[Term]) -> int | None:
     return None
 
 
-@read_operation
+@read_operation("review")
 def count(transaction: Transaction, actor: str, wanted: Search) -> Count:
     """How many dialogues pass: exactly up to about `MAX_COUNTED` (`MAX_PHRASES_COUNTED` with a phrase), and
     if nothing is filtered.
-
-    Raises:
-        NotAllowed: the actor does not review.
     """
-    require_permission(transaction, actor, "review")
     plan = Plan(wanted, is_sqlite=transaction.on_sqlite)
     if wanted.text.strip() and not plan.terms:
         return Count(n=0, exact=True)
@@ -299,14 +291,9 @@ class Choices(NamedTuple):
     codes: tuple[str, ...]
 
 
-@read_operation
+@read_operation("review")
 def list_choices(transaction: Transaction, actor: str) -> Choices:
-    """The agents, teams, channels, releases and codes that there are.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    require_permission(transaction, actor, "review")
+    """The agents, teams, channels, releases and codes that there are."""
     columns = dialogue_index.c
     of_dialogues = (columns.agent, columns.team, columns.channel, columns.release)
     return Choices(*(_list_values(transaction, each) for each in (*of_dialogues, finding_index.c.code)))

@@ -10,19 +10,20 @@ from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.schema import annotation_rows, leases, tasks
-from dialint.labeling.store.database.transactions import (
-    Transaction,
-    in_transaction,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.drafts import find_draft, name_of_task
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.leases import claim, claim_dialogue
 from dialint.labeling.store.masked_view import MaskedView, task_alias, view_for_account
-from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.permissions import (
+    get_account,
+    has_permission,
+    read_operation,
+    require_permission,
+    write_operation,
+)
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account, Draft, Lease, Project, TaskView
 from dialint.labeling.store.stored_annotations import to_annotation
@@ -36,7 +37,7 @@ class OpenTask(NamedTuple):
     draft: Draft | None
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def claim_and_open(transaction: Transaction, actor: str, project: str) -> OpenTask | None:
     """Claim the next task for the actor (`leases.claim`) and open it, or return none.
 
@@ -44,11 +45,11 @@ def claim_and_open(transaction: Transaction, actor: str, project: str) -> OpenTa
         NotAllowed: the actor lacks the right, the skills or the status.
         StoreRefused: the project is closed or past its deadline.
     """
-    lease = in_transaction(claim)(transaction, actor, project)
+    lease = claim(transaction, actor, project)
     return None if lease is None else open_lease(transaction, actor, lease)
 
 
-@write_operation(repeatable=True)
+@write_operation()
 def claim_and_open_dialogue(transaction: Transaction, actor: str, project: str, dialogue: str) -> OpenTask:
     """Claim the review of a dialogue that the actor has chosen (`leases.claim_dialogue`) and open it.
 
@@ -56,9 +57,7 @@ def claim_and_open_dialogue(transaction: Transaction, actor: str, project: str, 
         NotAllowed: the actor does not review, has no part in the project, or spoke in the dialogue.
         StoreRefused: it cannot be reviewed there, or somebody else holds it.
     """
-    return open_lease(
-        transaction, actor, in_transaction(claim_dialogue)(transaction, actor, project, dialogue)
-    )
+    return open_lease(transaction, actor, claim_dialogue(transaction, actor, project, dialogue))
 
 
 def open_lease(transaction: Transaction, actor: str, lease: Lease) -> OpenTask:
@@ -74,7 +73,7 @@ def open_lease(transaction: Transaction, actor: str, lease: Lease) -> OpenTask:
     return OpenTask(lease, shown, find_draft(transaction, actor, name_of_task(lease.task), lease.dialogue))
 
 
-@read_operation
+@read_operation("label")
 def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
     """What the actor may see of a task.
 
@@ -91,7 +90,7 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     Raises:
         NotAllowed: the actor neither holds the task nor reviews; or, with `again`, has not answered it.
     """
-    account = require_permission(transaction, actor, "label")
+    account = get_account(transaction, actor)
     row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
     held = select(leases.c.state).where(leases.c.task == task, leases.c.account == actor)
     holds = transaction.run(held).scalar_one_or_none() == ("answered" if again else "held")

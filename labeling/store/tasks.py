@@ -20,17 +20,10 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import (
-    Store,
-    Transaction,
-    in_transaction,
-    read_operation,
-    read_pages,
-    write_operation,
-)
+from dialint.labeling.store.database.transactions import Store, Transaction, read_pages
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import NewTask, Pool, Project, TaskState
 from dialint.labeling.store.task_queue import ENDLESS, add_to_count, lock_task, restart_cursors, update_task
@@ -51,17 +44,15 @@ class SamplingUnit(NamedTuple):
     risk: float = 0.0
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTask]) -> int:
     """Add up to 1,000 tasks to a project's queue; return how many were new. An existing one (the same
     dialogue and turn) is not changed. Everybody may answer tasks of the pools `training`, `exam` and
     `control`, whatever the overlap; the priority of control tasks is ignored.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: an unknown project or dialogue, a duplicate turn, or a control task without gold.
     """
-    require_permission(transaction, actor, "plan")
     return insert_tasks(transaction, actor, get_project(transaction, project), new)
 
 
@@ -123,16 +114,14 @@ def _validate_controls(transaction: Transaction, project: Project, ids: set[str]
                 )
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskState:
     """Set the total number of answers that a task needs: fewer can complete it, more reopen it, 0 withdraws
     it.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: no such task.
     """
-    require_permission(transaction, actor, "plan")
     row = lock_task(transaction, task)
     if n < 0:
         raise StoreRefused("E_TASK", "a task cannot want fewer than no answers")
@@ -141,14 +130,9 @@ def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskS
     return state
 
 
-@read_operation
+@read_operation("review")
 def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool, dict[TaskState, int]]:
-    """How many tasks of a project are in each pool and state.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    require_permission(transaction, actor, "review")
+    """How many tasks of a project are in each pool and state."""
     counts_by_pool: dict[Pool, dict[TaskState, int]] = {
         pool: dict.fromkeys(STATES, 0) for pool in get_args(Pool)
     }
@@ -197,17 +181,12 @@ def list_answered_tasks(
     ]
 
 
-@write_operation(repeatable=True)
+@write_operation("plan")
 def set_wanted_if_unchanged(transaction: Transaction, actor: str, task: TaskProgress, n: int) -> None:
-    """As `set_wanted`, unless the task was answered or changed since it was read.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-    """
-    require_permission(transaction, actor, "plan")
+    """As `set_wanted`, unless the task was answered or changed since it was read."""
     now = lock_task(transaction, task.id)
     if (now.wanted, now.answered) == (task.wanted, task.answered):
-        in_transaction(set_wanted)(transaction, actor, task.id, n)
+        set_wanted(transaction, actor, task.id, n)
 
 
 def iterate_reasons(store: Store, project: str) -> Iterator[tuple[str, str]]:

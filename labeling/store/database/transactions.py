@@ -1,8 +1,7 @@
 """`Store`: opens the database, checks its version and runs transactions, with all retries.
 
-An operation is a plain function whose first argument is a `Transaction`, decorated with `write_operation` or
-`read_operation`, which makes it callable with a `Store`. Lock waits, deadlocks and lost connections are
-retried here and nowhere else. A write that lost its connection during the commit may or may not be stored: it
+Operations (`permissions`) run in a `Transaction`. Lock waits, deadlocks and lost connections are retried here
+and nowhere else. A write that lost its connection during the commit may or may not be stored: it
 is repeated only if it is `repeatable`, and raises `E_STORE_UNSURE` otherwise.
 """
 
@@ -13,10 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial, wraps
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast, overload
+from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from sqlalchemy import (
     BigInteger,
@@ -340,39 +339,6 @@ def read_version(transaction: Transaction) -> str | None:
         return None
     revision = transaction.run(text("SELECT version_num FROM alembic_version")).scalar()
     return None if revision is None else str(revision)
-
-
-def read_operation(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
-    """Decorator that makes a read-only operation callable with a store."""
-
-    @wraps(operation)
-    def run(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return store.read(lambda transaction: operation(transaction, *args, **kwargs))
-
-    return run
-
-
-def write_operation(
-    *, repeatable: bool = False
-) -> Callable[[Callable[Concatenate[Transaction, P], R]], Callable[Concatenate[Store, P], R]]:
-    """Decorator that makes an operation callable with a store, in a write transaction of its own.
-    `repeatable` marks an idempotent operation."""
-
-    def wrap(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
-        @wraps(operation)
-        def run(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            return store.write(
-                lambda transaction: operation(transaction, *args, **kwargs), repeatable=repeatable
-            )
-
-        return run
-
-    return wrap
-
-
-def in_transaction(operation: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Transaction, P], R]:
-    """The undecorated operation, to call it in the caller's transaction."""
-    return cast(Callable[Concatenate[Transaction, P], R], cast(Any, operation).__wrapped__)
 
 
 def upsert(transaction: Transaction, table: Table, row: dict[str, Any]) -> None:

@@ -1,9 +1,10 @@
-"""Who may do each operation of the store that labeling needs, and the accounts and records to try it with."""
+"""Who may do each operation of the store, and the accounts and records to try it with."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import store_export
 from dialint.labeling.store import (
@@ -11,22 +12,31 @@ from dialint.labeling.store import (
     annotation_import,
     annotations,
     appeals,
-    counted_annotations,
+    calibration_sessions,
+    coaching,
     dialogues,
+    documents,
     drafts,
+    erasure,
     expert_cases,
     gold,
-    labels,
+    identities,
+    insights,
     leases,
+    notes,
+    own_work,
+    preferences,
     projects,
     rater_status,
+    reviewed_scores,
+    score_jobs,
     task_view,
     tasks,
 )
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed, StaleLease
 from dialint.labeling.store.permissions import ROLES
-from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.records import Gold, NewTask, Project
 
 ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
 MINE = {role: f"{role} spoke" for role in ROLES}
@@ -40,7 +50,6 @@ AGENTS = {name: f"agent-{role}" for role, name in ACTORS.items()}
 AGENTS |= {name: f"agent-{role}" for name, role in CLOSED.items()}
 """The agent that this account is."""
 GOLD = Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert")
-ASKED = tasks.TaskProgress(1, "d1", None, 1, 0, 0)
 
 FINDING = Finding(
     code="C1", turn=1, severity="S2", probability=0.9, quote="Anything", start=0, end=8, reason="why"
@@ -96,21 +105,179 @@ def imported(store: Store, actor: str, labeler: str) -> object:
     return annotation_import.import_annotations(store, actor, [answer], "elsewhere")
 
 
-def new_account(store: Store, actor: str, made: Any) -> object:
-    return accounts.create(store, actor, Account(id=f"new by {actor}", role="admin"))
-
-
 def ban_and_reopen(store: Store, actor: str, made: Any) -> object:
     return accounts._reopen(store, actor, "gone", 0)
 
 
-STORE_ROWS: dict[str, Row] = {
-    "store.expert_cases.load_case": Row(
-        "expert", lambda s, a, m: expert_cases.load_case(s, a, THEIRS["a"].task)
+def brought(store: Store, actor: str, made: Any) -> object:
+    new = score_jobs.NewScoreJob(
+        id=f"{len(actor):08x}{actor.encode().hex()[:8]:0>8}", name="log", size=1, sha256=""
+    )
+    return score_jobs.create_job(store, "lea", new)
+
+
+THEIRS: dict[str, Any] = {}
+
+
+WHO = identities.Identity(issuer="https://id.example", subject="1")
+
+
+def erased(store: Store, actor: str, made: Any) -> object:
+    return erasure.erase(store, actor, ["d2"], "why")
+
+
+def own(actor: str) -> str:
+    """The account that acts in its own dialogues in place of this actor."""
+    return SPOKE.get(actor, (actor, ""))[0]
+
+
+def own_agent(actor: str) -> str:
+    return AGENTS.get(actor, "a1")
+
+
+def trained(store: Store, actor: str, made: Any) -> object:
+    lease = leases.claim(store, actor, "t", pool="training")
+    assert lease is not None
+    annotations.submit(store, actor, lease.task, lease.token, f"training {actor}")
+    return lease
+
+
+def own_note(store: Store, actor: str, made: Any) -> object:
+    return notes.write_note(store, "lea", own_agent(actor), "Well done.")
+
+
+ALL_MS = (0, 2**41)
+
+
+ROWS: dict[str, Row] = {
+    "store.calibration_sessions.list_sessions": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.list_sessions(s, own(a)),
+        others=lambda s, a, m: calibration_sessions.list_sessions(s, a),
+        upto="expert",
+        instead=(),
     ),
-    "store.expert_cases.list_open_cases": Row(
-        "expert", lambda s, a, m: expert_cases.list_open_cases(s, a, "a")
+    "store.calibration_sessions.load_answers": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.load_answers(s, own(a), "c"),
+        others=lambda s, a, m: calibration_sessions.load_answers(s, a, "c"),
+        upto="expert",
     ),
+    "store.calibration_sessions.load_item": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.load_item(s, own(a), "c", THEIRS["c"].task),
+        others=lambda s, a, m: calibration_sessions.load_item(s, a, "c", THEIRS["c"].task),
+        upto="expert",
+    ),
+    "store.calibration_sessions.load_note": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.load_note(s, own(a), "c"),
+        others=lambda s, a, m: calibration_sessions.load_note(s, a, "c"),
+        upto="expert",
+    ),
+    "store.coaching.list_dialogues": Row(
+        "labeler",
+        lambda s, a, m: coaching.list_dialogues(s, own(a), own_agent(a), *ALL_MS),
+        others=lambda s, a, m: coaching.list_dialogues(s, a, "a1", *ALL_MS),
+        upto="expert",
+    ),
+    "store.coaching.compare_codes": Row(
+        "labeler",
+        lambda s, a, m: coaching.compare_codes(s, own(a), own_agent(a), *ALL_MS),
+        others=lambda s, a, m: coaching.compare_codes(s, a, "a1", *ALL_MS),
+        upto="expert",
+    ),
+    "store.coaching.read_confirmed": Row(
+        "labeler",
+        lambda s, a, m: coaching.read_confirmed(s, own(a), own_agent(a), [SPOKE.get(a, (a, "d1"))[1]]),
+        others=lambda s, a, m: coaching.read_confirmed(s, a, "a1", ["d1"]),
+        upto="expert",
+    ),
+    "store.insights.read_totals": Row(
+        "labeler",
+        lambda s, a, m: insights.read_totals(s, own(a), *ALL_MS, agent=own_agent(a)),
+        others=lambda s, a, m: insights.read_totals(s, own(a), *ALL_MS),
+        upto="expert",
+    ),
+    "store.insights.read_groups": Row(
+        "labeler",
+        lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent=own_agent(a)),
+        others=lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent="a1"),
+        upto="expert",
+    ),
+    "store.insights.read_extent": Row(
+        "labeler",
+        lambda s, a, m: insights.read_extent(s, own(a), agent=own_agent(a)),
+        others=lambda s, a, m: insights.read_extent(s, own(a)),
+        upto="expert",
+    ),
+    "store.reviewed_scores.read_reviewed_scores": Row(
+        "labeler",
+        lambda s, a, m: reviewed_scores.read_reviewed_scores(s, own(a), "week", *ALL_MS, agent=own_agent(a)),
+        others=lambda s, a, m: reviewed_scores.read_reviewed_scores(s, own(a), "agent", *ALL_MS),
+        upto="expert",
+    ),
+    "store.notes.acknowledge_note": Row(
+        "labeler",
+        lambda s, a, m: notes.acknowledge_note(s, own(a), int(m.id)),
+        own_note,
+        lambda s, a, m: notes.acknowledge_note(s, a, 1),
+    ),
+    "store.notes.list_notes": Row(
+        "labeler",
+        lambda s, a, m: notes.list_notes(s, own(a), own_agent(a)),
+        others=lambda s, a, m: notes.list_notes(s, a, "a1"),
+        upto="expert",
+    ),
+    "store.notes.count_open_notes": Row(
+        "labeler",
+        lambda s, a, m: notes.count_open_notes(s, own(a), own_agent(a)),
+        others=lambda s, a, m: notes.count_open_notes(s, a, "a1"),
+        upto="expert",
+    ),
+    "store.own_work.count_own_answers": Row(
+        "labeler",
+        lambda s, a, m: own_work.count_own_answers(s, a, "p"),
+        others=lambda s, a, m: own_work.count_own_answers(s, a, "p"),
+        instead=0,
+    ),
+    "store.own_work.load_training_gold": Row(
+        "labeler",
+        lambda s, a, m: own_work.load_training_gold(s, a, m.task),
+        trained,
+        lambda s, a, m: own_work.load_training_gold(s, a, THEIRS["t"].task),
+    ),
+    "store.own_work.grade_own_training": Row(
+        "labeler",
+        lambda s, a, m: own_work.grade_own_training(s, a),
+        others=lambda s, a, m: own_work.grade_own_training(s, a),
+        instead=(0, 0),
+    ),
+    "store.preferences.load_preferences": Row(
+        "labeler",
+        lambda s, a, m: preferences.load_preferences(s, a),
+        others=lambda s, a, m: preferences.load_preferences(s, a),
+        instead=preferences.Preferences(),
+    ),
+    "store.rater_status.change_status": Row(
+        "lead",
+        lambda s, a, m: rater_status.change_status(s, a, "ben", "suspended", "why"),
+        others=lambda s, a, m: rater_status.change_status(s, a, "ada", "suspended", "why"),
+    ),
+    "store.accounts.change": Row(
+        "admin",
+        lambda s, a, m: accounts.change(s, a, "second", "expert", "a9"),
+        others=lambda s, a, m: accounts.change(s, a, a, "admin", "a9"),
+    ),
+    "store.erasure.preview": Row("admin", lambda s, a, m: erasure.preview(s, a, ["d2"])),
+    "store.erasure._erase": Row("admin", erased),
+    "store.gold.restore_gold": Row(
+        "lead",
+        lambda s, a, m: gold.restore_gold(s, a, "d1"),
+        lambda s, a, m: gold.retire_gold(s, a, "d1"),
+    ),
+    "store.identities.sign_in_identity": Row(None, lambda s, a, m: identities.sign_in_identity(s, WHO)),
+    "store.identities.find_signed_in": Row(None, lambda s, a, m: identities.find_signed_in(s, a, WHO)),
     "store.expert_cases.decide_case": Row(
         "expert",
         lambda s, a, m: expert_cases.decide_case(s, a, m.task, m.token, f"decision {a}", [], "why"),
@@ -120,19 +287,8 @@ STORE_ROWS: dict[str, Row] = {
         ),
         instead=StaleLease,
     ),
-    "store.appeals.load_dispute": Row("expert", lambda s, a, m: appeals.load_dispute(s, a, 1)),
-    "store.appeals.decide_appeal": Row(
-        "expert", lambda s, a, m: appeals.decide_appeal(s, a, 1, "upheld", "why")
-    ),
-    "store.appeals._reopen": Row("lead", lambda s, a, m: appeals._reopen(s, a, "r")),
-    "store.appeals.list_stuck": Row("lead", lambda s, a, m: appeals.list_stuck(s, a, "r")),
-    "store.appeals.count_withheld": Row("labeler", lambda s, a, m: appeals.count_withheld(s, a, "r")),
-    "store.tasks.set_wanted_if_unchanged": Row(
-        "lead", lambda s, a, m: tasks.set_wanted_if_unchanged(s, a, ASKED, 3)
-    ),
     "store.accounts.create_first": Row(None, lambda s, a, m: accounts.create_first(s, a, "x" * 12)),
     "store.accounts.has_accounts": Row(None, lambda s, a, m: accounts.has_accounts(s)),
-    "store.accounts.create": Row("admin", new_account),
     "store.accounts.set_password": Row(
         "labeler",
         lambda s, a, m: accounts.set_password(s, a, a, "twelve letters"),
@@ -150,27 +306,12 @@ STORE_ROWS: dict[str, Row] = {
         others=lambda s, a, m: accounts.set_skills(s, a, "ria", ("finnish",)),
         upto="lead",
     ),
-    "store.accounts.list_accounts": Row("lead", lambda s, a, m: accounts.list_accounts(s, a)),
-    "store.rater_status.get_rules": Row("lead", lambda s, a, m: rater_status.get_rules(s, a)),
-    "store.rater_status.set_rules": Row(
-        "lead", lambda s, a, m: rater_status.set_rules(s, a, rater_status.Rules())
-    ),
-    "store.gold.list_doubted": Row("expert", lambda s, a, m: gold.list_doubted(s, a)),
-    "store.gold.decide_gold": Row(
-        "expert", lambda s, a, m: gold.decide_gold(s, a, "d1", 1, "C1", present=True, reason="why")
-    ),
-    "store.counted_annotations.get_last_entry": Row(
-        "reviewer", lambda s, a, m: counted_annotations.get_last_entry(s, a)
-    ),
-    "store.rater_status.evaluate_status": Row("lead", lambda s, a, m: rater_status.evaluate_status(s, a)),
-    "store.rater_status._apply": Row("lead", lambda s, a, m: rater_status._apply(s, a, "ben")),
     "store.accounts._ban": Row(
         "lead",
         lambda s, a, m: accounts._ban(s, a, "ben", "copies"),
         others=lambda s, a, m: accounts._ban(s, a, "ada", "copies"),
     ),
     "store.accounts._reopen": Row("lead", ban_and_reopen),
-    "store.gold._insert_gold": Row("lead", lambda s, a, m: gold._insert_gold(s, a, [], {"d1": "pair"})),
     "store.leases.claim": Row(
         "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
     ),
@@ -226,7 +367,6 @@ STORE_ROWS: dict[str, Row] = {
         ),
         others=lambda s, a, m: appeals.open_appeal(s, a, "d1", 1, "C1", "no"),
     ),
-    "store.appeals.list_open": Row("expert", lambda s, a, m: appeals.list_open(s, a)),
     "store.appeals.list_own": Row(
         "labeler",
         lambda s, a, m: appeals.list_own(s, a),
@@ -260,12 +400,6 @@ STORE_ROWS: dict[str, Row] = {
         answered,
         lambda s, a, m: annotations.correct(s, a, 1, f"x {a}"),
     ),
-    "store.annotations.review": Row(
-        "reviewer", lambda s, a, m: annotations.review(s, a, "d2", f"review {a}", ["C1"], expected=None)
-    ),
-    "store.annotations.list_annotations": Row(
-        "reviewer", lambda s, a, m: annotations.list_annotations(s, a, "d1")
-    ),
     "store.annotations.list_own": Row(
         "labeler",
         lambda s, a, m: annotations.list_own(s, a),
@@ -278,43 +412,15 @@ STORE_ROWS: dict[str, Row] = {
         others=lambda s, a, m: annotations.find_last_answer(s, a, "p"),
         instead=None,
     ),
-    "store.counted_annotations._last": Row("reviewer", lambda s, a, m: counted_annotations._last(s, a, None)),
-    "store.counted_annotations._page": Row(
-        "reviewer", lambda s, a, m: counted_annotations._page(s, a, PLACE, False)
-    ),
-    "store.counted_annotations._page_on": Row(
-        "reviewer", lambda s, a, m: counted_annotations._page_on(s, a, ["d1"], 9)
-    ),
-    "store.projects.create": Row(
-        "lead", lambda s, a, m: projects.create(s, a, Project(id=f"by {a}", codes=("C1",)))
-    ),
-    "store.projects.set_state": Row("lead", lambda s, a, m: projects.set_state(s, a, "p", "closed")),
-    "store.projects.list_projects": Row("labeler", lambda s, a, m: projects.list_projects(s, a)),
-    "store.projects.count_annotations": Row(
-        "reviewer", lambda s, a, m: projects.count_annotations(s, a, "p")
-    ),
-    "store.drafts.save_draft": Row("labeler", lambda s, a, m: drafts.save_draft(s, a, "note:d1", a, "d1")),
     "store.drafts.load_draft": Row(
         "labeler",
         lambda s, a, m: drafts.load_draft(s, a, "note:d2", "d2"),
         others=lambda s, a, m: drafts.load_draft(s, a, "note:d2", "d2"),
         instead=None,
     ),
-    "store.drafts.delete_draft": Row("labeler", lambda s, a, m: drafts.delete_draft(s, a, "note:d2")),
-    "store.labels.write_labels": Row("lead", lambda s, a, m: labels.write_labels(s, a, [])),
-    "store.labels.list_labels": Row("reviewer", lambda s, a, m: labels.list_labels(s, a, "d1")),
-    "store.gold.set_gold": Row("expert", lambda s, a, m: gold.set_gold(s, a, GOLD)),
     "store.gold._import_gold": Row("expert", lambda s, a, m: gold._import_gold(s, a, [GOLD], False)),
     "store.gold.retire_gold": Row("lead", lambda s, a, m: gold.retire_gold(s, a, "d1")),
-    "store.gold.list_gold": Row("expert", lambda s, a, m: gold.list_gold(s, a)),
-    "store.dialogues.add": Row("lead", lambda s, a, m: dialogues.add(s, a, [a_dialogue(f"by {a}")])),
-    "store.dialogues.add_verdicts": Row(
-        "lead", lambda s, a, m: dialogues.add_verdicts(s, a, [a_verdict("d2", release=f"by {a}")])
-    ),
     "store.dialogues.read": Row("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
-    "store.tasks.add": Row("lead", lambda s, a, m: tasks.add(s, a, "p", [NewTask(dialogue="d2", turn=1)])),
-    "store.tasks.set_wanted": Row("lead", lambda s, a, m: tasks.set_wanted(s, a, 1, 99)),
-    "store.tasks.count_tasks": Row("reviewer", lambda s, a, m: tasks.count_tasks(s, a, "p")),
     "store.task_view.view_task": Row("reviewer", lambda s, a, m: task_view.view_task(s, a, 1)),
     "store.annotation_import.import_annotations": Row(
         "lead",
@@ -329,7 +435,89 @@ STORE_ROWS: dict[str, Row] = {
         upto="expert",
     ),
 }
-"""Operations by module and name; `console_permission_rows` has those of the console."""
+"""Operations that check more than the permission that they name, or name none."""
 
-PLACE = {"project": None, "upto": 9, "after": 0, "page": 9}
-THEIRS: dict[str, Any] = {}
+RIGHTS = {
+    "decide": """
+        appeals: count_outcomes decide_appeal list_decided list_open load_dispute
+        expert_cases: decide_case list_open_cases load_case
+        gold: decide_gold list_doubted list_gold set_gold
+    """,
+    "plan": """
+        annotation_import: import_annotations
+        appeals: _reopen list_stuck
+        backlog: read_backlog
+        calibration_sessions: save_note
+        coaching: count_cleared list_agents
+        dialogues: add add_verdicts
+        documents: list_names list_newest_dialogues list_newest_verdicts list_versions load_published load_version publish record_previewed save_version withdraw
+        gold: _insert_gold
+        labels: write_labels
+        notes: write_note
+        projects: change_limits create list_spending set_state
+        release_verdicts: _read_judged compare_releases count_by_release list_changes load_judged record_change
+        score_jobs: create_job list_jobs load_job queue_job record_added record_download record_end remove_job
+        tasks: add set_wanted set_wanted_if_unchanged
+    """,
+    "label": """
+        annotations: correct find_last_answer list_own submit
+        appeals: count_withheld list_own list_own_dialogues open_appeal
+        calibration_sessions: list_sessions
+        dialogues: read
+        drafts: delete_draft load_draft save_draft
+        leases: claim find_held release renew skip
+        notes: acknowledge_note
+        own_work: count_own_answers count_waiting grade_own_training load_training_gold
+        preferences: load_preferences save_preferences
+        projects: list_projects
+        task_view: view_task
+    """,
+    "administer": """
+        accounts: change create
+        audit_log: _begin_verification list_entries
+        erasure: find_dialogues list_erasures read_proof
+        identities: link list_identities unlink
+    """,
+    "discipline": """
+        accounts: list_accounts
+        rater_status: _apply evaluate_status get_rules set_rules
+    """,
+    "review": """
+        annotations: list_annotations review
+        counted_annotations: _last _page _page_on get_last_entry
+        documents: find_policy_version load_policies
+        history: find_similar read_history
+        labels: list_labels
+        leases: claim_dialogue
+        projects: count_annotations
+        search: count list_choices search
+        tasks: count_tasks
+    """,
+}
+"""The permission that each operation names, by its module; the others check more, and have a row in `ROWS`."""
+
+
+def fill_console(s: Store) -> None:
+    """A calibration session that is over, of those who spoke; a training task that somebody else answered, and
+    their language; documents; a note to each agent."""
+    dialogues.add(s, "lea", [a_dialogue("d4")])
+    gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": "d4"}))
+    members = tuple(dict.fromkeys(account for account, _ in SPOKE.values()))
+    projects.create(
+        s, "lea", Project(id="c", codes=("C1",), purpose="calibration", members=members, overlap=9, most=9)
+    )
+    projects.create(s, "lea", Project(id="t", codes=("C1",), overlap=99, most=99))
+    tasks.add(s, "lea", "c", [NewTask(dialogue="d4", turn=1)])
+    tasks.add(s, "lea", "t", [NewTask(dialogue="d4", turn=1, pool="training")])
+    for name in (*(f"own-{role}" for role in ROLES), "other"):
+        project, pool = ("t", "training") if name == "other" else ("c", "main")
+        lease = leases.claim(s, name, project, pool=pool)
+        assert lease is not None
+        annotations.submit(s, name, lease.task, lease.token, f"{project} {name}", [FINDING])
+        THEIRS[project] = lease
+    projects.set_state(s, "lea", "c", "closed")
+    preferences.save_preferences(s, "other", preferences.Preferences(language="es"))
+    text = PACKAGED.read_text(encoding="utf-8")
+    documents.save_version(s, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)
+    for role in ROLES:
+        notes.write_note(s, "lea", f"agent-{role}", "Ask first.")

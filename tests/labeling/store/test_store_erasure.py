@@ -33,7 +33,7 @@ from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.backup import backup
 from dialint.labeling.store.database.changes import DERIVED
 from dialint.labeling.store.database.schema import metadata, notes
-from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import DialogueMissing, NotAllowed, StoreDamaged, StoreRefused
 from dialint.labeling.store.masked_view import load_view, prepare_view
@@ -238,7 +238,7 @@ def test_an_erasure_takes_the_draft_that_is_just_being_saved(store: Store, made:
     thread = threading.Thread(target=lambda: erased.append(erasure.erase(store, "ada", ["d1"], REASON)))
 
     def save_and_wait(transaction: Transaction) -> None:
-        in_transaction(drafts.save_draft)(transaction, "rob", "note:d1", "{}", "d1")
+        drafts.save_draft(transaction, "rob", "note:d1", "{}", "d1")
         thread.start()
         time.sleep(0.3)
 

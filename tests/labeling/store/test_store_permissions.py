@@ -4,12 +4,12 @@ import ast
 import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from console_permission_rows import CONSOLE_ROWS, fill_console
 from permission_rows import (
     ACTORS,
     AGENTS,
@@ -17,11 +17,13 @@ from permission_rows import (
     FINDING,
     GOLD,
     MINE,
-    STORE_ROWS,
+    RIGHTS,
+    ROWS,
     THEIRS,
     Act,
     a_dialogue,
     a_verdict,
+    fill_console,
 )
 from sqlalchemy import select
 
@@ -42,13 +44,10 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database.schema import tasks as task_rows
-from dialint.labeling.store.database.transactions import Store, write_operation
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.errors import Conflict, MustChangePassword, NotAllowed, StaleLease, StoreRefused
-from dialint.labeling.store.permissions import ROLES
+from dialint.labeling.store.permissions import LOWEST_ROLE, ROLES, Permission, write_operation
 from dialint.labeling.store.records import Account, NewTask, Project
-
-ROWS = STORE_ROWS | CONSOLE_ROWS
-"""Every operation of the store, by module and name."""
 
 OWN: dict[str, Act] = {
     "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
@@ -85,9 +84,40 @@ def operations() -> set[str]:
     return found
 
 
-def test_every_operation_has_a_row() -> None:
-    assert not STORE_ROWS.keys() & CONSOLE_ROWS.keys()
-    assert operations() == ROWS.keys()
+def rights() -> dict[str, str]:
+    """The permission of each operation that names one."""
+    rows = [(right, row.split()) for right, text in RIGHTS.items() for row in text.strip().splitlines()]
+    return {f"store.{module[:-1]}.{name}": right for right, (module, *names) in rows for name in names}
+
+
+def test_every_operation_names_its_permission_or_has_a_row() -> None:
+    assert operations() == rights().keys() | ROWS.keys()
+    named = {}
+    for place in operations():
+        module, _, name = place.rpartition(".")
+        right = getattr(import_module(f"dialint.labeling.{module}"), name).right
+        named |= {} if right is None else {place: right}
+    assert named == rights()
+
+
+@pytest.mark.parametrize("right", get_args(Permission))
+def test_a_permission_is_checked_before_anything_is_done(filled: Store, right: Permission) -> None:
+    """In a transaction of its own, and in that of another operation."""
+
+    @write_operation(right)
+    def act(transaction: Transaction, actor: str) -> str:
+        return actor
+
+    at = ROLES.index(LOWEST_ROLE[right])
+    training = [f"training-{role}" for role in ROLES]
+    below = [ACTORS[role] for role in ROLES[:at]] + ([] if right == "label" else training)
+    for nobody in (*below, *CLOSED, "stranger"):
+        for call in (act, lambda store, actor: store.read(lambda transaction: act(transaction, actor))):
+            with pytest.raises(NotAllowed) as refused:
+                call(filled, nobody)
+            assert refused.value.code == ("E_ACCOUNT" if nobody == "stranger" else "E_RIGHT")
+    for role in ROLES[at:]:
+        assert act(filled, ACTORS[role]) == ACTORS[role]
 
 
 @pytest.fixture(scope="module")
@@ -323,7 +353,7 @@ def test_an_appeal_is_decided_by_somebody_else_and_teaches(store: Store, made: A
     assert appeals.open_appeal(store, "agent", "d1", 1, "C1", "again") == mine
     assert appeals.list_open(store, "eve") == (mine,)
     annotations.review(store, "eve", "d1", "k", ["C1"], [made.finding()], expected=None)
-    decide = write_operation(repeatable=True)(appeals._decide)  # a second review is the caller's care
+    decide = write_operation()(appeals._decide)  # a second review is the caller's care
     with pytest.raises(NotAllowed, match="somebody else"):
         decide(store, "eve", mine.id, "upheld", "as I said")
     settled = decide(store, "emil", mine.id, "overturned", "turn 0 was answered")

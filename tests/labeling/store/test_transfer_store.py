@@ -44,7 +44,7 @@ from dialint.labeling.store import (
 )
 from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.schema import audit, verdicts
-from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.records import Gold, NewTask, Project
 
@@ -273,9 +273,7 @@ def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, fill
         done.set()
 
     def first(transaction: Transaction) -> None:
-        fates.append(
-            in_transaction(import_annotations)(transaction, "ada", [crowd_answer("1")], "first", once=True)
-        )
+        fates.append(import_annotations(transaction, "ada", [crowd_answer("1")], "first", once=True))
         thread.start()
         done.wait(0.5)
 
