@@ -106,8 +106,8 @@ def rekey(new_key: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
         A file with the new key; where there is none, it is made. Put it where the old one was, or set
         DIALINT_STORE_KEY_FILE to it.
     """
-    from dialint.labeling.store.database.keys import new_key as generate_key
-    from dialint.labeling.store.database.keys import read_key, write_key
+    from dialint.labeling.store.database.audit import new_key as generate_key
+    from dialint.labeling.store.database.audit import read_key, write_key
     from dialint.labeling.store.database.transactions import Store
     from dialint.labeling.store.database.upgrade import rekey as rekey_store
 

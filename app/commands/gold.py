@@ -33,8 +33,7 @@ def import_gold_file(
         Overwrite gold that says otherwise; without it such a file is refused.
     """
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.store.gold import import_gold
-    from dialint.labeling.store.gold_files import read_gold_file
+    from dialint.labeling.store.gold import import_gold, read_gold_file
 
     rows = read_gold_file(file, load_taxonomy(taxonomy))
     with session.open() as (store, actor):
@@ -80,7 +79,7 @@ def list_gold(*, retired: bool = False, out: Path | None = None, session: Sessio
     """
     from dialint.detector.artifacts import require_new_files
     from dialint.labeling.store import gold as store_gold
-    from dialint.labeling.store.gold_files import write_gold_file
+    from dialint.labeling.store.gold import write_gold_file
 
     require_new_files(out)
     with session.open() as (store, actor):

@@ -172,7 +172,7 @@ def plan(
 ) -> int:
     """Sample tasks for a project by a stated design, each with its inclusion probability."""
     from dialint.labeling.queue.sampling import sample_tasks
-    from dialint.labeling.store.control_tasks import mix_in_gold
+    from dialint.labeling.store.tasks import mix_in_gold
 
     with session.open() as (store, actor):
         n_control = 0 if config.pool != "main" else mix_in_gold(store, actor, config.project)
@@ -189,7 +189,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
     (`accept_at`), and of S1 and S2 by code and severity (`accept_unseen`).
     """
     from dialint.labeling.queue.dispatch import dispatch
-    from dialint.labeling.store.control_tasks import mix_in_gold
+    from dialint.labeling.store.tasks import mix_in_gold
 
     with session.open() as (store, actor):
         if not config.dry_run:

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from dialint.app.console.i18n import N_, ROLE_NAMES, STATUS_NAMES, _, hold_language, show_number
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError, Message, invalid_value
-from dialint.labeling.store.errors import DialogueMissing
+from dialint.labeling.store.records import DialogueMissing
 
 _WORDS: Mapping[str, Mapping[Any, str]] = {
     "role": ROLE_NAMES,

@@ -38,9 +38,9 @@ from dialint.app.console.middleware import BROWSER, LOCAL_HOSTS, SESSION
 from dialint.app.console.sessions import LOGIN, SESSIONS, Client, Session, begin_session, open_store
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.records import Record
-from dialint.labeling.store import identities
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.identities import Identity, Subject, Url
+from dialint.labeling.store import authentication
+from dialint.labeling.store.authentication import Identity, Subject, Url
+from dialint.labeling.store.records import NotAllowed
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -61,7 +61,7 @@ TIMEOUT_S, MAX_BYTES, LEEWAY_S, KEYS_S = 10.0, 1 << 20, 60, 3600.0
 class OidcConfig(Record):
     """What the operator's file says. The secret is in `secret_env` or `secret_file`, never in this file. With
     `match_email` a verified e-mail address is linked to the account of that name at the first sign-in
-    (`identities.sign_in_identity`)."""
+    (`authentication.sign_in_identity`)."""
 
     issuer: Annotated[str, Field(min_length=8, max_length=500)]
     client_id: Annotated[str, Field(min_length=1, max_length=500)]
@@ -391,7 +391,7 @@ def _sign_in(provider: Provider, location: str, state: str, code: str) -> tuple[
     client, claims = provider.finish(state, code)
     address = claims.email if provider.config.match_email else None
     try:
-        account = identities.sign_in_identity(open_store(location), claims.identity, address)
+        account = authentication.sign_in_identity(open_store(location), claims.identity, address)
     except NotAllowed as refused:
         raise NotAllowed(
             refused.code, "{message}: tell an admin the subject {subject!r} of {issuer}",

@@ -4,7 +4,7 @@ connections. All of it is in this process's memory; a restart of the server sign
 A session has an idle limit, and is known by the hash of a secret that the browser alone has, as a cookie
 (`dialint.app.console.middleware`). All tabs of the browser share it. It counts as long as the store confirms
 what it began with: the account is open, and the identity is still linked to it, or its password is still the
-one that was proved (`dialint.labeling.store.identities.find_signed_in`). The store that a page gets asks
+one that was proved (`dialint.labeling.store.authentication.find_signed_in`). The store that a page gets asks
 again in each transaction, so nothing that a page has kept, and no handler of a click, acts for a session
 that ended.
 
@@ -45,12 +45,11 @@ from dialint.app.console.middleware import (
     set_cookie,
 )
 from dialint.detector.errors import DialintError, WorldError
+from dialint.labeling.store.accounts import load_preferences
+from dialint.labeling.store.authentication import Identity, find_signed_in
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.identities import Identity, find_signed_in
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.preferences import load_preferences
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, NotAllowed
 
 LOGIN = "/auth/login"
 """The path at which the company's provider is asked (`dialint.app.console.oidc`)."""

@@ -19,11 +19,10 @@ from dialint.app.console.middleware import BROWSER, SESSION, SESSION_PATH
 from dialint.app.console.sessions import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client, Session
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
-from dialint.labeling.store import passwords
+from dialint.labeling.store import authentication
+from dialint.labeling.store.authentication import SignedIn
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import MustChangePassword, NotAllowed
-from dialint.labeling.store.passwords import SignedIn
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, MustChangePassword, NotAllowed
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
@@ -100,7 +99,7 @@ def _sign_in(store: Store, name: str, password: str) -> None:
     if not _admit(name, client):
         return
     try:
-        signed_in = passwords.sign_in(store, name, password)
+        signed_in = authentication.sign_in(store, name, password)
     except MustChangePassword:
         RATE_LIMITER.record_success(name, client)
         st.session_state[CHOOSING] = name
@@ -148,7 +147,7 @@ def _password_form(store: Store, name: str) -> None:
         old = st.text_input(_("Password now"), type="password", autocomplete="current-password")
         new = st.text_input(_("New password"), type="password", autocomplete="new-password")
         again = st.text_input(_("New password again"), type="password", autocomplete="new-password")
-        least = ngettext("At least {n} character.", "At least {n} characters.", passwords.MIN_PASSWORD)
+        least = ngettext("At least {n} character.", "At least {n} characters.", authentication.MIN_PASSWORD)
         st.caption(safe_markdown(least))
         submitted = st.form_submit_button(_("Change password"), type="primary")
     if submitted and new != again:
@@ -162,7 +161,7 @@ def _change_password(store: Store, name: str, old: str, new: str) -> None:
     if not _admit(name, client):
         return
     try:
-        signed_in = passwords.choose_password(store, name, old, new)
+        signed_in = authentication.choose_password(store, name, old, new)
     except NotAllowed:
         st.error(_("The password now is wrong."))
         return

@@ -15,7 +15,7 @@ import streamlit as st
 from dialint.app.console.i18n import N_, _, ngettext, show_day, show_number, show_percent
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import Estimate, round_interval, wilson_interval
-from dialint.labeling.store.reviewed_scores import ReviewedScore
+from dialint.labeling.store.insights import ReviewedScore
 
 SCORE_HELP = N_(
     "Mean quality of the reviewed dialogues by what people decided, beside the model's of the same ones. "

@@ -19,8 +19,8 @@ from dialint.detector.records import Label
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.labels import list_labelled_codes
-from dialint.labeling.store.labels import write_labels as put
+from dialint.labeling.store.dialogues import list_labelled_codes
+from dialint.labeling.store.dialogues import write_labels as put
 
 METHODS_BY_TRUST = ("expert", "agreed", "joint")
 """The most trusted first."""

@@ -35,9 +35,8 @@ from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.store.appeals import load_decided
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import load_dialogue, load_verdict
+from dialint.labeling.store.dialogues import load_dialogue, load_labels, load_verdict
 from dialint.labeling.store.exposure import record_bulk_read
-from dialint.labeling.store.labels import load_labels
 from dialint.labeling.store.masked_view import load_view
 from dialint.labeling.store.permissions import require_permission, write_operation
 

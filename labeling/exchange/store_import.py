@@ -28,11 +28,11 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, LocatedAnnotation
 from dialint.labeling.store import accounts, dialogues
-from dialint.labeling.store.annotation_import import ImportOutcome, import_annotations
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import MAX_PER_CALL, StoredDialogues
 from dialint.labeling.store.masked_view import LONG_CHARS, prepare_view, refresh_long_views
 from dialint.labeling.store.projects import get_project
+from dialint.labeling.store.stored_annotations import ImportOutcome, import_annotations
 
 MAX_FIRST = 10
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import MAX_PER_CALL
-from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.records import NewTask, Pool
+from dialint.labeling.store.records import NewTask, Pool, StoreRefused
 from dialint.labeling.store.tasks import Design, SamplingUnit, add, load_sampling_frame
 
 Reals = NDArray[np.float64]

@@ -167,7 +167,7 @@ def read_gold(path: Path) -> Gold:
     Raises:
         InputRefused: no such file, or a bad or contradictory row, with its line.
     """
-    from dialint.labeling.store.gold_files import read_gold_file
+    from dialint.labeling.store.gold import read_gold_file
 
     return {(row.dialogue, row.turn, row.code): row.present for row in read_gold_file(path)}
 

@@ -10,16 +10,24 @@ answered are opened again. Lifting a ban does not withdraw tasks from those who 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from sqlalchemy import bindparam, func, insert, select, update
 
+from dialint.detector.records import Record
+from dialint.labeling.store.authentication import CLOSED_STATUSES, hash_temporary
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.derived import refresh
-from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, projects, tasks
-from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.passwords import CLOSED_STATUSES, hash_temporary
+from dialint.labeling.store.database.schema import (
+    accounts,
+    annotation_rows,
+    leases,
+    preferences,
+    projects,
+    tasks,
+)
+from dialint.labeling.store.database.transactions import Store, Transaction, upsert
 from dialint.labeling.store.permissions import (
     ROLES,
     find_account,
@@ -27,7 +35,7 @@ from dialint.labeling.store.permissions import (
     require_permission,
     write_operation,
 )
-from dialint.labeling.store.records import Account, AccountRole, Status
+from dialint.labeling.store.records import Account, AccountRole, NotAllowed, Status, StoreRefused
 from dialint.labeling.store.task_queue import end_lease, update_task
 
 
@@ -237,3 +245,32 @@ def set_password(transaction: Transaction, actor: str, name: str, password: str)
 def has_accounts(transaction: Transaction) -> bool:
     """Whether the store has any account; needs no acting account."""
     return transaction.run(select(accounts.c.id).limit(1)).first() is not None
+
+
+Text = Annotated[str, Field(max_length=200)]
+
+
+class Preferences(Record):
+    """What an account chose. `reasons`: how often a reason for rejecting a code was chosen, by
+    ``CODE:reason``. `auto_save`: whether Review and Label save an answer after its last decision."""
+
+    language: Literal["en", "es", "ru"] | None = None
+    reasons: Annotated[dict[Text, int], Field(max_length=1000)] = Field(default_factory=dict)
+    hide_names: bool = True
+    auto_save: bool = False
+
+
+@read_operation("label")
+def load_preferences(transaction: Transaction, actor: str) -> Preferences:
+    """The actor's preferences; the usual ones if nothing was chosen."""
+    query = select(preferences.c.content).where(preferences.c.account == actor)
+    content = transaction.run(query).scalar_one_or_none()
+    return Preferences() if content is None else Preferences.model_validate_json(content)
+
+
+@write_operation("label")
+def save_preferences(transaction: Transaction, actor: str, chosen: Preferences) -> None:
+    """Save the actor's preferences."""
+    content = canonical_json(chosen.model_dump(mode="json"))
+    upsert(transaction, preferences, {"account": actor, "content": content})
+    transaction.log(actor, "preferences.save", actor)

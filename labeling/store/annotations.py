@@ -19,8 +19,6 @@ from dialint.labeling.annotation import Annotation, Kind, Rejection
 from dialint.labeling.store.database.schema import annotation_rows, leases, shares
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import has_verdict
-from dialint.labeling.store.drafts import drop_draft, name_of_task
-from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, require_not_own
 from dialint.labeling.store.leases import claim, lock_task_and_lease, require_held, require_part
 from dialint.labeling.store.masked_view import mask_annotation, unmask_findings, view_for_account
@@ -32,10 +30,10 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
-from dialint.labeling.store.records import Account, Project, TaskView
+from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogue, save, to_annotation
 from dialint.labeling.store.task_queue import change_share, update_task
-from dialint.labeling.store.task_view import OpenTask, open_lease, view_task
+from dialint.labeling.store.task_view import OpenTask, drop_draft, name_of_task, open_lease, view_task
 
 REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 

@@ -24,7 +24,6 @@ from dialint.labeling.store.database.schema import appeals as appeal_rows
 from dialint.labeling.store.database.schema import leases as leases_rows
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, load_verdict, read
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import APPEAL, has_part, is_independent, record_read, require_not_own
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.permissions import (
@@ -36,7 +35,7 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.records import Account, Appeal, Gold, NewTask, Outcome
+from dialint.labeling.store.records import Account, Appeal, Gold, NewTask, NotAllowed, Outcome, StoreRefused
 from dialint.labeling.store.stored_annotations import to_annotation
 from dialint.labeling.store.task_queue import lock_task, update_task
 from dialint.labeling.store.tasks import add

@@ -19,7 +19,6 @@ from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, projects, settings, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue
-from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import record_bulk_read, record_read
 from dialint.labeling.store.masked_view import mask_annotation, view_for_account
 from dialint.labeling.store.permissions import (
@@ -30,7 +29,7 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused
 from dialint.labeling.store.stored_annotations import to_annotation
 from dialint.labeling.store.task_view import view_task
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select
 
 from dialint.detector.errors import ConfigError, InputRefused, Message
-from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.records import Dialogue, Label, Verdict
 from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.derived import Content, Parsed, refresh
-from dialint.labeling.store.database.schema import dialogues, verdicts
-from dialint.labeling.store.database.transactions import Store, Transaction, read_pages
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.database.schema import dialogues, labels, verdicts
+from dialint.labeling.store.database.transactions import Store, Transaction, read_pages, upsert
 from dialint.labeling.store.exposure import add_participants, is_own, record_read
 from dialint.labeling.store.permissions import (
     get_account,
@@ -24,6 +23,7 @@ from dialint.labeling.store.permissions import (
     read_operation,
     write_operation,
 )
+from dialint.labeling.store.records import NotAllowed, StoreRefused
 
 MAX_PER_CALL = 1000
 """Dialogues or verdicts in one call, which is one transaction."""
@@ -284,3 +284,47 @@ def iterate_verdicts(store: Store, since_ms: int, until_ms: int) -> Iterator[Sto
     key, columns = (verdicts.c.dialogue, verdicts.c.release), (verdicts.c.created_ms, verdicts.c.content)
     for row in read_pages(store, key, columns, window):
         yield StoredVerdict(*tuple(row))
+
+
+@write_operation("plan")
+def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Label]) -> None:
+    """Write up to 1,000 labels, replacing earlier ones of the same turn, code and method.
+
+    Raises:
+        StoreRefused: too many labels.
+    """
+    if len(new_labels) > MAX_PER_CALL:
+        raise StoreRefused("E_BATCH", "{n} in one call, at most {most}", n=len(new_labels), most=MAX_PER_CALL)
+    rows = [label.model_dump() for label in new_labels]
+    for row in rows:
+        row |= {"dialogue": row.pop("dialogue_id"), "at_ms": transaction.now_ms}
+        upsert(transaction, labels, row)
+    transaction.log(actor, "labels.put", f"{len(rows)} labels", sha256=compute_sha256(canonical_json(rows)))
+
+
+@read_operation("review")
+def list_labels(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
+    """The labels of a dialogue, by turn, code and method; for reviewers and up."""
+    account = get_account(transaction, actor)
+    stored = load_labels(transaction, dialogue)
+    if stored:
+        record_read(transaction, account, dialogue, "labels")
+    return stored
+
+
+def load_labels(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
+    """As `list_labels`, without recording the reading; permissions are checked by the caller."""
+    rows = select(labels).where(labels.c.dialogue == dialogue)
+    names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")
+    return tuple(
+        Label(dialogue_id=dialogue, **{name: getattr(row, name) for name in names})
+        for row in transaction.run(rows.order_by(labels.c.turn, labels.c.code, labels.c.method))
+    )
+
+
+def list_labelled_codes(transaction: Transaction, dialogues: Collection[str]) -> set[tuple[str, int, str]]:
+    """Dialogue, turn and code of every label of these dialogues, by any method; permissions are checked by
+    the caller."""
+    columns = (labels.c.dialogue, labels.c.turn, labels.c.code)
+    rows = transaction.run(select(*columns).where(labels.c.dialogue.in_(dialogues)))
+    return {(row.dialogue, row.turn, row.code) for row in rows}

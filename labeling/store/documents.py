@@ -21,13 +21,13 @@ from dialint.detector.taxonomy import parse_taxonomy
 from dialint.labeling.store.database.schema import dialogues, documents, verdicts
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import compute_sha256, parse_verdict
-from dialint.labeling.store.errors import Conflict, StoreRefused
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.permissions import (
     get_account,
     read_operation,
     write_operation,
 )
+from dialint.labeling.store.records import Conflict, StoreRefused
 
 Kind = Literal["taxonomy", "policy"]
 TAXONOMY = "taxonomy"

@@ -35,9 +35,9 @@ from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Store, Transaction, to_world_error, upsert
 from dialint.labeling.store.database.verify import ERASE
-from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.exposure import require_not_own
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
+from dialint.labeling.store.records import StoreRefused
 from dialint.labeling.store.task_queue import add_to_count, change_share
 
 MAX_PER_CALL = 1000

@@ -13,15 +13,14 @@ from sqlalchemy import select
 
 from dialint.detector.records import Finding, Label, Record, Verdict
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store import dialogues, labels
+from dialint.labeling.store import dialogues
 from dialint.labeling.store.annotations import list_annotations, submit
 from dialint.labeling.store.database.schema import tasks
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.records import Gold, TaskState, TaskView
+from dialint.labeling.store.records import Gold, NotAllowed, StoreRefused, TaskState, TaskView
 from dialint.labeling.store.task_queue import lock_task
 from dialint.labeling.store.task_view import view_task
 
@@ -106,7 +105,7 @@ def load_case(transaction: Transaction, actor: str, task: int) -> Case:
         task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
         verdict=verdict,
         answers=list_annotations(transaction, actor, name),
-        labels=labels.list_labels(transaction, actor, name),
+        labels=dialogues.list_labels(transaction, actor, name),
     )
 
 

@@ -25,8 +25,7 @@ from dialint.labeling.store.database.schema import (
     tasks,
 )
 from dialint.labeling.store.database.transactions import Transaction, upsert
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, NotAllowed
 
 ReadKind = Literal["dialogue", "verdict", "answers", "labels", "gold"]
 """What of a dialogue was read. After any but the first, answers are not blind."""

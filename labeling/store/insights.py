@@ -6,17 +6,28 @@ spans are cut to whole days. The rules by which answers and appeals decide are i
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import UTC, date, datetime
-from typing import Any, Literal
+from statistics import median
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, Select, func, literal, select
 
 from dialint.detector.records import Record
-from dialint.labeling.store.database.daily_counts import LEVELS, Level
-from dialint.labeling.store.database.derived import DAY_MS, cut_name
-from dialint.labeling.store.database.schema import COUNTS, daily_counts
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store.database.decisions import LEVELS, Level
+from dialint.labeling.store.database.derived import DAY_MS, cut_name, first_number
+from dialint.labeling.store.database.schema import (
+    COUNTS,
+    annotation_rows,
+    counts,
+    daily_counts,
+    dialogue_index,
+)
+from dialint.labeling.store.database.schema import projects as project_rows
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.permissions import read_operation, require_permission
+from dialint.labeling.store.records import Project, Purpose
 
 Dimension = Literal["day", "code", "agent", "team", "channel", "release", "severity"]
 MAX_GROUPS = 4000
@@ -177,3 +188,126 @@ def _conditions(
         *span,
         *(columns[name] == cut_name(value) for name, value in filters.items() if value is not None),
     ]
+
+
+RECENT = 200
+"""The newest timed answers of a project that its median is of."""
+LEAST = 5
+"""Fewer give no median."""
+
+
+class Backlog(NamedTuple):
+    """The work that waits in an open project: tasks that want more answers, and the median seconds of the
+    newest `n_timed` answers; of answers in projects of the same purpose, or outside of tasks, where the
+    project has too few of its own; None where these are too few, too."""
+
+    project: str
+    purpose: Purpose
+    n_open: int
+    median_s: float | None
+    n_timed: int
+
+    @property
+    def minutes(self) -> float | None:
+        """Open tasks times median seconds, in minutes."""
+        return None if self.median_s is None else self.n_open * self.median_s / 60
+
+
+@read_operation("plan")
+def read_backlog(transaction: Transaction, actor: str) -> tuple[Backlog, ...]:
+    """The backlog of every open project, oldest first."""
+    rows = transaction.run(select(project_rows).order_by(project_rows.c.created_ms, project_rows.c.id)).all()
+    listed = {row.id: Project.model_validate_json(row.content) for row in rows if row.state == "open"}
+    waiting: Select[Any] = select(counts.c.project, func.sum(counts.c.n)).where(
+        counts.c.pool == "main", counts.c.state.in_(("open", "full"))
+    )
+    n_open = {row[0]: int(row[1]) for row in map(tuple, transaction.run(waiting.group_by(counts.c.project)))}
+    backlog = []
+    for project in listed.values():
+        seconds = _newest_seconds(transaction, project.id)
+        if len(seconds) < LEAST:
+            seconds = _newest_seconds(transaction, None, project.purpose)
+        middle = median(seconds) if len(seconds) >= LEAST else None
+        backlog.append(Backlog(project.id, project.purpose, n_open.get(project.id, 0), middle, len(seconds)))
+    return tuple(backlog)
+
+
+def _newest_seconds(
+    transaction: Transaction, project: str | None, purpose: Purpose | None = None
+) -> list[float]:
+    """Seconds of the newest timed answers to a project's tasks; without one, of answers to no task by the
+    people who do such work."""
+    columns = annotation_rows.c
+    query = select(columns.seconds).where(columns.seconds > 0)
+    if project is not None:
+        query = query.where(columns.project == project)
+    else:
+        kinds = ("crowd",) if purpose == "label" else ("reviewer", "expert")
+        query = query.where(columns.project.is_(None), columns.kind.in_(kinds))
+    rows = transaction.run(query.order_by(columns.id.desc()).limit(RECENT)).scalars()
+    return [float(each) for each in rows]
+
+
+By = Literal["total", "agent", "week"]
+
+
+class ReviewedScore(NamedTuple):
+    """Mean scores of `n` reviewed dialogues: `reviewed` by what people decided, and `model` of those
+    `n_model` of them to which the model gave a quality, None without any. `key` is the agent, or the number
+    of the week from 0, empty for the total."""
+
+    key: str
+    n: int
+    reviewed: float
+    n_model: int
+    model: float | None
+
+
+def score_reviewed(severities: str | None) -> float | None:
+    """The reviewed score of a dialogue from its ``reviewed_severities``; None if it has none."""
+    return None if severities is None else load_taxonomy().quality_of(severities.split())
+
+
+@read_operation()
+def read_reviewed_scores(
+    transaction: Transaction,
+    actor: str,
+    by: By,
+    since_ms: int,
+    until_ms: int,
+    *,
+    agent: str | None = None,
+    team: str | None = None,
+    channel: str | None = None,
+) -> tuple[ReviewedScore, ...]:
+    """The mean scores of the reviewed dialogues in ``[since_ms, until_ms)``, in order of the key; weeks are
+    counted from the day of `since_ms`. Nothing is returned for a key without a reviewed dialogue.
+
+    Raises:
+        NotAllowed: the actor does not plan, and it is not their own agent.
+    """
+    require_own_or_plan(transaction, actor, agent)
+    columns = dialogue_index.c
+    week = (columns.day - max(0, since_ms) // DAY_MS) // 7
+    keys: dict[By, ColumnElement[Any]] = {"total": literal(""), "agent": columns.agent, "week": week}
+    filters = {"agent": agent, "team": team, "channel": channel}
+    query: Select[Any] = select(
+        keys[by].label("key"), columns.reviewed_severities, func.count(), func.count(columns.quality),
+        func.sum(columns.quality),
+    ).where(
+        columns.reviewed_severities.is_not(None),
+        columns.number >= first_number(max(0, since_ms)),
+        columns.number < first_number(max(0, until_ms)),
+        *(columns[name] == cut_name(value) for name, value in filters.items() if value is not None),
+    )  # fmt: skip
+    sums: dict[Any, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0.0])
+    for key, severities, n, n_model, model in map(
+        tuple, transaction.run(query.group_by("key", columns.reviewed_severities))
+    ):
+        reviewed = score_reviewed(severities) or 0.0
+        for place, value in enumerate((n, n * reviewed, n_model, model or 0.0)):
+            sums[key][place] += value
+    return tuple(
+        ReviewedScore(str(key), int(n), reviewed / n, int(n_model), model / n_model if n_model else None)
+        for key, (n, reviewed, n_model, model) in sorted(sums.items())
+    )

@@ -12,11 +12,9 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, func, or_, select, update
 
-from dialint.labeling.store import control_tasks
 from dialint.labeling.store.database.schema import counts, leases, projects, shares, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import has_verdict
-from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.exposure import (
     APPEAL,
     PART,
@@ -32,9 +30,19 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.projects import get_open_project
-from dialint.labeling.store.records import Account, Lease, NewTask, Pool, Project, Purpose
+from dialint.labeling.store.records import (
+    Account,
+    Lease,
+    NewTask,
+    NotAllowed,
+    Pool,
+    Project,
+    Purpose,
+    StaleLease,
+    StoreRefused,
+)
 from dialint.labeling.store.task_queue import IS_SHARE, end_lease, find_next_open, lock_task, update_task
-from dialint.labeling.store.tasks import insert_tasks
+from dialint.labeling.store.tasks import insert_tasks, sample_control_task
 
 MAX_EXPIRED = 100
 """Expired leases that one claim ends at most."""
@@ -159,7 +167,7 @@ def _claim(
         _exclude(transaction, account, project, row)
         row = find_next_open(transaction, account, project, pool, share)
     if row is not None and pool == "main":
-        row = control_tasks.sample_control_task(transaction, account, project) or row
+        row = sample_control_task(transaction, account, project) or row
     return None if row is None else _start_lease(transaction, account, project, row)
 
 

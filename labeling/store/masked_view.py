@@ -32,9 +32,8 @@ from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store, Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
-from dialint.labeling.store.errors import DialogueMissing, StoreRefused
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.records import Account, DialogueMissing, Project, StoreRefused
 
 LONG_CHARS = 20_000
 """A dialogue this long is masked when it is imported; a shorter one when it is first claimed, in up to 0.16 s

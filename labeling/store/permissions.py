@@ -21,8 +21,7 @@ from sqlalchemy import Row, bindparam, select
 
 from dialint.labeling.store.database.schema import accounts
 from dialint.labeling.store.database.transactions import DATABASE_MS, Store, Transaction
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.records import Account, AccountRole
+from dialint.labeling.store.records import Account, AccountRole, NotAllowed
 
 Permission = Literal["label", "review", "decide", "plan", "discipline", "administer"]
 

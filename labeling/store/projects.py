@@ -13,9 +13,8 @@ from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, projects, shares
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.permissions import read_operation, write_operation
-from dialint.labeling.store.records import Project
+from dialint.labeling.store.records import Project, StoreRefused
 
 _PROJECT = select(projects).where(projects.c.id == bindparam("name"))
 

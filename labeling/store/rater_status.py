@@ -20,10 +20,9 @@ from dialint.labeling.store.accounts import require_changeable, write_status
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, settings
 from dialint.labeling.store.database.transactions import Store, Transaction, upsert
-from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.grades import Accuracy, GradedAnswer, grade_account, measure_accuracy
 from dialint.labeling.store.permissions import read_operation, write_operation
-from dialint.labeling.store.records import Pool, Status
+from dialint.labeling.store.records import Pool, Status, StoreRefused
 
 Count = Annotated[int, Field(ge=1)]
 NAME = "rules"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from dialint.detector.errors import InvalidValue
+from dialint.detector.errors import InvalidValue, UserError
 from dialint.detector.records import Dialogue, Probability, Record, Verdict
 from dialint.labeling.annotation import Annotation
 
@@ -157,3 +157,37 @@ class Appeal(Record):
     state: Literal["open", "overturned", "upheld", "amended"]
     decided_by: str | None
     reason: str | None
+
+
+class StoreRefused(UserError):
+    """The store refuses the operation; nothing was changed."""
+
+
+class NotAllowed(StoreRefused):
+    """The acting account lacks the right, or is not active."""
+
+
+class MustChangePassword(NotAllowed):
+    """The password is right but temporary: its owner has to choose another one first."""
+
+
+class StaleLease(StoreRefused):
+    """The fencing token is no longer valid: the lease expired or was released."""
+
+
+class DialogueMissing(StoreRefused):
+    """The dialogue, or the task on it, is not in the store. Who has seen it there has it from before an
+    erasure: tasks go with their dialogues only."""
+
+
+class StoreDamaged(StoreRefused):
+    """A checksum of the store does not match; the message names the row or object."""
+
+
+class Conflict(StoreRefused):
+    """A newer version was saved than the one the caller saw: `theirs`, newest last; `ours` is refused."""
+
+    def __init__(self, message: str, /, theirs: tuple[Any, ...], ours: Any, **values: object) -> None:
+        super().__init__("E_CONFLICT", message, **values)
+        self.theirs = theirs
+        self.ours = ours

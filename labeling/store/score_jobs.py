@@ -17,8 +17,8 @@ from dialint.detector.records import Record
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import score_jobs
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.permissions import read_operation, write_operation
+from dialint.labeling.store.records import StoreRefused
 
 JobState = Literal["uploaded", "queued", "done", "failed", "stopped"]
 """``uploaded`` has its log but was not started; ``queued`` waits or runs, which the folder tells."""

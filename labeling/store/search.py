@@ -17,8 +17,8 @@ from dialint.labeling.store.database.schema import daily_counts, dialogue_index,
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, split_words
 from dialint.labeling.store.exposure import record_reads
+from dialint.labeling.store.insights import score_reviewed
 from dialint.labeling.store.permissions import get_account, read_operation
-from dialint.labeling.store.reviewed_scores import score_reviewed
 from dialint.labeling.store.search_plan import Plan, Position, Search
 
 PER_PAGE = 50

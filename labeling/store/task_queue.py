@@ -21,8 +21,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import counts, leases, participants, shares, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert_adding
-from dialint.labeling.store.errors import DialogueMissing
-from dialint.labeling.store.records import Account, Pool, Project, TaskState
+from dialint.labeling.store.records import Account, DialogueMissing, Pool, Project, TaskState
 
 ENDLESS = 1_000_000
 """Wanted answers of tasks that everybody may answer: training, exam and control tasks."""

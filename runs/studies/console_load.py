@@ -34,7 +34,7 @@ from console_client import ConsoleClient, Run
 
 from dialint.app.console.demo.store import REVIEW, load_sample, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
-from dialint.labeling.store import accounts, dialogues, passwords, tasks
+from dialint.labeling.store import accounts, authentication, dialogues, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask
 
@@ -63,7 +63,7 @@ def fill_store(place: str, people: int, n_tasks: int) -> None:
         for number in range(people):
             name = person_name(number)
             accounts.create(store, "admin", Account(id=name, role="reviewer"), PASSWORD + name)
-            passwords.choose_password(store, name, PASSWORD + name, PASSWORD)
+            authentication.choose_password(store, name, PASSWORD + name, PASSWORD)
         for copy in range(n_tasks // len(flagged) + 1):
             names = {each.id: f"{each.id}~{copy}" for each in flagged}
             dialogues.add(store, "lead", [each.model_copy(update={"id": names[each.id]}) for each in flagged])

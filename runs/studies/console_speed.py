@@ -31,7 +31,7 @@ from console_client import find_browser
 
 from dialint.app.console.demo.store import LABEL, REVIEW, load_sample, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
-from dialint.labeling.store import accounts, dialogues, passwords, tasks
+from dialint.labeling.store import accounts, authentication, dialogues, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask
 
@@ -103,7 +103,7 @@ def _fill(place: str, config: SpeedConfig) -> None:
         for number in range(config.sessions):
             name = _name(number)
             accounts.create(store, "admin", Account(id=name, role="reviewer"), PASSWORD + name)
-            passwords.choose_password(store, name, PASSWORD + name, PASSWORD)
+            authentication.choose_password(store, name, PASSWORD + name, PASSWORD)
         for copy in range(needed // len(flagged) + 1):
             names = {each.id: f"{each.id}~{copy}" for each in found}
             dialogues.add(store, "lead", [each.model_copy(update={"id": names[each.id]}) for each in found])

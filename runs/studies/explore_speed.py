@@ -21,8 +21,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, text
 
 from dialint.labeling.store import accounts
-from dialint.labeling.store.database.daily_counts import recount
-from dialint.labeling.store.database.decisions import Answer, Verdict
+from dialint.labeling.store.database.decisions import Answer, Verdict, recount
 from dialint.labeling.store.database.derived import DAY_MS, combine, first_number
 from dialint.labeling.store.database.schema import (
     annotation_rows,

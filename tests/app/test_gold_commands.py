@@ -19,12 +19,11 @@ from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.records import Dialogue, Example, Finding, Label, Preference, Turn, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import accounts, annotations, appeals, leases, task_view
-from dialint.labeling.store.control_tasks import add_control_tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.expert_cases import decide_case
-from dialint.labeling.store.records import Outcome
+from dialint.labeling.store.records import NotAllowed, Outcome, StoreRefused
+from dialint.labeling.store.tasks import add_control_tasks
 
 Dialint = Callable[..., str]
 PEOPLE = {

@@ -18,13 +18,13 @@ from dialint.detector.records import Dialogue, Finding, Label, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, judged_turns, quoted_finding
 from dialint.labeling.store import accounts, appeals, dialogues, leases, projects
-from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.annotations import submit
+from dialint.labeling.store.coaching import acknowledge_note, write_note
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.notes import acknowledge_note, write_note
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Account, Gold, Project
+from dialint.labeling.store.stored_annotations import import_annotations
 
 SAMPLE_LABELS = Path(__file__).parents[2] / "sample" / "labels.jsonl"
 WEEKS = 10

@@ -26,7 +26,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.queue.policy import SeverityWeights
-from dialint.labeling.store import accounts, passwords, projects, tasks
+from dialint.labeling.store import accounts, authentication, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.gold import put_gold
@@ -63,7 +63,7 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
         for account in (*people, Account(id="agent", role="labeler", agent=AGENT)):
             accounts.create(store, "admin", account, first)
         for name, password in by_name.items():
-            passwords.choose_password(store, name, first, password)
+            authentication.choose_password(store, name, first, password)
         sample = load_sample()
         verdicts = score_sample() if verdicts is None else verdicts
         past = add_log(location, sample, verdicts)

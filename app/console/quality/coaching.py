@@ -34,21 +34,24 @@ from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import compare_shares, difference_interval, wilson_interval
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.coaching import (
+    MAX_CHARACTERS,
     MAX_DIALOGUES,
     CoachedDialogue,
     CodeRates,
     ConfirmedFinding,
+    Note,
+    acknowledge_note,
     compare_codes,
     list_agents,
     list_dialogues,
+    list_notes,
     read_confirmed,
+    write_note,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.insights import read_extent, read_totals
-from dialint.labeling.store.notes import MAX_CHARACTERS, Note, acknowledge_note, list_notes, write_note
+from dialint.labeling.store.insights import ReviewedScore, read_extent, read_reviewed_scores, read_totals
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.reviewed_scores import ReviewedScore, read_reviewed_scores
 
 WEEKS = 12
 N_DIALOGUES = 4

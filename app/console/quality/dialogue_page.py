@@ -33,9 +33,8 @@ from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.history import DialogueHistory, LogEntry, find_similar, read_history
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, NotAllowed
 
 MAX_ENTRIES = 50
 MAX_QUOTE = 120

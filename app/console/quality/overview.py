@@ -44,12 +44,20 @@ from dialint.app.console.tables import (
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store.backlog import Backlog, read_backlog
 from dialint.labeling.store.coaching import count_cleared
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.insights import Group, Totals, read_extent, read_groups, read_totals
+from dialint.labeling.store.insights import (
+    Backlog,
+    Group,
+    ReviewedScore,
+    Totals,
+    read_backlog,
+    read_extent,
+    read_groups,
+    read_reviewed_scores,
+    read_totals,
+)
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.reviewed_scores import ReviewedScore, read_reviewed_scores
 
 N_CODES = N_AGENTS = 8
 N_CHOICES = 50

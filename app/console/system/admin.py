@@ -19,9 +19,9 @@ from dialint.app.console.sessions import PROVIDER_VARIABLE, SESSIONS
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.store_session import one_time_password
-from dialint.labeling.store import accounts, identities
+from dialint.labeling.store import accounts, authentication
+from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.identities import Identity
 from dialint.labeling.store.permissions import ROLES, Permission, has_permission
 from dialint.labeling.store.records import Account, AccountRole, Status
 
@@ -261,7 +261,7 @@ def show_identities(store: Store, account: Account) -> None:
                 _("People may sign in by {provider}, beside name and password.").format(provider=provider)
             )
         )
-    linked = identities.list_identities(store, account.id)
+    linked = authentication.list_identities(store, account.id)
     table, form = st.columns([7, 5], gap="medium")
     with table:
         show_table(
@@ -304,11 +304,11 @@ def show_identities(store: Store, account: Account) -> None:
 
 
 def _link(store: Store, account: Account, issuer: str, subject: str, name: str) -> str:
-    identities.link(store, account.id, Identity(issuer=issuer, subject=subject), name)
+    authentication.link(store, account.id, Identity(issuer=issuer, subject=subject), name)
     return _("The identity may sign in as {name} now.").format(name=name)
 
 
-def _unlink(store: Store, account: Account, linked: identities.LinkedIdentity) -> str:
-    identities.unlink(store, account.id, Identity(issuer=linked.issuer, subject=linked.subject))
+def _unlink(store: Store, account: Account, linked: authentication.LinkedIdentity) -> str:
+    authentication.unlink(store, account.id, Identity(issuer=linked.issuer, subject=linked.subject))
     SESSIONS.end_all(linked.account)
     return _("The identity may not sign in as {name} any more.").format(name=linked.account)

@@ -10,11 +10,11 @@ from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import gold, projects
-from dialint.labeling.store.control_tasks import add_control_tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.gold_files import parse_gold_lines
+from dialint.labeling.store.gold import parse_gold_lines
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Gold
+from dialint.labeling.store.tasks import add_control_tasks
 
 PER_PAGE = 50
 OPENED = "gold opened"

@@ -17,11 +17,10 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.store import projects
-from dialint.labeling.store.control_tasks import mix_in_gold
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.gold import has_gold
 from dialint.labeling.store.records import Account, Pay, Project, Purpose
-from dialint.labeling.store.tasks import Design, count_tasks
+from dialint.labeling.store.tasks import Design, count_tasks, mix_in_gold
 
 MAX_SAMPLE = 10_000
 MAX_CODES = 8

@@ -16,7 +16,7 @@ from dialint.app.console.messages import ADMIN, attempt, explain_as_sentence
 from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError, DialintError
-from dialint.labeling.store import accounts, audit_log, erasure
+from dialint.labeling.store import accounts, erasure, history
 from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import VerifiedCounts
@@ -239,7 +239,7 @@ class Verification:
     def _run(self, store: Store, actor: str, expected: Head | None) -> None:
         state = "failed"
         try:
-            self.counts = audit_log.verify_store(store, actor, expected)
+            self.counts = history.verify_store(store, actor, expected)
             state = "whole"
         except DialintError as error:
             self.problem = error
@@ -266,7 +266,7 @@ def show_audit(store: Store, account: Account) -> None:
     )
     first = since.date_input(_("From"), None, key="audit since", on_change=_restart)
     last = until.date_input(_("Until"), None, key="audit until", on_change=_restart)
-    page = audit_log.list_entries(
+    page = history.list_entries(
         store, account.id, before=st.session_state.get(BEFORE), account=actor or None,
         action=action.strip() or None,
         since_ms=_to_ms(first), until_ms=None if last is None else _to_ms(last + timedelta(days=1)),

@@ -32,11 +32,11 @@ from dialint.app.console.work.cases import (
 )
 from dialint.app.console.work.dialogue_view import Mark, show_marked_dialogue
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.store import drafts, expert_cases, leases, projects
+from dialint.labeling.store import expert_cases, leases, projects, task_view
+from dialint.labeling.store.accounts import load_preferences, save_preferences
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.expert_cases import Case
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.preferences import load_preferences, save_preferences
 from dialint.labeling.store.records import Account, Lease
 
 MAX_QUOTE = 90
@@ -76,7 +76,7 @@ class CaseSession:
         self.draft = CaseDraft(decisions={**self.draft.decisions, code: decision})
         with report_refusals("adjudicate"):
             content, dialogue = self.draft.model_dump_json(), self.case.task.dialogue.id
-            drafts.save_draft(self.store, self.account.id, draft_name(self.case), content, dialogue)
+            task_view.save_draft(self.store, self.account.id, draft_name(self.case), content, dialogue)
             leases.renew(self.store, self.account.id, self.lease.task, self.lease.token)
 
     def select(self, selection: Selection) -> None:

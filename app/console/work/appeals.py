@@ -29,11 +29,11 @@ from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, quoted_finding
 from dialint.labeling.store import appeals, projects
+from dialint.labeling.store.accounts import load_preferences, save_preferences
 from dialint.labeling.store.appeals import MAX_CHARACTERS, Dispute, OwnDialogue
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import read
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.preferences import load_preferences, save_preferences
 from dialint.labeling.store.records import Account, Appeal, Outcome, Project
 
 PER_PAGE = 20

@@ -40,9 +40,8 @@ from dialint.labeling.store.calibration_sessions import (
     save_note,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, Conflict
 from dialint.labeling.store.tasks import Design
 
 

@@ -27,7 +27,7 @@ from dialint.labeling.adjudication.bulk_accept import (
 )
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import select_surest
-from dialint.labeling.store import drafts, expert_cases, leases, projects
+from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.expert_cases import Case
 from dialint.labeling.store.records import Account, Lease, Project
@@ -304,7 +304,7 @@ def load_draft(
     store: Store, actor: str, case: Case, questions: tuple[CodeQuestion, ...], taxonomy: Taxonomy
 ) -> CaseDraft:
     """The draft in the store; without one, what all agree on is decided already."""
-    stored = drafts.load_draft(store, actor, draft_name(case), case.task.dialogue.id)
+    stored = task_view.load_draft(store, actor, draft_name(case), case.task.dialogue.id)
     if stored is not None:
         try:
             return CaseDraft.model_validate_json(stored.content)
@@ -346,5 +346,5 @@ def submit_decision(
         store, actor, lease.task, lease.token, key, findings, reason, seconds, not_applicable=skipped
     )
     with suppress(DialintError):  # the case is decided, so nothing here may say that it is not
-        drafts.delete_draft(store, actor, draft_name(case))
+        task_view.delete_draft(store, actor, draft_name(case))
         leases.claim(store, actor, lease.project)

@@ -22,11 +22,18 @@ from dialint.detector.masking.spans import find_placeholders, replace_spans
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store import annotations as answers
-from dialint.labeling.store import dialogues, drafts, leases, task_view
+from dialint.labeling.store import dialogues, leases, task_view
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict, DialogueMissing, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.masked_view import load_view, prepare_view
-from dialint.labeling.store.records import Draft, Pool
+from dialint.labeling.store.records import (
+    Conflict,
+    DialogueMissing,
+    Draft,
+    NotAllowed,
+    Pool,
+    StaleLease,
+    StoreRefused,
+)
 from dialint.labeling.store.task_view import OpenTask
 from dialint.labeling.store.tasks import get_dialogue_id
 
@@ -176,7 +183,7 @@ def _reopen_review(store: Store, actor: str, last: Annotation) -> tuple[Item, An
 
 def _load_draft(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[Answer, bool]:
     """The draft in the store, or `fresh`, which is stored at once: its key must outlive this process."""
-    draft = drafts.load_draft(store, actor, item.name, item.stored or item.dialogue.id)
+    draft = task_view.load_draft(store, actor, item.name, item.stored or item.dialogue.id)
     if draft is not None and (answer := _parse_draft(draft)) is not None:
         return answer, True
     save_draft(store, actor, item, fresh)
@@ -196,7 +203,7 @@ def save_draft(store: Store, actor: str, item: Item, answer: Answer) -> None:
     Raises:
         DialogueMissing: the dialogue was erased meanwhile.
     """
-    drafts.save_draft(store, actor, item.name, answer.model_dump_json(), item.stored or item.dialogue.id)
+    task_view.save_draft(store, actor, item.name, answer.model_dump_json(), item.stored or item.dialogue.id)
 
 
 def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
@@ -250,7 +257,7 @@ def submit(
     try:
         if item.supersedes is not None:
             saved = answers.correct(store, actor, item.supersedes, answer.key, findings, seconds, rejections)
-            drafts.delete_draft(store, actor, item.name)
+            task_view.delete_draft(store, actor, item.name)
             return Saved(saved)
         assert item.task is not None, "an item is a task or a correction"
         assert item.token is not None, "a task is held by a lease"
@@ -294,7 +301,7 @@ def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Saved | E
             )  # fmt: skip
     except Conflict as newer:
         return replace(conflict, theirs=newer.theirs)
-    drafts.delete_draft(store, actor, item.name)
+    task_view.delete_draft(store, actor, item.name)
     return Saved(saved)
 
 
@@ -308,7 +315,7 @@ def skip(store: Store, actor: str, item: Item, reason: str) -> None:
     assert item.task is not None, "a correction is discarded, not skipped"
     assert item.token is not None, "a task is held by a lease"
     leases.skip(store, actor, item.task, item.token, reason)
-    drafts.delete_draft(store, actor, item.name)
+    task_view.delete_draft(store, actor, item.name)
 
 
 def diff_findings(theirs: Sequence[Finding], ours: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:

@@ -37,13 +37,21 @@ from dialint.app.console.work.words import SKIP_REASONS
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store import drafts, leases, projects
+from dialint.labeling.store import leases, projects, task_view
+from dialint.labeling.store.accounts import Preferences, load_preferences, save_preferences
 from dialint.labeling.store.appeals import count_withheld
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import DialogueMissing, NotAllowed, StaleLease, StoreRefused
-from dialint.labeling.store.own_work import count_waiting
-from dialint.labeling.store.preferences import Preferences, load_preferences, save_preferences
-from dialint.labeling.store.records import Account, Pay, Project, Purpose
+from dialint.labeling.store.records import (
+    Account,
+    DialogueMissing,
+    NotAllowed,
+    Pay,
+    Project,
+    Purpose,
+    StaleLease,
+    StoreRefused,
+)
+from dialint.labeling.store.task_view import count_waiting
 
 COUNTED_S = 60.0
 """The length of the queue is counted anew after this long."""
@@ -451,7 +459,7 @@ def discard(session: PageSession, item: Item) -> None:
     """Discard the draft of a correction or of a conflict; the stored answer stays as it is."""
     if session.item is item and (item.supersedes is not None or session.conflict is not None):
         with session.report_refusals():
-            drafts.delete_draft(session.store, session.account.id, item.name)
+            task_view.delete_draft(session.store, session.account.id, item.name)
             session.notify("info", _("Nothing was changed."))
             session.open_item(None)
 

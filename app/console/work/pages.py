@@ -40,8 +40,8 @@ from dialint.app.console.work.workspace import earnings_text, show_workspace
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.own_work import grade_own_training, load_training_gold
 from dialint.labeling.store.records import Account, Pool, Purpose
+from dialint.labeling.store.task_view import grade_own_training, load_training_gold
 
 REVIEW_PURPOSES: tuple[Purpose, ...] = ("review",)
 

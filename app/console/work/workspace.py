@@ -29,7 +29,7 @@ from dialint.app.console.work.words import ACTIONS, SKIP_REASONS, screen_words
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.tool_use import tool_uses
-from dialint.labeling.store.own_work import count_own_answers
+from dialint.labeling.store.task_view import count_own_answers
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer

@@ -36,9 +36,8 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError, OutputRefused, WorldError
 from dialint.detector.manifests import Count, Folder
 from dialint.detector.unfinished import making_files
-from dialint.labeling.store.database.audit import Head
+from dialint.labeling.store.database.audit import Head, find_key
 from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
-from dialint.labeling.store.database.keys import find_key
 from dialint.labeling.store.database.transactions import Store
 
 if TYPE_CHECKING:

@@ -31,15 +31,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from dialint.labeling.store.database.daily_counts import Totals, add_to_totals, recount, write_totals
 from dialint.labeling.store.database.decisions import (
     Answer,
     Appeal,
     DecidedFinding,
     Review,
+    Totals,
     Verdict,
+    add_to_totals,
     decide_findings,
     describe_dialogue,
+    recount,
+    write_totals,
 )
 from dialint.labeling.store.database.schema import (
     annotation_rows,

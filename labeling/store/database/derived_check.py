@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, or_, select, text
 
-from dialint.labeling.store.database.daily_counts import count_in_sql
+from dialint.labeling.store.database.decisions import count_in_sql
 from dialint.labeling.store.database.derived import (
     derive,
     describe_facts,
@@ -25,7 +25,7 @@ from dialint.labeling.store.database.schema import (
     erasures,
     finding_index,
 )
-from dialint.labeling.store.errors import StoreDamaged
+from dialint.labeling.store.records import StoreDamaged
 
 _TEMPORARY_WORDS = (
     "CREATE VIRTUAL TABLE temp.checked_words USING "

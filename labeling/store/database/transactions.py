@@ -43,9 +43,11 @@ from dialint.detector.errors import ConfigError, WorldError
 from dialint.labeling.store.database.audit import (
     Entry,
     Interface,
+    Key,
     append,
     canonical_json,
     describe_origin,
+    find_key,
     lock_head,
 )
 from dialint.labeling.store.database.changes import ChangedRows, Changes, add_returning, changes_sealed_table
@@ -60,7 +62,6 @@ from dialint.labeling.store.database.engine import (
     pause_s,
     store_url,
 )
-from dialint.labeling.store.database.keys import Key, find_key
 from dialint.labeling.store.database.schema import VERSION, accounts, dialogues, projects, verdicts
 
 P = ParamSpec("P")

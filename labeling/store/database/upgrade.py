@@ -22,17 +22,17 @@ from dialint.labeling.store.database.audit import (
     START,
     Entry,
     Head,
+    Key,
     append,
     canonical_json,
     lock_head,
+    make_key,
     sign,
 )
 from dialint.labeling.store.database.backup import backup
-from dialint.labeling.store.database.catalog import list_objects
-from dialint.labeling.store.database.changes import Changes, Replay
+from dialint.labeling.store.database.changes import Changes, Replay, list_objects
 from dialint.labeling.store.database.derived import rebuild
 from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
-from dialint.labeling.store.database.keys import Key, make_key
 from dialint.labeling.store.database.migrate import migrate, newest_revision
 from dialint.labeling.store.database.transactions import Store, Transaction, read_version
 from dialint.labeling.store.database.verify import check_log, check_schema

@@ -25,11 +25,10 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import WorldError
-from dialint.labeling.store.database import catalog
-from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, iterate_entries
+from dialint.labeling.store.database import changes
+from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, Key, iterate_entries
 from dialint.labeling.store.database.changes import Replay, unpack
 from dialint.labeling.store.database.derived_check import check_derived
-from dialint.labeling.store.database.keys import Key
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     counts,
@@ -40,7 +39,7 @@ from dialint.labeling.store.database.schema import (
     verdicts,
 )
 from dialint.labeling.store.database.transactions import Store, to_world_error
-from dialint.labeling.store.errors import StoreDamaged
+from dialint.labeling.store.records import StoreDamaged
 
 ERASE = "dialogues.erase"
 """Action of the entries that annotations may end by (`dialint.labeling.store.erasure`)."""
@@ -190,8 +189,8 @@ def check_schema(connection: Connection, written: dict[str, str]) -> None:
     Raises:
         StoreDamaged: names the first object that is missing, changed or new.
     """
-    present = catalog.list_objects(connection)
-    if written.pop(catalog.SERVER, None) != present.pop(catalog.SERVER, None):
+    present = changes.list_objects(connection)
+    if written.pop(changes.SERVER, None) != present.pop(changes.SERVER, None):
         written, present = dict.fromkeys(written, ""), dict.fromkeys(present, "")
     for name in sorted(written.keys() | present.keys()):
         if written.get(name) != present.get(name):

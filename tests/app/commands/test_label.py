@@ -24,10 +24,9 @@ from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.overrides import read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.store import annotations, leases, passwords, projects
+from dialint.labeling.store import annotations, authentication, leases, projects
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import MustChangePassword, NotAllowed
-from dialint.labeling.store.records import Pay
+from dialint.labeling.store.records import MustChangePassword, NotAllowed, Pay
 
 SAID = "Let me look into"
 Dialint = Callable[..., str]
@@ -300,9 +299,9 @@ def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) 
 def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
     with Store.open(str(tmp_path / "store.sqlite")) as store:
         with pytest.raises(MustChangePassword):
-            passwords.sign_in(store, "ann", people["ann"])
-        passwords.choose_password(store, "ann", people["ann"], "one of my own")
-        assert passwords.sign_in(store, "ann", "one of my own").account.role == "labeler"
+            authentication.sign_in(store, "ann", people["ann"])
+        authentication.choose_password(store, "ann", people["ann"], "one of my own")
+        assert authentication.sign_in(store, "ann", "one of my own").account.role == "labeler"
     assert len(set(people.values())) == 5
     assert "ann: labeler, active, g" in dialint("label", "account", "list")
     assert "ann (active): keep; 0 of at least" in dialint("label", "account", "evaluate")
@@ -311,7 +310,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         dialint("label", "account", "create", "x", "--role", "labeler")
     new = dialint("label", "account", "password", "ben", "--as", "ada").split()[-1]
     with Store.open(str(tmp_path / "store.sqlite")) as store:
-        assert passwords.choose_password(store, "ben", new, "one of my own").account.id == "ben"
+        assert authentication.choose_password(store, "ben", new, "one of my own").account.id == "ben"
     monkeypatch.delenv("DIALINT_ACCOUNT")
     with pytest.raises(ConfigError, match="DIALINT_ACCOUNT"):
         dialint("label", "status")

@@ -32,7 +32,7 @@ from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter
 from dialint.app.console.work.page_session import receive
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
+from dialint.labeling.store import accounts, authentication, dialogues, projects, tasks
 from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
@@ -81,7 +81,7 @@ def populate(place: str) -> None:
         accounts.create_first(store, "ada", GIVEN)
         for name, role in PEOPLE.items():
             accounts.create(store, "ada", Account(id=name, role=role), GIVEN)  # type: ignore[arg-type]
-            passwords.choose_password(store, name, GIVEN, PASSWORD)
+            authentication.choose_password(store, name, GIVEN, PASSWORD)
         found = [dialogue("d1"), dialogue("d2"), dialogue("d3"), dialogue("hostile", HOSTILE), dialogue("d5")]
         dialogues.add(store, "lea", found)
         said = [

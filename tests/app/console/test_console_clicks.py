@@ -20,21 +20,19 @@ from dialint.detector.taxonomy import PACKAGED, parse_taxonomy
 from dialint.labeling.store import (
     accounts,
     annotations,
+    authentication,
     dialogues,
     documents,
     erasure,
     gold,
-    labels,
     leases,
-    passwords,
     projects,
 )
 from dialint.labeling.store.calibration_sessions import list_sessions
+from dialint.labeling.store.coaching import list_notes
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.notes import list_notes
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, NotAllowed
 from dialint.labeling.store.release_verdicts import list_changes
 
 GIVEN, PASSWORD = "once-for the first time", "a long enough one"
@@ -53,7 +51,7 @@ def add_people(store: Store) -> None:
     for account in new:
         accounts.create(store, "ada", account, GIVEN)
     for name in ("ada", "eve", "agnes", "cleo", "dan"):
-        passwords.choose_password(store, name, GIVEN, PASSWORD)
+        authentication.choose_password(store, name, GIVEN, PASSWORD)
 
 
 def add_work(store: Store) -> None:
@@ -167,10 +165,10 @@ def test_a_lead_accepts_in_bulk_what_all_agree_on(
     settle(page)
     press(page, "Preview")
     page.get_by_text("A random sample of them").wait_for()
-    assert labels.list_labels(store, "rob", "d5") == ()
+    assert dialogues.list_labels(store, "rob", "d5") == ()
     press(page, "Accept them")
     page.get_by_text("1 label was written.").wait_for()
-    (written,) = labels.list_labels(store, "rob", "d5")
+    (written,) = dialogues.list_labels(store, "rob", "d5")
     assert (written.turn, written.code, written.probability, written.method) == (1, "C1", 1.0, "agreed")
 
 
@@ -305,7 +303,7 @@ def test_an_admin_creates_an_account_and_changes_its_role(at: Any, store: Store)
     page.get_by_text("nora was changed.").wait_for()
     (role,) = [each.role for each in accounts.list_accounts(store, "ada") if each.id == "nora"]
     assert role == "reviewer"
-    assert passwords.choose_password(store, "nora", one_time, PASSWORD).account.id == "nora"
+    assert authentication.choose_password(store, "nora", one_time, PASSWORD).account.id == "nora"
 
 
 def test_an_admin_erases_a_dialogue_and_gets_a_proof(at: Any, store: Store) -> None:

@@ -44,9 +44,9 @@ from dialint.app.console.sessions import (
     Session,
     Sessions,
 )
-from dialint.labeling.store import passwords
+from dialint.labeling.store import authentication
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import NotAllowed
 
 OWNER, STRANGER = Client("192.0.2.1", "owner's"), Client("198.51.100.7", "stranger's")
 VALUE, SECRET = "a" * 43, "s" * 43
@@ -171,7 +171,7 @@ def test_a_flood_of_wrong_passwords(
 ) -> None:
     """24 threads at once, as the sign-in page does it. Before: 24 of 24 at one name, 24 hashes of 64 MB."""
     monkeypatch.setattr(argon2, "PasswordHasher", _Counted)
-    monkeypatch.setattr(passwords, "HASH_WAIT_S", 600.0)
+    monkeypatch.setattr(authentication, "HASH_WAIT_S", 600.0)
     _Counted.total = _Counted.most = 0
     tries, together = LoginRateLimiter(), threading.Barrier(24)
 
@@ -180,7 +180,7 @@ def test_a_flood_of_wrong_passwords(
         together.wait()
         if tries.admit(who, STRANGER) == 0:
             with pytest.raises(NotAllowed):
-                passwords.sign_in(store, who, "wrong")
+                authentication.sign_in(store, who, "wrong")
 
     threads = [threading.Thread(target=one, args=(n,)) for n in range(24)]
     for thread in threads:
@@ -188,7 +188,7 @@ def test_a_flood_of_wrong_passwords(
     for thread in threads:
         thread.join()
     assert _Counted.total == hashed
-    assert 1 <= _Counted.most <= passwords.MAX_CONCURRENT_HASHES
+    assert 1 <= _Counted.most <= authentication.MAX_CONCURRENT_HASHES
     assert tries.admit("rob", OWNER) == 0
 
 
@@ -201,10 +201,10 @@ def test_an_unknown_name_costs_one_hash_like_a_known_one(
     for name in ("nobody", "rob"):
         _Counted.total = 0
         with pytest.raises(NotAllowed):
-            passwords.sign_in(store, name, "wrong")
+            authentication.sign_in(store, name, "wrong")
         assert (_Counted.total, made) == (1, [])
     hasher = argon2.PasswordHasher()
-    nobody = argon2.extract_parameters(passwords._random_hash(hasher))
+    nobody = argon2.extract_parameters(authentication._random_hash(hasher))
     assert nobody == argon2.extract_parameters(argon2.low_level.hash_secret(
         b"x", b"s" * hasher.salt_len, hasher.time_cost, hasher.memory_cost, hasher.parallelism,
         hasher.hash_len, argon2.Type.ID,
@@ -212,11 +212,11 @@ def test_an_unknown_name_costs_one_hash_like_a_known_one(
 
 
 def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passwords, "HASH_WAIT_S", 0.01)
-    monkeypatch.setattr(passwords, "_HASHING", threading.BoundedSemaphore(1))
-    with passwords._limit_concurrency(), pytest.raises(Exception, match="E_BUSY"):
-        passwords.sign_in(store, "rob", "a long enough one")
-    assert passwords.sign_in(store, "rob", "a long enough one").account.id == "rob"
+    monkeypatch.setattr(authentication, "HASH_WAIT_S", 0.01)
+    monkeypatch.setattr(authentication, "_HASHING", threading.BoundedSemaphore(1))
+    with authentication._limit_concurrency(), pytest.raises(Exception, match="E_BUSY"):
+        authentication.sign_in(store, "rob", "a long enough one")
+    assert authentication.sign_in(store, "rob", "a long enough one").account.id == "rob"
 
 
 def test_sessions_end_by_themselves_and_by_hand() -> None:

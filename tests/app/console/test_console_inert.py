@@ -12,7 +12,7 @@ from playwright.sync_api import TimeoutError as Late
 
 import dialint.app.console
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import accounts, annotations, dialogues, passwords, projects, tasks
+from dialint.labeling.store import accounts, annotations, authentication, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask, Project
 
@@ -172,7 +172,7 @@ def hostile(store: Store) -> Store:
     accounts.create(
         store, "ada", Account(id=NAME, role="reviewer", skills=(NAME,), agent=NAME), "once-for the first"
     )
-    passwords.choose_password(store, NAME, "once-for the first", "a long enough one")
+    authentication.choose_password(store, NAME, "once-for the first", "a long enough one")
     turns = tuple(
         Turn(index=n, role=role, text=HOSTILE, author=HOSTILE)  # type: ignore[arg-type]
         for n, role in enumerate(("customer", "agent", "system", "bot"))
@@ -285,7 +285,7 @@ def test_hostile_text_in_every_string(
     assert "⟦RLO⟧" in look(page)
     context.close()
 
-    passwords.choose_password(hostile, "ada", "once-for the first time", "a long enough one")
+    authentication.choose_password(hostile, "ada", "once-for the first time", "a long enough one")
     context = browser.new_context(bypass_csp=True)
     context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()

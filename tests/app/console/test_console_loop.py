@@ -15,7 +15,7 @@ from dialint.detector.records import Example, Preference
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import SPLITS
-from dialint.labeling.store import accounts, annotations, appeals, passwords
+from dialint.labeling.store import accounts, annotations, appeals, authentication
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.database.verify import verify
@@ -57,7 +57,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         for name, role in PEOPLE.items():
             own = agent if role == "labeler" else None
             accounts.create(store, "ada", Account(id=name, role=role, agent=own), GIVEN)  # type: ignore[arg-type]
-            passwords.choose_password(store, name, GIVEN, PASSWORD)
+            authentication.choose_password(store, name, GIVEN, PASSWORD)
     monkeypatch.setenv("DIALINT_STORE", place)
     monkeypatch.setenv("DIALINT_ACCOUNT", "lea")
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))

@@ -18,10 +18,9 @@ from dialint.app.console.messages import explain, explain_as_sentence, explain_v
 from dialint.detector.errors import ConfigError, DialintError, Message
 from dialint.detector.policy import parse_policy
 from dialint.labeling.store import projects
+from dialint.labeling.store.accounts import Preferences, save_preferences
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict
-from dialint.labeling.store.preferences import Preferences, save_preferences
-from dialint.labeling.store.records import Project
+from dialint.labeling.store.records import Conflict, Project
 
 PASSWORD = "a long enough one"
 CYRILLIC = re.compile("[а-яё]")

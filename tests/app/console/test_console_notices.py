@@ -14,10 +14,9 @@ from dialint.app.console import messages as notices
 from dialint.app.console.messages import STAYS_S, current_notice, report_refusals, set_notice
 from dialint.app.console.system import release_change as change
 from dialint.app.console.system import retention
-from dialint.labeling.store import erasure, passwords, preferences
+from dialint.labeling.store import accounts, authentication, erasure
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, StoreRefused
 
 GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 Open = Callable[..., Any]
@@ -103,7 +102,7 @@ def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
     erasure_of = erasure.erase
     monkeypatch.setattr(retention.erasure, "erase", erase)
     monkeypatch.setattr(retention.erasure, "scrub", lambda store, actor: "VACUUM")
-    passwords.choose_password(store, "ada", GIVEN, PASSWORD)
+    authentication.choose_password(store, "ada", GIVEN, PASSWORD)
     admin = Account(id="ada", role="admin")
     form_actions.attempt(lambda: retention._erase(store, admin, ["d1"], "ticket 7", True, True))
     assert told(run, form_actions.NOTICE)[0] == "success"
@@ -153,14 +152,12 @@ def test_a_message_of_a_page_stays_in_the_next_run(open_page: Open, monkeypatch:
 def test_pages_do_not_undo_each_others_preferences(open_page: Open, store: Store) -> None:
     """Before: Review wrote all preferences as they were when it was opened."""
     page = open_page("rob").start()
-    chosen = preferences.load_preferences(store, "rob")
-    preferences.save_preferences(
-        store, "rob", chosen.model_copy(update={"language": "es", "hide_names": False})
-    )
+    chosen = accounts.load_preferences(store, "rob")
+    accounts.save_preferences(store, "rob", chosen.model_copy(update={"language": "es", "hide_names": False}))
     page.act("auto_save", on=True)
-    now = preferences.load_preferences(store, "rob")
+    now = accounts.load_preferences(store, "rob")
     assert (now.language, now.hide_names, now.auto_save) == ("es", False, True)
     page.act("auto_save", on=False)
-    preferences.save_preferences(store, "rob", now.model_copy(update={"language": "ru"}))
+    accounts.save_preferences(store, "rob", now.model_copy(update={"language": "ru"}))
     page.decide("rejected", "kept", why="too_small").act("save")
-    assert preferences.load_preferences(store, "rob").language == "ru"
+    assert accounts.load_preferences(store, "rob").language == "ru"

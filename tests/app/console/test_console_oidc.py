@@ -21,11 +21,10 @@ from patience import WAIT_MS
 from dialint.app.console import oidc
 from dialint.app.console.sessions import Client
 from dialint.detector.errors import ConfigError, DialintError, WorldError
-from dialint.labeling.store import accounts, identities
+from dialint.labeling.store import accounts, authentication
+from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.identities import Identity
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, NotAllowed
 
 CLIENT, SECRET = "dialint-console", "the secret of the client"
 CLIENT_OF_FLOW = Client("", "browser", "session")
@@ -265,7 +264,7 @@ def test_signing_in_by_the_provider_in_a_browser(
         if not url.startswith(("data:", "blob:", "ws:"))
     )
     with Store.open(place) as store:
-        identities.link(store, "ada", who, "pat")
+        authentication.link(store, "ada", who, "pat")
     page.goto(home)
     page.get_by_role("link", name="Sign in by Acme <b>").click()
     page.get_by_text("Signed in as pat").wait_for(timeout=WAIT_MS)

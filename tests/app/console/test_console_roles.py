@@ -16,7 +16,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 import dialint.app.console
 from dialint.app.console.pages import load_pages, start_page
 from dialint.detector.records import Dialogue, Turn
-from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
+from dialint.labeling.store import accounts, authentication, dialogues, projects, tasks
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import LOWEST_ROLE, ROLES
@@ -47,12 +47,12 @@ def address(title: str) -> str:
 
 def populate_roles(store: Store) -> None:
     """An account for each role, one that is an agent, and dialogues that a labeler has no business with."""
-    passwords.choose_password(store, "ada", GIVEN, PASSWORD)
+    authentication.choose_password(store, "ada", GIVEN, PASSWORD)
     for role in get_args(AccountRole):
         accounts.create(store, "ada", Account(id=f"the {role}", role=role), GIVEN)
-        passwords.choose_password(store, f"the {role}", GIVEN, PASSWORD)
+        authentication.choose_password(store, f"the {role}", GIVEN, PASSWORD)
     accounts.create(store, "ada", Account(id="the agent", role="labeler", agent="a1"), GIVEN)
-    passwords.choose_password(store, "the agent", GIVEN, PASSWORD)
+    authentication.choose_password(store, "the agent", GIVEN, PASSWORD)
     turns = (
         Turn(index=0, role="customer", text=f"{SECRET}: where is it?"),
         Turn(index=1, role="agent", text=f"{SECRET}: no idea."),

@@ -10,15 +10,10 @@ from streamlit.testing.v1 import AppTest
 from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import FREE_TRIES
 from dialint.app.console.work import items
-from dialint.labeling.store import (
-    accounts,
-    dialogues,
-    passwords,
-)
+from dialint.labeling.store import accounts, authentication, dialogues
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Account, AccountRole
+from dialint.labeling.store.records import Account, AccountRole, NotAllowed
 
 PAGES = {page.title: page for page in load_pages().values()}
 
@@ -70,7 +65,7 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
     page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.words.replace("\\", "")
     assert "This page is not open to your role." not in page.go("Admin").words
-    assert passwords.sign_in(store, "ada", own).account.role == "admin"
+    assert authentication.sign_in(store, "ada", own).account.role == "admin"
 
 
 def test_another_tab_is_signed_in_and_out_with_the_first(open_page: Open, one_browser: Any) -> None:

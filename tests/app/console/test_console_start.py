@@ -10,11 +10,11 @@ from dialint.app.console.demo.store import CONTROL_SHARE, LABEL, REVIEW, load_sa
 from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, server_command, server_environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict
-from dialint.labeling.store import leases, passwords, projects, task_view, tasks
+from dialint.labeling.store import authentication, leases, projects, task_view, tasks
+from dialint.labeling.store.coaching import list_notes
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.notes import list_notes
+from dialint.labeling.store.records import NotAllowed
 
 
 def test_the_server_is_safe_by_its_flags() -> None:
@@ -50,7 +50,8 @@ def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
     assert prepare_store(place) is None
     with Store.open(place) as store:
         assert (
-            passwords.choose_password(store, FIRST_ACCOUNT, password, "one of my own").account.role == "admin"
+            authentication.choose_password(store, FIRST_ACCOUNT, password, "one of my own").account.role
+            == "admin"
         )
 
 
@@ -89,7 +90,7 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
     assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin", "agent"}
     with Store.open(place) as store:
         for name, password in people.items():
-            assert passwords.sign_in(store, name, password).account.role == (
+            assert authentication.sign_in(store, name, password).account.role == (
                 "labeler" if name == "agent" else name
             )
         lease = leases.claim(store, "reviewer", REVIEW)

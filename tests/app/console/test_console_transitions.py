@@ -26,9 +26,9 @@ from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import SESSIONS, Session
 from dialint.app.console.system import score_results as downloads
 from dialint.app.console.system import spot_checks
-from dialint.labeling.store import accounts, identities, passwords
+from dialint.labeling.store import accounts, authentication
+from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.identities import Identity
 from dialint.labeling.store.records import Account, AccountRole
 
 PAGES = {page.title: page for page in load_pages().values()}
@@ -119,14 +119,14 @@ def scene(
         spot_checks, "list_spot_checks", lambda: [SimpleNamespace(name="one", result="judged")]
     )
     accounts.create(store, "ada", Account(id="pat", role="lead"))
-    identities.link(store, "ada", WHO, "pat")
+    authentication.link(store, "ada", WHO, "pat")
     streamlit = Route(UPLOAD, lambda request: Response(status_code=204), methods=["PUT"])
     app = SecurityMiddleware(Starlette(routes=[*list_routes(), streamlit]), may_upload=access.may_upload)
     http = TestClient(app, base_url=HOST)
     http.get("/")
     by_identity = request.param == "identity"
     name = "pat" if by_identity else "lea"
-    proof = WHO if by_identity else passwords.sign_in(store, "lea", PASSWORD).password_hash
+    proof = WHO if by_identity else authentication.sign_in(store, "lea", PASSWORD).password_hash
     made = Scene(store, open_page, one_browser, http, name, proof)
     made.begin(name, proof)
     yield made
@@ -152,7 +152,9 @@ def sign_in(name: str) -> Callable[[Scene], None]:
     def act(scene: Scene) -> None:
         old, key = dict(scene.http.cookies), scene.browser.session
         proof = (
-            scene.proof if name == "same" else passwords.sign_in(scene.store, name, PASSWORD).password_hash
+            scene.proof
+            if name == "same"
+            else authentication.sign_in(scene.store, name, PASSWORD).password_hash
         )
         scene.begin(scene.name if name == "same" else name, proof)
         assert not {*old.values()} & {*scene.http.cookies.values()}
@@ -163,23 +165,23 @@ def sign_in(name: str) -> Callable[[Scene], None]:
 
 
 def link_another(scene: Scene) -> None:
-    identities.link(scene.store, "ada", OTHER, scene.name)
+    authentication.link(scene.store, "ada", OTHER, scene.name)
 
 
 def unlink(scene: Scene) -> None:
     link_another(scene)  # another identity of the account is no help
-    identities.unlink(scene.store, "ada", WHO)
+    authentication.unlink(scene.store, "ada", WHO)
 
 
 def unlink_and_link_again(scene: Scene) -> None:
     unlink(scene)
     scene.notice()
-    identities.link(scene.store, "ada", WHO, "pat")
+    authentication.link(scene.store, "ada", WHO, "pat")
 
 
 def move_the_identity(scene: Scene) -> None:
-    identities.unlink(scene.store, "ada", WHO)
-    identities.link(scene.store, "ada", WHO, "lea")
+    authentication.unlink(scene.store, "ada", WHO)
+    authentication.link(scene.store, "ada", WHO, "lea")
 
 
 def make(role: AccountRole) -> Callable[[Scene], None]:
@@ -210,7 +212,7 @@ def give_a_password(scene: Scene) -> None:
 
 def replace_the_password(scene: Scene) -> None:
     """As a command or another console does it, which knows none of these sessions."""
-    passwords.choose_password(scene.store, "lea", PASSWORD, "another long one")
+    authentication.choose_password(scene.store, "lea", PASSWORD, "another long one")
 
 
 def expire(scene: Scene) -> None:

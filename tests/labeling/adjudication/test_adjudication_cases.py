@@ -9,11 +9,10 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.adjudication.bulk_accept import AcceptConfig, accept_agreed, preview_agreed
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store, select_surest
-from dialint.labeling.store import annotations, dialogues, gold, labels, leases, projects, tasks
+from dialint.labeling.store import annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.expert_cases import decide_case, load_case
-from dialint.labeling.store.records import NewTask, Project
+from dialint.labeling.store.records import NewTask, NotAllowed, Project, StaleLease, StoreRefused
 
 TAXONOMY = load_taxonomy()
 PEOPLE = ("ann", "ben", "cem")
@@ -39,13 +38,13 @@ def answered(store: Store, made: Any) -> Store:
 def test_answers_become_labels(answered: Store) -> None:
     told = aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     assert (told.questions, told.gold, told.with_model) == (10, 0, 5)
-    found = {name: labels.list_labels(answered, "rob", name) for name in VOTES}
+    found = {name: dialogues.list_labels(answered, "rob", name) for name in VOTES}
     (first,) = [one for one in found["d1"] if one.code == "C1"]
     assert (first.turn, first.method, first.n_labelers, first.start, first.end) == (1, "joint", 3, 0, 8)
     probabilities = {name: found[name][0].probability for name in VOTES}
     assert probabilities["d1"] > probabilities["d5"] > 0.5 > probabilities["d3"] > probabilities["d2"]
     assert aggregate_store(answered, "lea", SETTLE, TAXONOMY) == told
-    assert labels.list_labels(answered, "rob", "d1") == found["d1"]
+    assert dialogues.list_labels(answered, "rob", "d1") == found["d1"]
     with pytest.raises(NotAllowed):
         aggregate_store(answered, "rob", SETTLE, TAXONOMY)
 
@@ -53,12 +52,12 @@ def test_answers_become_labels(answered: Store) -> None:
 def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Store, made: Any) -> None:
     told = aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY)
     assert told.labels == 3
-    assert labels.list_labels(answered, "rob", "d2") == ()
-    assert labels.list_labels(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
+    assert dialogues.list_labels(answered, "rob", "d2") == ()
+    assert dialogues.list_labels(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
     for first in annotations.list_annotations(answered, "rob", "d1"):
         annotations.correct(answered, first.labeler, int(first.id), f"{first.labeler} no")
     assert aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY).labels == 3
-    (now,) = labels.list_labels(answered, "rob", "d1")
+    (now,) = dialogues.list_labels(answered, "rob", "d1")
     assert now.probability < 0.5
 
 
@@ -111,7 +110,7 @@ def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: An
     }  # fmt: skip
     assert known["C1"].reason == "the customer had asked twice"
     assert aggregate_store(answered, "lea", SETTLE, TAXONOMY).gold == 2
-    best = {one.code: one for one in select_surest(labels.list_labels(answered, "rob", "d5"))}
+    best = {one.code: one for one in select_surest(dialogues.list_labels(answered, "rob", "d5"))}
     assert (best["C1"].method, best["C1"].probability) == ("expert", 0.0)
     again = adjudicate(answered, "lea", AdjudicateConfig(into="e", project="p", sure=1.0), TAXONOMY)
     assert again.questions == 8
@@ -149,12 +148,12 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
     dry = preview_agreed(answered, "lea", config, TAXONOMY).counts
     assert (dry.questions, dry.yes, dry.labels) == (10, 1, 0)
     assert dry.no == 7
-    assert labels.list_labels(answered, "rob", "d1") == ()
+    assert dialogues.list_labels(answered, "rob", "d1") == ()
     aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     done = accept_agreed(answered, "lea", config, TAXONOMY)
     assert (done.yes, done.no) == (dry.yes, dry.no)
     best = {
-        name: next(select_surest(labels.list_labels(answered, "rob", name))) for name in ("d1", "d2", "d3")
+        name: next(select_surest(dialogues.list_labels(answered, "rob", name))) for name in ("d1", "d2", "d3")
     }
     assert {name: (one.method, one.probability) for name, one in best.items() if name != "d3"} == {
         "d1": ("agreed", 1.0), "d2": ("agreed", 0.0),
@@ -190,6 +189,6 @@ def test_a_sample_is_drawn_before_anything_is_accepted(answered: Store) -> None:
     assert preview_agreed(answered, "lea", config, TAXONOMY, n=4) == preview, "the same sample again"
     whole = preview_agreed(answered, "lea", config, TAXONOMY, n=100)
     assert len(whole.sample) == counts.yes + counts.no
-    assert labels.list_labels(answered, "rob", "d1") == ()
+    assert dialogues.list_labels(answered, "rob", "d1") == ()
     with pytest.raises(NotAllowed):
         preview_agreed(answered, "rob", config, TAXONOMY)

@@ -14,7 +14,7 @@ from dialint.labeling.adjudication.calibration_session import (
 )
 from dialint.labeling.store import accounts, annotations, dialogues, leases
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import NotAllowed
 
 TAXONOMY = load_taxonomy()
 GROUP = ("ann", "ben", "rob")

@@ -10,8 +10,7 @@ from dialint.detector.overrides import Overrides, read_overrides
 from dialint.labeling.exchange.demotion import Confirmations, DemoteConfig, count_confirmed, demote
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.records import NewTask, Project
+from dialint.labeling.store.records import NewTask, NotAllowed, Project
 
 
 @pytest.fixture

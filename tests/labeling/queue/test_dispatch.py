@@ -8,8 +8,7 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.queue.dispatch import RouteConfig, dispatch
 from dialint.labeling.store import dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.records import NewTask, Project
+from dialint.labeling.store.records import NewTask, NotAllowed, Project
 
 CONFIG = RouteConfig("r", "l")
 DAY_S = 86_400

@@ -22,8 +22,7 @@ from dialint.labeling.queue.sampling import (
 from dialint.labeling.store import dialogues, leases, projects, tasks
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.records import Project
+from dialint.labeling.store.records import Project, StoreRefused
 
 
 def test_inclusion_by_hand() -> None:

@@ -29,7 +29,7 @@ from dialint.labeling.simulation.crowd import (
 )
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.records import StoreRefused
 
 AGENT_TEXTS = ("That is your own fault, you know.", "Your order leaves us on Monday.")
 PLAN = AnnotationPlan(labelers=5, overlap=3, reviewers=2, reviewed=0.5, seed=7)

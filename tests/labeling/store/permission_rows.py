@@ -9,34 +9,28 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import store_export
 from dialint.labeling.store import (
     accounts,
-    annotation_import,
     annotations,
     appeals,
+    authentication,
     calibration_sessions,
     coaching,
     dialogues,
     documents,
-    drafts,
     erasure,
     expert_cases,
     gold,
-    identities,
     insights,
     leases,
-    notes,
-    own_work,
-    preferences,
     projects,
     rater_status,
-    reviewed_scores,
     score_jobs,
+    stored_annotations,
     task_view,
     tasks,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StaleLease
 from dialint.labeling.store.permissions import ROLES
-from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project, StaleLease
 
 ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
 MINE = {role: f"{role} spoke" for role in ROLES}
@@ -102,7 +96,7 @@ def answered(store: Store, actor: str, made: Any) -> object:
 
 def imported(store: Store, actor: str, labeler: str) -> object:
     answer = Annotation(id=actor, dialogue_id="d2", labeler=labeler, kind="crowd", codes=("C1",))
-    return annotation_import.import_annotations(store, actor, [answer], "elsewhere")
+    return stored_annotations.import_annotations(store, actor, [answer], "elsewhere")
 
 
 def ban_and_reopen(store: Store, actor: str, made: Any) -> object:
@@ -119,7 +113,7 @@ def brought(store: Store, actor: str, made: Any) -> object:
 THEIRS: dict[str, Any] = {}
 
 
-WHO = identities.Identity(issuer="https://id.example", subject="1")
+WHO = authentication.Identity(issuer="https://id.example", subject="1")
 
 
 def erased(store: Store, actor: str, made: Any) -> object:
@@ -143,7 +137,7 @@ def trained(store: Store, actor: str, made: Any) -> object:
 
 
 def own_note(store: Store, actor: str, made: Any) -> object:
-    return notes.write_note(store, "lea", own_agent(actor), "Well done.")
+    return coaching.write_note(store, "lea", own_agent(actor), "Well done.")
 
 
 ALL_MS = (0, 2**41)
@@ -211,53 +205,53 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: insights.read_extent(s, own(a)),
         upto="expert",
     ),
-    "store.reviewed_scores.read_reviewed_scores": Row(
+    "store.insights.read_reviewed_scores": Row(
         "labeler",
-        lambda s, a, m: reviewed_scores.read_reviewed_scores(s, own(a), "week", *ALL_MS, agent=own_agent(a)),
-        others=lambda s, a, m: reviewed_scores.read_reviewed_scores(s, own(a), "agent", *ALL_MS),
+        lambda s, a, m: insights.read_reviewed_scores(s, own(a), "week", *ALL_MS, agent=own_agent(a)),
+        others=lambda s, a, m: insights.read_reviewed_scores(s, own(a), "agent", *ALL_MS),
         upto="expert",
     ),
-    "store.notes.acknowledge_note": Row(
+    "store.coaching.acknowledge_note": Row(
         "labeler",
-        lambda s, a, m: notes.acknowledge_note(s, own(a), int(m.id)),
+        lambda s, a, m: coaching.acknowledge_note(s, own(a), int(m.id)),
         own_note,
-        lambda s, a, m: notes.acknowledge_note(s, a, 1),
+        lambda s, a, m: coaching.acknowledge_note(s, a, 1),
     ),
-    "store.notes.list_notes": Row(
+    "store.coaching.list_notes": Row(
         "labeler",
-        lambda s, a, m: notes.list_notes(s, own(a), own_agent(a)),
-        others=lambda s, a, m: notes.list_notes(s, a, "a1"),
+        lambda s, a, m: coaching.list_notes(s, own(a), own_agent(a)),
+        others=lambda s, a, m: coaching.list_notes(s, a, "a1"),
         upto="expert",
     ),
-    "store.notes.count_open_notes": Row(
+    "store.coaching.count_open_notes": Row(
         "labeler",
-        lambda s, a, m: notes.count_open_notes(s, own(a), own_agent(a)),
-        others=lambda s, a, m: notes.count_open_notes(s, a, "a1"),
+        lambda s, a, m: coaching.count_open_notes(s, own(a), own_agent(a)),
+        others=lambda s, a, m: coaching.count_open_notes(s, a, "a1"),
         upto="expert",
     ),
-    "store.own_work.count_own_answers": Row(
+    "store.task_view.count_own_answers": Row(
         "labeler",
-        lambda s, a, m: own_work.count_own_answers(s, a, "p"),
-        others=lambda s, a, m: own_work.count_own_answers(s, a, "p"),
+        lambda s, a, m: task_view.count_own_answers(s, a, "p"),
+        others=lambda s, a, m: task_view.count_own_answers(s, a, "p"),
         instead=0,
     ),
-    "store.own_work.load_training_gold": Row(
+    "store.task_view.load_training_gold": Row(
         "labeler",
-        lambda s, a, m: own_work.load_training_gold(s, a, m.task),
+        lambda s, a, m: task_view.load_training_gold(s, a, m.task),
         trained,
-        lambda s, a, m: own_work.load_training_gold(s, a, THEIRS["t"].task),
+        lambda s, a, m: task_view.load_training_gold(s, a, THEIRS["t"].task),
     ),
-    "store.own_work.grade_own_training": Row(
+    "store.task_view.grade_own_training": Row(
         "labeler",
-        lambda s, a, m: own_work.grade_own_training(s, a),
-        others=lambda s, a, m: own_work.grade_own_training(s, a),
+        lambda s, a, m: task_view.grade_own_training(s, a),
+        others=lambda s, a, m: task_view.grade_own_training(s, a),
         instead=(0, 0),
     ),
-    "store.preferences.load_preferences": Row(
+    "store.accounts.load_preferences": Row(
         "labeler",
-        lambda s, a, m: preferences.load_preferences(s, a),
-        others=lambda s, a, m: preferences.load_preferences(s, a),
-        instead=preferences.Preferences(),
+        lambda s, a, m: accounts.load_preferences(s, a),
+        others=lambda s, a, m: accounts.load_preferences(s, a),
+        instead=accounts.Preferences(),
     ),
     "store.rater_status.change_status": Row(
         "lead",
@@ -276,8 +270,12 @@ ROWS: dict[str, Row] = {
         lambda s, a, m: gold.restore_gold(s, a, "d1"),
         lambda s, a, m: gold.retire_gold(s, a, "d1"),
     ),
-    "store.identities.sign_in_identity": Row(None, lambda s, a, m: identities.sign_in_identity(s, WHO)),
-    "store.identities.find_signed_in": Row(None, lambda s, a, m: identities.find_signed_in(s, a, WHO)),
+    "store.authentication.sign_in_identity": Row(
+        None, lambda s, a, m: authentication.sign_in_identity(s, WHO)
+    ),
+    "store.authentication.find_signed_in": Row(
+        None, lambda s, a, m: authentication.find_signed_in(s, a, WHO)
+    ),
     "store.expert_cases.decide_case": Row(
         "expert",
         lambda s, a, m: expert_cases.decide_case(s, a, m.task, m.token, f"decision {a}", [], "why"),
@@ -412,17 +410,17 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: annotations.find_last_answer(s, a, "p"),
         instead=None,
     ),
-    "store.drafts.load_draft": Row(
+    "store.task_view.load_draft": Row(
         "labeler",
-        lambda s, a, m: drafts.load_draft(s, a, "note:d2", "d2"),
-        others=lambda s, a, m: drafts.load_draft(s, a, "note:d2", "d2"),
+        lambda s, a, m: task_view.load_draft(s, a, "note:d2", "d2"),
+        others=lambda s, a, m: task_view.load_draft(s, a, "note:d2", "d2"),
         instead=None,
     ),
     "store.gold._import_gold": Row("expert", lambda s, a, m: gold._import_gold(s, a, [GOLD], False)),
     "store.gold.retire_gold": Row("lead", lambda s, a, m: gold.retire_gold(s, a, "d1")),
     "store.dialogues.read": Row("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
     "store.task_view.view_task": Row("reviewer", lambda s, a, m: task_view.view_task(s, a, 1)),
-    "store.annotation_import.import_annotations": Row(
+    "store.stored_annotations.import_annotations": Row(
         "lead",
         lambda s, a, m: imported(s, a, a),
         others=lambda s, a, m: imported(s, a, "dot"),
@@ -438,60 +436,56 @@ ROWS: dict[str, Row] = {
 """Operations that check more than the permission that they name, or name none."""
 
 RIGHTS = {
+    "label": """
+        accounts: load_preferences save_preferences
+        annotations: correct find_last_answer list_own submit
+        appeals: count_withheld list_own list_own_dialogues open_appeal
+        calibration_sessions: list_sessions
+        coaching: acknowledge_note
+        dialogues: read
+        leases: claim find_held release renew skip
+        projects: list_projects
+        task_view: count_own_answers count_waiting delete_draft grade_own_training load_draft load_training_gold save_draft view_task
+    """,
+    "review": """
+        annotations: list_annotations review
+        counted_annotations: _last _page _page_on get_last_entry
+        dialogues: list_labels
+        documents: find_policy_version load_policies
+        history: find_similar read_history
+        leases: claim_dialogue
+        projects: count_annotations
+        search: count list_choices search
+        tasks: count_tasks
+    """,
     "decide": """
         appeals: count_outcomes decide_appeal list_decided list_open load_dispute
         expert_cases: decide_case list_open_cases load_case
         gold: decide_gold list_doubted list_gold set_gold
     """,
     "plan": """
-        annotation_import: import_annotations
         appeals: _reopen list_stuck
-        backlog: read_backlog
         calibration_sessions: save_note
-        coaching: count_cleared list_agents
-        dialogues: add add_verdicts
+        coaching: count_cleared list_agents write_note
+        dialogues: add add_verdicts write_labels
         documents: list_names list_newest_dialogues list_newest_verdicts list_versions load_published load_version publish record_previewed save_version withdraw
         gold: _insert_gold
-        labels: write_labels
-        notes: write_note
+        insights: read_backlog
         projects: change_limits create list_spending set_state
         release_verdicts: _read_judged compare_releases count_by_release list_changes load_judged record_change
         score_jobs: create_job list_jobs load_job queue_job record_added record_download record_end remove_job
+        stored_annotations: import_annotations
         tasks: add set_wanted set_wanted_if_unchanged
-    """,
-    "label": """
-        annotations: correct find_last_answer list_own submit
-        appeals: count_withheld list_own list_own_dialogues open_appeal
-        calibration_sessions: list_sessions
-        dialogues: read
-        drafts: delete_draft load_draft save_draft
-        leases: claim find_held release renew skip
-        notes: acknowledge_note
-        own_work: count_own_answers count_waiting grade_own_training load_training_gold
-        preferences: load_preferences save_preferences
-        projects: list_projects
-        task_view: view_task
-    """,
-    "administer": """
-        accounts: change create
-        audit_log: _begin_verification list_entries
-        erasure: find_dialogues list_erasures read_proof
-        identities: link list_identities unlink
     """,
     "discipline": """
         accounts: list_accounts
         rater_status: _apply evaluate_status get_rules set_rules
     """,
-    "review": """
-        annotations: list_annotations review
-        counted_annotations: _last _page _page_on get_last_entry
-        documents: find_policy_version load_policies
-        history: find_similar read_history
-        labels: list_labels
-        leases: claim_dialogue
-        projects: count_annotations
-        search: count list_choices search
-        tasks: count_tasks
+    "administer": """
+        accounts: change create
+        authentication: link list_identities unlink
+        erasure: find_dialogues list_erasures read_proof
+        history: _begin_verification list_entries
     """,
 }
 """The permission that each operation names, by its module; the others check more, and have a row in `ROWS`."""
@@ -516,8 +510,8 @@ def fill_console(s: Store) -> None:
         annotations.submit(s, name, lease.task, lease.token, f"{project} {name}", [FINDING])
         THEIRS[project] = lease
     projects.set_state(s, "lea", "c", "closed")
-    preferences.save_preferences(s, "other", preferences.Preferences(language="es"))
+    accounts.save_preferences(s, "other", accounts.Preferences(language="es"))
     text = PACKAGED.read_text(encoding="utf-8")
     documents.save_version(s, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)
     for role in ROLES:
-        notes.write_note(s, "lea", f"agent-{role}", "Ask first.")
+        coaching.write_note(s, "lea", f"agent-{role}", "Ask first.")

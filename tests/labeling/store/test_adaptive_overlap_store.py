@@ -17,8 +17,7 @@ from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.records import NewTask, Project
+from dialint.labeling.store.records import NewTask, NotAllowed, Project
 
 TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))

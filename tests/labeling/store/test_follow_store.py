@@ -13,8 +13,7 @@ from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig, TaskSta
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project
 from dialint.labeling.store.tasks import list_answered_tasks
 
 TAXONOMY = load_taxonomy()

@@ -17,10 +17,9 @@ from dialint.labeling.raters.labeler_reports import measure as quality
 from dialint.labeling.raters.people import load_annotations
 from dialint.labeling.raters.reports import load_tables, load_workload
 from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
-from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project
+from dialint.labeling.store.stored_annotations import import_annotations
 
 N = 24
 TAXONOMY = load_taxonomy()

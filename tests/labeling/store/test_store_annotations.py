@@ -15,7 +15,6 @@ from dialint.labeling.store import (
     accounts,
     annotations,
     dialogues,
-    drafts,
     gold,
     grades,
     leases,
@@ -26,8 +25,16 @@ from dialint.labeling.store import (
 from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import Conflict, NotAllowed, StaleLease, StoreRefused
-from dialint.labeling.store.records import Gold, Lease, NewTask, Project
+from dialint.labeling.store.records import (
+    Conflict,
+    Gold,
+    Lease,
+    NewTask,
+    NotAllowed,
+    Project,
+    StaleLease,
+    StoreRefused,
+)
 
 
 def held(
@@ -67,12 +74,12 @@ def test_an_answer_and_the_next_claim_are_one(store: Store, made: Any) -> None:
     lease = held(store, made)
     dialogues.add(store, "lea", [made.dialogue("d2")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="d2")])
-    drafts.save_draft(store, "ann", f"task:{lease.task}", "{}", "d1")
+    task_view.save_draft(store, "ann", f"task:{lease.task}", "{}", "d1")
     key = (lease.task, lease.token, lease.answer_key)
     answer, opened = annotations.submit_and_claim(store, "ann", *key, [made.finding()], project="p")
     assert opened is not None
     assert (opened.lease.dialogue, opened.view.dialogue.turns) == ("d2", made.dialogue("d2").turns)
-    assert drafts.load_draft(store, "ann", f"task:{lease.task}", "d1") is None
+    assert task_view.load_draft(store, "ann", f"task:{lease.task}", "d1") is None
     assert leases.claim(store, "ann", "p") == opened.lease, "it is found again, with the same key"
     again = annotations.submit_and_claim(store, "ann", *key, [made.finding()], project="p")
     assert again == (answer, opened), "however often it is sent, it counts once"
@@ -276,14 +283,14 @@ def test_f9_no_silent_overwrite_in_a_race(store: Store, made: Any) -> None:
 
 def test_drafts_are_ones_own(store: Store, made: Any) -> None:
     dialogues.add(store, "lea", [made.dialogue("d1")])
-    drafts.save_draft(store, "ann", "note:d1", '{"half": "a thought"}', "d1")
-    drafts.save_draft(store, "ann", "note:d1", '{"half": "a better one"}', "d1")
-    found = drafts.load_draft(store, "ann", "note:d1", "d1")
+    task_view.save_draft(store, "ann", "note:d1", '{"half": "a thought"}', "d1")
+    task_view.save_draft(store, "ann", "note:d1", '{"half": "a better one"}', "d1")
+    found = task_view.load_draft(store, "ann", "note:d1", "d1")
     assert found is not None
     assert found.content == '{"half": "a better one"}'
-    assert drafts.load_draft(store, "ada", "note:d1", "d1") is None
-    drafts.delete_draft(store, "ann", "note:d1")
-    assert drafts.load_draft(store, "ann", "note:d1", "d1") is None
+    assert task_view.load_draft(store, "ada", "note:d1", "d1") is None
+    task_view.delete_draft(store, "ann", "note:d1")
+    assert task_view.load_draft(store, "ann", "note:d1", "d1") is None
 
 
 def test_whoever_reviews_no_more_corrects_no_review(store: Store, made: Any) -> None:

@@ -25,9 +25,8 @@ from dialint.labeling.store.appeals import (
     open_second_reviews,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.leases import claim as claim_second
-from dialint.labeling.store.records import Account, NewTask, Project
+from dialint.labeling.store.records import Account, NewTask, NotAllowed, Project, StoreRefused
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from dialint.labeling.store import annotations, dialogues, leases, projects, tas
 from dialint.labeling.store.database.audit import START, Entry, hash_entry
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
-from dialint.labeling.store.errors import StoreDamaged
-from dialint.labeling.store.records import NewTask, Project
+from dialint.labeling.store.records import NewTask, Project, StoreDamaged
 
 N = 8
 COLUMNS = {

@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dialint.labeling.store import (
-    annotations,
-    control_tasks,
-    dialogues,
-    gold,
-    leases,
-    own_work,
-    projects,
-    tasks,
-)
+from dialint.labeling.store import annotations, dialogues, gold, leases, projects, task_view, tasks
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
@@ -53,11 +44,11 @@ def limits(store: Store, actor: str = "lea", **changed: Any) -> Project:
 
 def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store, made: Any) -> None:
     project(store, made, 12, control_share=0.5)
-    assert own_work.count_waiting(store, "ann", "p") == 20
+    assert task_view.count_waiting(store, "ann", "p") == 20
     answer(store, "ann", 1.0)
     answer(store, "ann", 1.0)
-    assert own_work.count_waiting(store, "ann", "p") == 10
-    assert own_work.count_waiting(store, "ben", "p") == 10, "of ten tasks"
+    assert task_view.count_waiting(store, "ann", "p") == 10
+    assert task_view.count_waiting(store, "ben", "p") == 10, "of ten tasks"
 
 
 def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store: Store, made: Any) -> None:
@@ -84,18 +75,18 @@ def test_control_tasks_are_paid_like_those_they_replace(
     dialogues.add(store, "lea", [made.dialogue(f"g{i}") for i in range(8)])
     rows = [Gold(dialogue=f"g{i}", turn=1, code="C1", present=True, source="expert") for i in range(8)]
     gold.import_gold(store, "eve", rows)
-    control_tasks.add_control_tasks(store, "lea", "p")
+    tasks.add_control_tasks(store, "lea", "p")
     draws = iter((0.9, 0.1, 0.1, 0.9, 0.1))
-    monkeypatch.setattr(control_tasks, "RNG", SimpleNamespace(random=lambda: next(draws)))
+    monkeypatch.setattr(tasks, "RNG", SimpleNamespace(random=lambda: next(draws)))
     met = []
     for n in range(1, 6):
         lease = claimed(store, "ann")
         met.append(lease.dialogue[0])
         assert lease.pool == "main"
         answer(store, "ann", 10.0, lease)
-        assert own_work.count_own_answers(store, "ann", "p") == n
+        assert task_view.count_own_answers(store, "ann", "p") == n
     assert met == ["d", "g", "g", "d", "g"]
-    assert own_work.count_own_answers(store, "ben", "p") == 0
+    assert task_view.count_own_answers(store, "ben", "p") == 0
     assert projects.list_spending(store, "lea")["p"].paid_answers == 5
 
 
@@ -108,7 +99,7 @@ def test_the_counter_is_of_answers_in_the_main_queue(store: Store, made: Any) ->
     dialogues.add(store, "lea", [made.dialogue("t0")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="t0", pool="training")])
     answer(store, "ann", 9.0, claimed(store, "ann", pool="training"))
-    assert own_work.count_own_answers(store, "ann", "p") == 1
+    assert task_view.count_own_answers(store, "ann", "p") == 1
 
 
 def test_projects_without_pay_are_stored_as_before(store: Store, made: Any) -> None:

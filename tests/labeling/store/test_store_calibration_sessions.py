@@ -10,7 +10,7 @@ from dialint.labeling.adjudication.calibration_session import CalibrationConfig,
 from dialint.labeling.store import annotations, dialogues, leases, projects
 from dialint.labeling.store import calibration_sessions as sessions
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.records import Conflict, NotAllowed, StoreRefused
 
 TAXONOMY = load_taxonomy()
 GROUP = ("ann", "ben", "rob")

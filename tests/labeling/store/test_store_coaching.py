@@ -7,7 +7,6 @@ import pytest
 
 from dialint.detector.records import Dialogue
 from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, rater_status, tasks
-from dialint.labeling.store.backlog import read_backlog
 from dialint.labeling.store.coaching import (
     compare_codes,
     count_cleared,
@@ -16,8 +15,8 @@ from dialint.labeling.store.coaching import (
     read_confirmed,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.records import Account, NewTask, Project
+from dialint.labeling.store.insights import read_backlog
+from dialint.labeling.store.records import Account, NewTask, NotAllowed, Project, StoreRefused
 
 UNTIL_MS = 2_000_000_000_000
 

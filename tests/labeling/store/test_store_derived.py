@@ -18,9 +18,8 @@ from dialint.labeling.store.database.schema import daily_counts, dialogue_index,
 from dialint.labeling.store.database.schema import dialogues as dialogues_table
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.insights import read_totals
-from dialint.labeling.store.records import Account, NewTask, Project
+from dialint.labeling.store.records import Account, NewTask, Project, StoreDamaged
 
 EVER = (0, 2_000_000_000_000)
 

@@ -9,7 +9,7 @@ from dialint.detector.policy import parse_policy
 from dialint.detector.taxonomy import PACKAGED, parse_taxonomy
 from dialint.labeling.store import dialogues, documents
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.records import Conflict, NotAllowed, StoreRefused
 
 TEXT = PACKAGED.read_text(encoding="utf-8")
 POLICY = (Path(__file__).parents[3] / "app/sample/policies/retail.yaml").read_text(encoding="utf-8")

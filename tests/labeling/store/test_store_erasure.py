@@ -20,13 +20,12 @@ from dialint.labeling.store import (
     annotations,
     appeals,
     dialogues,
-    drafts,
     erasure,
     gold,
-    labels,
     leases,
     masked_view,
     projects,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.database.audit import Head
@@ -35,9 +34,17 @@ from dialint.labeling.store.database.changes import DERIVED
 from dialint.labeling.store.database.schema import metadata, notes
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import DialogueMissing, NotAllowed, StoreDamaged, StoreRefused
 from dialint.labeling.store.masked_view import load_view, prepare_view
-from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.records import (
+    Account,
+    DialogueMissing,
+    Gold,
+    NewTask,
+    NotAllowed,
+    Project,
+    StoreDamaged,
+    StoreRefused,
+)
 
 N_PLANTED = 500
 REASON = "The customer asked for it."
@@ -81,7 +88,7 @@ def populate(store: Store, made: Any, n: int = 6, n_turns: int = 4) -> list[str]
             Gold(dialogue=name, turn=1, code="C1", present=True, source="expert", reason=turns[1].text),
         )
         label = Label(dialogue_id=name, turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
-        labels.write_labels(store, "lea", [label])
+        dialogues.write_labels(store, "lea", [label])
         appeals.open_appeal(store, "ag", name, 1, "C1", f"I did answer: {turns[1].text}")
         dialogues.read(store, "rob", name)
     tasks.add(store, "lea", "p", [NewTask(dialogue=name, turn=1) for name in (*names, "kept-1", "kept-2")])
@@ -94,11 +101,11 @@ def populate(store: Store, made: Any, n: int = 6, n_turns: int = 4) -> list[str]
     held = leases.claim(store, "cem", "p")
     assert held is not None
     for item in (f"task:{held.task}", f"case:{held.task}"):
-        drafts.save_draft(store, "cem", item, json.dumps({"so far": secret()}), held.dialogue)
+        task_view.save_draft(store, "cem", item, json.dumps({"so far": secret()}), held.dialogue)
     skipped = leases.claim(store, "dot", "p")
     assert skipped is not None
     leases.skip(store, "dot", skipped.task, skipped.token, f"why: {secret()}")
-    drafts.save_draft(store, "rob", f"note:{names[0]}:1", json.dumps({"note": secret()}), names[0])
+    task_view.save_draft(store, "rob", f"note:{names[0]}:1", json.dumps({"note": secret()}), names[0])
     note = {"agent": "a1", "dialogue": names[0], "author": "lea", "content": secret(), "at_ms": 1}
     store.write(lambda transaction: transaction.run(notes.insert(), note) and None)
     reviewed = annotations.review(store, "rob", names[1], "review", ["C1"], [made.finding()], expected=None)
@@ -187,14 +194,14 @@ def test_nothing_is_stored_again_by_whoever_still_has_a_page_open(store: Store, 
     answer = annotations.review(store, "rob", "d1", "first", ["C1"], expected=None)
     items = [f"task:{held.task}", f"case:{held.task}", f"answer:{answer.id}", "note:d1", "note:d1:2"]
     for item in items:
-        drafts.save_draft(store, "rob", item, "{}", "d1")
+        task_view.save_draft(store, "rob", item, "{}", "d1")
     erasure.erase(store, "ada", ["d1"], REASON)
     assert rows_of(store)["drafts"] == []
 
     before = rows_of(store)
     for item in items:
         with pytest.raises(DialogueMissing):
-            drafts.save_draft(store, "rob", item, "{}", "d1")
+            task_view.save_draft(store, "rob", item, "{}", "d1")
     for act in (
         lambda: annotations.submit(store, "rob", held.task, held.token, "second", [made.finding()]),
         lambda: annotations.review(store, "rob", "d1", "third", ["C1"], expected=int(answer.id)),
@@ -210,8 +217,8 @@ def test_nothing_is_stored_again_by_whoever_still_has_a_page_open(store: Store, 
 
     tasks.add(store, "lea", "p", [NewTask(dialogue="d2")])  # SQLite gives the numbers again
     dialogues.add(store, "lea", [made.dialogue("d1")])
-    drafts.save_draft(store, "rob", items[0], "{}", "d1")
-    assert drafts.load_draft(store, "rob", items[0], "d2") is None
+    task_view.save_draft(store, "rob", items[0], "{}", "d1")
+    assert task_view.load_draft(store, "rob", items[0], "d2") is None
 
 
 def test_an_erasure_during_the_masking_leaves_no_view(
@@ -238,7 +245,7 @@ def test_an_erasure_takes_the_draft_that_is_just_being_saved(store: Store, made:
     thread = threading.Thread(target=lambda: erased.append(erasure.erase(store, "ada", ["d1"], REASON)))
 
     def save_and_wait(transaction: Transaction) -> None:
-        drafts.save_draft(transaction, "rob", "note:d1", "{}", "d1")
+        task_view.save_draft(transaction, "rob", "note:d1", "{}", "d1")
         thread.start()
         time.sleep(0.3)
 

@@ -20,17 +20,24 @@ from dialint.labeling.store import (
     dialogues,
     expert_cases,
     gold,
-    labels,
     leases,
     projects,
     task_view,
     tasks,
 )
-from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
-from dialint.labeling.store.records import Account, Gold, Lease, NewTask, Project
+from dialint.labeling.store.records import (
+    Account,
+    Conflict,
+    Gold,
+    Lease,
+    NewTask,
+    NotAllowed,
+    Project,
+    StoreRefused,
+)
+from dialint.labeling.store.stored_annotations import import_annotations
 
 GOLD = Gold(dialogue="mine", turn=1, code="C1", present=True, source="expert")
 
@@ -145,7 +152,7 @@ READS: dict[str, Callable[[Store, str], object]] = {
     "the verdict": lambda s, who: dialogues.read(s, who, "mine"),
     "a task of it": lambda s, who: task_view.view_task(s, who, 3),
     "answers": lambda s, who: annotations.list_annotations(s, who, "mine"),
-    "labels": lambda s, who: labels.list_labels(s, who, "mine"),
+    "labels": lambda s, who: dialogues.list_labels(s, who, "mine"),
     "all gold": lambda s, who: gold.list_gold(s, who),
     "all answers": lambda s, who: list(counted_annotations.iterate_counted(s, who)),
     "answers of a project": lambda s, who: list(counted_annotations.iterate_counted(s, who, "label")),
@@ -162,7 +169,7 @@ def test_who_reads_what_others_say_is_not_blind(working: Store, what: str, first
     accounts.create(working, "ada", Account(id="agnes", role="labeler", agent="a7"))
     appeals.open_appeal(working, "agnes", "mine", 1, "C1", "no")
     gold.set_gold(working, "peer", GOLD)
-    labels.write_labels(
+    dialogues.write_labels(
         working, "lea", [Label(dialogue_id="mine", turn=1, code="C1", probability=0.5, method="m")]
     )
     ben = held(working, "ben", "label")

@@ -12,7 +12,6 @@ from dialint.detector.records import Dialogue, Example, Label
 from dialint.labeling.store import (
     accounts,
     annotations,
-    control_tasks,
     counted_annotations,
     dialogues,
     gold,
@@ -24,8 +23,16 @@ from dialint.labeling.store import (
 )
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
-from dialint.labeling.store.records import Account, Gold, Lease, NewTask, Project
+from dialint.labeling.store.records import (
+    Account,
+    Conflict,
+    Gold,
+    Lease,
+    NewTask,
+    NotAllowed,
+    Project,
+    StoreRefused,
+)
 
 CROWD = ("ann", "ben", "cem", "dot")
 
@@ -68,7 +75,7 @@ def example(made: Any, name: str, *codes: str, pair: str | None = None) -> Examp
 def test_a_share_of_the_claims_is_control(store: Store, made: Any, monkeypatch: Any) -> None:
     """Of draws 0.1, 0.9, 0.29, 0.3, 0.5 the first and third are below a share of 0.3."""
     draws = iter((0.1, 0.9, 0.29, 0.3, 0.5))
-    monkeypatch.setattr(control_tasks.RNG, "random", lambda: next(draws))
+    monkeypatch.setattr(tasks.RNG, "random", lambda: next(draws))
     setting(store, made, n=5, share=0.3)
     got = [claimed(store, "ann", at_once=9) for _ in range(5)]
     assert [lease.dialogue for lease in got] == ["g0", "d0", "g1", "d1", "d2"]
@@ -86,13 +93,13 @@ def test_the_share_holds_over_many_claims(store: Store, made: Any) -> None:
 def test_the_holder_cannot_tell_a_control_task(store: Store, made: Any, monkeypatch: Any, time_: Any) -> None:
     setting(store, made, n=1, controls=1, share=0.5)
     for actor in ("ben", "cem"):  # the control task has been in many hands
-        monkeypatch.setattr(control_tasks.RNG, "random", lambda: 0.0)
+        monkeypatch.setattr(tasks.RNG, "random", lambda: 0.0)
         lease = claimed(store, actor)
         assert lease.dialogue == "g0"
         leases.release(store, actor, lease.task, lease.token)
         time_.pass_s(1)
     first = claimed(store, "ann", at_once=2)
-    monkeypatch.setattr(control_tasks.RNG, "random", lambda: 1.0)
+    monkeypatch.setattr(tasks.RNG, "random", lambda: 1.0)
     second = claimed(store, "ann", at_once=2)
     assert (first.dialogue, second.dialogue) == ("g0", "d0")
     differ = [name for name in Lease.model_fields if getattr(first, name) != getattr(second, name)]
@@ -126,7 +133,7 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
     tasks.add(store, "lea", "p", [NewTask(dialogue="log-7"), NewTask(dialogue=name, pool="control")])
     seen = []
     for draw in (0.0, 1.0):
-        monkeypatch.setattr(control_tasks.RNG, "random", lambda draw=draw: draw)
+        monkeypatch.setattr(tasks.RNG, "random", lambda draw=draw: draw)
         lease = claimed(store, "ann", at_once=2)
         assert (lease.dialogue == name) is (draw == 0.0)
         view = task_view.view_task(store, "ann", lease.task)
@@ -150,7 +157,7 @@ def test_asking_again_tells_nothing(store: Store, made: Any, monkeypatch: Any, t
     setting(store, made, lease_s=60)
     first = claimed(store, "ann")
     assert first.dialogue == "g0"
-    monkeypatch.setattr(control_tasks.RNG, "random", lambda: 1.0)
+    monkeypatch.setattr(tasks.RNG, "random", lambda: 1.0)
     leases.release(store, "ann", first.task, first.token)
     assert claimed(store, "ann").task == first.task
     time_.pass_s(61)

@@ -6,8 +6,8 @@ import pytest
 
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.insights import Totals, read_groups, read_totals
+from dialint.labeling.store.records import NotAllowed
 
 EVER = (0, 2_000_000_000_000)
 

@@ -16,14 +16,20 @@ from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import changes, verify
-from dialint.labeling.store.database.audit import Head
+from dialint.labeling.store.database.audit import (
+    FILE_VARIABLE,
+    SUFFIX,
+    VARIABLE,
+    Head,
+    Key,
+    new_key,
+    write_key,
+)
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
-from dialint.labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
 from dialint.labeling.store.database.transactions import Store, read_version
 from dialint.labeling.store.database.upgrade import rekey, upgrade
-from dialint.labeling.store.errors import StoreDamaged
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, StoreDamaged
 
 
 @pytest.fixture

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
-from dialint.labeling.store.records import Account, Lease, NewTask, Project
+from dialint.labeling.store.records import (
+    Account,
+    Lease,
+    NewTask,
+    NotAllowed,
+    Project,
+    StaleLease,
+    StoreRefused,
+)
 
 
 def project(store: Store, made: Any, n: int = 3, **kept: Any) -> None:

@@ -28,9 +28,8 @@ from dialint.labeling.store import (
 )
 from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict, StoreRefused
 from dialint.labeling.store.masked_view import MaskedView
-from dialint.labeling.store.records import Lease, NewTask, Project
+from dialint.labeling.store.records import Conflict, Lease, NewTask, Project, StoreRefused
 
 CUSTOMER = "Hi, I am Anna Kowalska, my mail is anna.k@example.com."
 ORIGINAL = "Thanks Anna! I have written to anna.k@example.com. Anything else?"

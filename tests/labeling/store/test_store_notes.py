@@ -6,17 +6,16 @@ import pytest
 from sqlalchemy import select
 
 from dialint.labeling.store import accounts, dialogues
-from dialint.labeling.store.database.schema import audit
-from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.notes import (
+from dialint.labeling.store.coaching import (
     MAX_CHARACTERS,
     acknowledge_note,
     count_open_notes,
     list_notes,
     write_note,
 )
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.database.schema import audit
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, NotAllowed, StoreRefused
 
 
 @pytest.fixture

@@ -33,21 +33,27 @@ from dialint.labeling.store import (
     accounts,
     annotations,
     appeals,
+    authentication,
     dialogues,
-    drafts,
     gold,
-    identities,
-    labels,
     leases,
-    passwords,
     projects,
+    task_view,
     tasks,
 )
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.errors import Conflict, MustChangePassword, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.permissions import LOWEST_ROLE, ROLES, Permission, write_operation
-from dialint.labeling.store.records import Account, NewTask, Project
+from dialint.labeling.store.records import (
+    Account,
+    Conflict,
+    MustChangePassword,
+    NewTask,
+    NotAllowed,
+    Project,
+    StaleLease,
+    StoreRefused,
+)
 
 OWN: dict[str, Act] = {
     "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
@@ -157,7 +163,7 @@ def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
         assert first is not None
         annotations.submit(s, "other", first.task, first.token, "theirs")
         THEIRS["p"], THEIRS["a"] = leases.claim(s, "other", "p"), leases.claim(s, "other", "a")
-        drafts.save_draft(s, "other", "note:d2", "x", "d2")
+        task_view.save_draft(s, "other", "note:d2", "x", "d2")
         for dialogue in ("d1", *MINE.values()):
             gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": dialogue}))
         s.write(lambda t: t.run(gold.gold.update().values(doubt="2 of 3")))
@@ -191,8 +197,8 @@ def test_who_may(filled: Store, name: str) -> None:
         assert name in (
             "store.accounts.create_first",
             "store.accounts.has_accounts",
-            "store.identities.find_signed_in",
-            "store.identities.sign_in_identity",
+            "store.authentication.find_signed_in",
+            "store.authentication.sign_in_identity",
         ), "by a name, before any right"
         return
     at = ROLES.index(row.first)  # type: ignore[arg-type]
@@ -238,14 +244,14 @@ def test_signing_in(store: Store) -> None:
     for name, given in (("ada", "correct horse battery"), ("ann", "given to ann")):
         if name == "ann":
             accounts.set_password(store, "ada", name, given)
-        passwords.choose_password(store, name, given, own)
-        assert passwords.sign_in(store, name, own).account.id == name
+        authentication.choose_password(store, name, given, own)
+        assert authentication.sign_in(store, name, own).account.id == name
     with pytest.raises(NotAllowed):
         accounts.set_password(store, "ann", "ben", "another long one")
     accounts.set_status(store, "lea", "ann", "suspended")
     said = set()
     for name, password in (("ann", own), ("ada", "wrong"), ("nobody", "x"), ("nobody", ""), ("ben", "")):
-        for act in (passwords.sign_in, lambda *who: passwords.choose_password(*who, new="x" * 12)):
+        for act in (authentication.sign_in, lambda *who: authentication.choose_password(*who, new="x" * 12)):
             with pytest.raises(NotAllowed) as refused:
                 act(store, name, password)
             said.add(str(refused.value))
@@ -256,25 +262,25 @@ def test_a_given_password_is_good_for_choosing_another_only(store: Store) -> Non
     given = "given by the admin"
     accounts.create(store, "ada", Account(id="new", role="lead"), given)
     with pytest.raises(MustChangePassword):
-        passwords.sign_in(store, "new", given)
+        authentication.sign_in(store, "new", given)
     for poor in (given, "short"):
         with pytest.raises(StoreRefused, match="E_PASSWORD"):
-            passwords.choose_password(store, "new", given, poor)
+            authentication.choose_password(store, "new", given, poor)
     assert accounts.list_accounts(store, "new"), "the command line needs no password"
-    passwords.choose_password(store, "new", given, "one of my own")
-    account, proof = passwords.sign_in(store, "new", "one of my own")
-    assert identities.find_signed_in(store, "new", proof) == account
-    assert identities.find_signed_in(store, "ann", proof) is None
+    authentication.choose_password(store, "new", given, "one of my own")
+    account, proof = authentication.sign_in(store, "new", "one of my own")
+    assert authentication.find_signed_in(store, "new", proof) == account
+    assert authentication.find_signed_in(store, "ann", proof) is None
     with pytest.raises(NotAllowed):
-        passwords.sign_in(store, "new", given)
+        authentication.sign_in(store, "new", given)
     for actor in ("ada", "new"):  # lost, or made anew by oneself: given again, either way
         accounts.set_password(store, actor, "new", given)
         with pytest.raises(MustChangePassword):
-            passwords.sign_in(store, "new", given)
-        assert identities.find_signed_in(store, "new", proof) is None, "who is in is put out"
+            authentication.sign_in(store, "new", given)
+        assert authentication.find_signed_in(store, "new", proof) is None, "who is in is put out"
     accounts.set_status(store, "ada", "new", "suspended")
     with pytest.raises(NotAllowed) as refused:
-        passwords.choose_password(store, "new", given, "one of my own")
+        authentication.choose_password(store, "new", given, "one of my own")
     assert not isinstance(refused.value, MustChangePassword)
 
 
@@ -291,9 +297,9 @@ def test_a_password_that_was_replaced_meanwhile_chooses_nothing(
 
     monkeypatch.setattr(Store, "write", late)
     with pytest.raises(NotAllowed):
-        passwords.choose_password(store, "ann", "given to ann", "one of my own")
+        authentication.choose_password(store, "ann", "given to ann", "one of my own")
     with pytest.raises(MustChangePassword):
-        passwords.sign_in(store, "ann", "given once more")
+        authentication.sign_in(store, "ann", "given once more")
 
 
 def test_a_lead_makes_nobody_an_admin_and_nobody_frees_themselves(store: Store) -> None:
@@ -326,9 +332,9 @@ def test_dialogues_and_verdicts_go_in_once(store: Store, made: Any) -> None:
 def test_labels_and_gold_have_one_row_each(store: Store, made: Any) -> None:
     dialogues.add(store, "lea", [made.dialogue("d1")])
     one = Label(dialogue_id="d1", turn=1, code="C1", probability=0.5, method="majority", n_labelers=2)
-    labels.write_labels(store, "lea", [one])
-    labels.write_labels(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
-    assert [found.probability for found in labels.list_labels(store, "rob", "d1")] == [0.75]
+    dialogues.write_labels(store, "lea", [one])
+    dialogues.write_labels(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
+    assert [found.probability for found in dialogues.list_labels(store, "rob", "d1")] == [0.75]
     gold.set_gold(store, "eve", GOLD)
     gold.set_gold(store, "eve", GOLD.model_copy(update={"present": False}))
     assert [known.present for known in gold.list_gold(store, "eve")] == [False]

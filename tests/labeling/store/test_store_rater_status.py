@@ -17,12 +17,11 @@ from dialint.labeling.store import (
     rater_status,
     tasks,
 )
-from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.grades import Accuracy, GoldAnswer, grade_answer
-from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.records import Account, Gold, NewTask, NotAllowed, Project, StoreRefused
+from dialint.labeling.store.stored_annotations import import_annotations
 
 RULES = rater_status.Rules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
 

@@ -8,7 +8,7 @@ from sqlalchemy import event
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import annotations, dialogues, documents
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import NotAllowed
 from dialint.labeling.store.release_verdicts import (
     compare_releases,
     count_by_release,

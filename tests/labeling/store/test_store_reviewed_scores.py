@@ -12,10 +12,9 @@ from dialint.labeling.store.coaching import list_dialogues
 from dialint.labeling.store.database.derived import DAY_MS
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.history import read_history
-from dialint.labeling.store.records import Account, Project
-from dialint.labeling.store.reviewed_scores import ReviewedScore, read_reviewed_scores
+from dialint.labeling.store.insights import ReviewedScore, read_reviewed_scores
+from dialint.labeling.store.records import Account, NotAllowed, Project
 from dialint.labeling.store.search import search
 from dialint.labeling.store.search_plan import Search
 

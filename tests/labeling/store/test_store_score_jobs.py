@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from dialint.labeling.store import score_jobs
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.records import NotAllowed, StoreRefused
 from dialint.labeling.store.score_jobs import AddedCounts, NewScoreJob, ScoreOptions, ScoreResult
 
 NEW = NewScoreJob(id="0" * 16, name="march.jsonl", size=12, sha256="ab")

@@ -11,7 +11,7 @@ from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store import search as searching
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import NotAllowed
 from dialint.labeling.store.search import Count, count, list_choices, search
 from dialint.labeling.store.search_plan import Search
 

@@ -23,32 +23,28 @@ from dialint.labeling.store import (
     accounts,
     annotations,
     appeals,
+    authentication,
+    coaching,
     dialogues,
     documents,
-    drafts,
     erasure,
     gold,
-    identities,
-    labels,
     leases,
     masked_view,
-    notes,
-    passwords,
-    preferences,
     projects,
     rater_status,
     score_jobs,
+    task_view,
     tasks,
 )
-from dialint.labeling.store.database import catalog
+from dialint.labeling.store.database import changes
 from dialint.labeling.store.database.audit import START, Entry, hash_entry
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.changes import WORDS
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
-from dialint.labeling.store.errors import StoreDamaged
-from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.records import Account, Gold, NewTask, Project, StoreDamaged
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"
 TABLES = (*sorted({*metadata.tables} - {"drafts"}), "alembic_version")
@@ -73,15 +69,17 @@ def work_in(store: Store, made: Any) -> None:
     held = leases.claim(store, "cem", "p")
     assert held is not None
     leases.renew(store, "cem", held.task, held.token)
-    drafts.save_draft(store, "cem", f"task:{held.task}", '{"begun": 1}', held.dialogue)
+    task_view.save_draft(store, "cem", f"task:{held.task}", '{"begun": 1}', held.dialogue)
     label = Label(dialogue_id="d0", turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
-    labels.write_labels(store, "lea", [label])
+    dialogues.write_labels(store, "lea", [label])
     appeals.open_appeal(store, "ag", "d1", 1, "C1", "I did answer")
     rater_status.set_rules(store, "lea", rater_status.Rules(least=12))
     dialogues.read(store, "rob", "d0")
     gold.list_gold(store, "eve")
     masked_view.prepare_view(store, "d0")
-    identities.link(store, "ada", identities.Identity(issuer="https://id.example", subject="1"), "ann")
+    authentication.link(
+        store, "ada", authentication.Identity(issuer="https://id.example", subject="1"), "ann"
+    )
     work_in_console(store)
     dialogues.add(store, "lea", [made.dialogue("gone")])
     erasure.erase(store, "ada", ["gone"], "The customer asked for it.")
@@ -89,8 +87,8 @@ def work_in(store: Store, made: Any) -> None:
 
 def work_in_console(store: Store) -> None:
     """What people leave behind there beside answers."""
-    preferences.save_preferences(store, "rob", preferences.Preferences(language="es"))
-    notes.acknowledge_note(store, "ag", notes.write_note(store, "lea", "a1", "Ask first.", "d0").id)
+    accounts.save_preferences(store, "rob", accounts.Preferences(language="es"))
+    coaching.acknowledge_note(store, "ag", coaching.write_note(store, "lea", "a1", "Ask first.", "d0").id)
     text = PACKAGED.read_text(encoding="utf-8")
     documents.save_version(store, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)
     documents.publish(store, "lea", "taxonomy", "taxonomy", 1)
@@ -304,12 +302,12 @@ def test_a_newer_server_writes_definitions_in_its_own_way(
     worked: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then only what there is counts, until the schema is noted anew."""
-    objects = catalog.list_objects
+    objects = changes.list_objects
 
     def written_otherwise(connection: Connection) -> dict[str, str]:
-        return {name: f"{sql}'" for name, sql in objects(connection).items()} | {catalog.SERVER: "99"}
+        return {name: f"{sql}'" for name, sql in objects(connection).items()} | {changes.SERVER: "99"}
 
-    monkeypatch.setattr(catalog, "list_objects", written_otherwise)
+    monkeypatch.setattr(changes, "list_objects", written_otherwise)
     verify(worked)
     with worked.engine.connect() as connection, connection.begin() as transaction:
         connection.exec_driver_sql(f"DROP TRIGGER {triggers(connection)[0]}")
@@ -383,7 +381,7 @@ def test_an_operation_on_a_changed_row_does_not_vouch_for_the_change(
     """The row is changed by its owner afterwards: only what the operation sets is entered."""
     with worked.engine.begin() as connection:
         connection.execute(text(change))
-    passwords.choose_password(worked, "ag", PASSWORD, OTHER)
+    authentication.choose_password(worked, "ag", PASSWORD, OTHER)
     with pytest.raises(StoreDamaged, match=rf"accounts \(ag\): {column} was changed since entry \d+"):
         verify(worked)
 

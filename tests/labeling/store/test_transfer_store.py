@@ -42,11 +42,10 @@ from dialint.labeling.store import (
     task_view,
     tasks,
 )
-from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project, StoreRefused
+from dialint.labeling.store.stored_annotations import import_annotations
 
 SILENT: Any = lambda *_: None  # noqa: E731
 

@@ -7,12 +7,11 @@ import pytest
 
 from dialint.app.console.quality import coaching
 from dialint.app.console.quality import coaching as coaching_notes
-from dialint.labeling.store import accounts, annotations, dialogues, passwords
+from dialint.labeling.store import accounts, annotations, authentication, dialogues
 from dialint.labeling.store import coaching as store_coaching
+from dialint.labeling.store.coaching import list_notes, write_note
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.notes import list_notes, write_note
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.records import Account, StoreRefused
 
 GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 
@@ -21,7 +20,7 @@ GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 def coached(store: Store) -> Store:
     """Agnes is agent a1; the finding in d1 was rejected, that of C1 in d2 confirmed."""
     accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"), GIVEN)
-    passwords.choose_password(store, "agnes", GIVEN, PASSWORD)
+    authentication.choose_password(store, "agnes", GIVEN, PASSWORD)
     annotations.review(store, "rob", "d1", "d1", ["C1"], [], expected=None)
     _dialogue, verdict = dialogues.read(store, "rob", "d2")
     assert verdict is not None

@@ -11,9 +11,8 @@ from dialint.app.console.launch import DARK, LIGHT
 from dialint.app.console.quality.overview import LEAST_DIALOGUES, _backlog_text, mark_weeks, rank_agent
 from dialint.app.console.tables import Period, explore_address, last_days, link
 from dialint.labeling.store import annotations
-from dialint.labeling.store.backlog import Backlog
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.insights import Group
+from dialint.labeling.store.insights import Backlog, Group
 
 
 def test_an_agent_is_set_apart_only_by_evidence() -> None:

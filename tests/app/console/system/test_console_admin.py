@@ -16,23 +16,21 @@ from dialint.app.console.system.admin import VIEWS
 from dialint.labeling.store import (
     accounts,
     annotations,
-    audit_log,
+    authentication,
     dialogues,
     erasure,
     gold,
-    identities,
+    history,
     leases,
-    passwords,
     projects,
     tasks,
 )
+from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.identities import Identity
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Account, Gold, NewTask, Pay
+from dialint.labeling.store.records import Account, Gold, NewTask, NotAllowed, Pay
 
 PASSWORD = "a long enough one"
 GIVEN = "once-for the first time"
@@ -43,7 +41,7 @@ Open = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def admin(store: Store) -> None:
     """`ada` with a password of her own."""
-    passwords.choose_password(store, "ada", GIVEN, PASSWORD)
+    authentication.choose_password(store, "ada", GIVEN, PASSWORD)
 
 
 @pytest.fixture
@@ -122,7 +120,7 @@ def test_an_account_is_created_changed_and_closed(
     assert (made.role, made.skills, made.agent, made.status) == ("reviewer", ("es", "ru"), "a7", "active")
     assert "new  once-" in words(page)
     given = words(page).split("new  ")[1].split()[0]
-    passwords.choose_password(store, "new", given, PASSWORD)
+    authentication.choose_password(store, "new", given, PASSWORD)
     with monkeypatch.context() as later:
         later.setattr(notices, "STAYS_S", -1.0)
         page.test.run()
@@ -141,7 +139,7 @@ def test_an_account_is_created_changed_and_closed(
     press(page, "New one-time password")
     assert "new  once-" in words(page)
     with pytest.raises(NotAllowed):
-        passwords.sign_in(store, "new", PASSWORD)
+        authentication.sign_in(store, "new", PASSWORD)
 
 
 def test_a_form_that_is_refused_stays_filled_and_is_empty_after_success(view: Open) -> None:
@@ -298,10 +296,10 @@ def test_the_log_is_paged_filtered_and_verified(view: Open, store: Store) -> Non
     assert not page.test.error
     fill(page, audit_who="lea", audit_action="project.state")
     page.test.run()
-    found = audit_log.list_entries(store, "ada", account="lea", action="project.state")
+    found = history.list_entries(store, "ada", account="lea", action="project.state")
     assert len(found.entries) == 50
     assert found.before is not None
-    older = audit_log.list_entries(store, "ada", account="lea", action="project.state", before=found.before)
+    older = history.list_entries(store, "ada", account="lea", action="project.state", before=found.before)
     assert len(older.entries) == 10
     numbers = [each.number for each in (*found.entries, *older.entries)]
     assert numbers == sorted(set(numbers), reverse=True)
@@ -315,10 +313,10 @@ def test_the_log_is_paged_filtered_and_verified(view: Open, store: Store) -> Non
 
 
 def test_a_page_of_the_log_says_where_it_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_log, "SCAN", 3)
+    monkeypatch.setattr(history, "SCAN", 3)
     before, found = None, []
     while True:
-        page = audit_log.list_entries(store, "ada", action="account.create", before=before)
+        page = history.list_entries(store, "ada", action="account.create", before=before)
         found += page.entries
         before = page.before
         if before is None:
@@ -334,7 +332,7 @@ def test_identities_are_linked_and_unlinked(view: Open, store: Store) -> None:
         "Link",
     )
     who = Identity(issuer="https://id.example", subject="s 1")
-    assert identities.sign_in_identity(store, who).id == "rob"
+    assert authentication.sign_in_identity(store, who).id == "rob"
     press(
         fill(page, identity_issuer="https://id.example", identity_subject="s 1", identity_account="ria"),
         "Link",
@@ -342,8 +340,8 @@ def test_identities_are_linked_and_unlinked(view: Open, store: Store) -> None:
     assert "linked to rob" in words(page)
     press(page, "Unlink")
     with pytest.raises(NotAllowed):
-        identities.sign_in_identity(store, who)
-    assert identities.find_signed_in(store, "rob", who) is None
+        authentication.sign_in_identity(store, who)
+    assert authentication.find_signed_in(store, "rob", who) is None
 
 
 def test_an_address_that_the_provider_verified_is_linked_once(store: Store) -> None:
@@ -357,25 +355,27 @@ def test_an_address_that_the_provider_verified_is_linked_once(store: Store) -> N
         ("root@a.example", "admin"),
     ):
         accounts.create(store, "ada", Account(id=name, role=role))  # type: ignore[arg-type]
-    assert identities.sign_in_identity(store, first, "rob@a.example").id == "rob@a.example"
-    assert identities.sign_in_identity(store, first, "ria@a.example").id == "rob@a.example", "the link counts"
-    assert identities.sign_in_identity(store, elsewhere, "rob@a.example").id == "rob@a.example"
+    assert authentication.sign_in_identity(store, first, "rob@a.example").id == "rob@a.example"
+    assert authentication.sign_in_identity(store, first, "ria@a.example").id == "rob@a.example", (
+        "the link counts"
+    )
+    assert authentication.sign_in_identity(store, elsewhere, "rob@a.example").id == "rob@a.example"
     for refused in (
         "nobody@a.example", "rob", "ada", "root@a.example", "", "rob@a.example\n", "@a.example", "rob@a@a.example",
         "rob\0@a.example", "ROB@a.example", "\ud800@a.example",
         "rob@a.example",  # which has an identity of this issuer
     ):  # fmt: skip
         with pytest.raises(NotAllowed):
-            identities.sign_in_identity(store, second, refused)
+            authentication.sign_in_identity(store, second, refused)
     accounts.set_status(store, "ada", "rob@a.example", "suspended")
     with pytest.raises(NotAllowed):
-        identities.sign_in_identity(store, first)
-    assert identities.find_signed_in(store, "rob@a.example", first) is None
+        authentication.sign_in_identity(store, first)
+    assert authentication.find_signed_in(store, "rob@a.example", first) is None
 
 
 def test_hostile_names_are_inert(view: Open, store: Store) -> None:
     accounts.create(store, "ada", Account(id="<b>x</b> **y** :material/home:", role="labeler"))
-    identities.link(store, "ada", Identity(issuer="https://id.example", subject="<i>**z**</i>"), "rob")
+    authentication.link(store, "ada", Identity(issuer="https://id.example", subject="<i>**z**</i>"), "rob")
     for which in VIEWS:
         page = view(which)
         assert not page.test.exception
@@ -391,9 +391,9 @@ def test_what_a_lead_may_not_do_changes_nothing(store: Store) -> None:
     before = rows()
     who = Identity(issuer="https://id.example", subject="1")
     for act in (
-        lambda: audit_log.list_entries(store, "lea"), lambda: audit_log.verify_store(store, "lea"),
-        lambda: identities.link(store, "lea", who, "rob"), lambda: identities.unlink(store, "lea", who),
-        lambda: identities.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
+        lambda: history.list_entries(store, "lea"), lambda: history.verify_store(store, "lea"),
+        lambda: authentication.link(store, "lea", who, "rob"), lambda: authentication.unlink(store, "lea", who),
+        lambda: authentication.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
         lambda: accounts.change(store, "ada", "ada", "labeler", None), lambda: erasure.erase(store, "lea", ["d1"], "x"),
         lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None),
         lambda: projects.list_spending(store, "rob"), lambda: gold.restore_gold(store, "rob", "d1"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dialint.labeling.store import annotations, leases, preferences, projects, tasks
+from dialint.labeling.store import accounts, annotations, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Pay, Project
 
@@ -55,7 +55,7 @@ def test_a_labeler_sees_the_own_pay_and_nobody_elses(open_page: Open, store: Sto
     page.act("reopen", "label")
     say_no(page)
     assert "1 × €0.125 = €0.125." in words(page), "a correction is no further answer"
-    preferences.save_preferences(store, "ben", preferences.Preferences(language="es"))
+    accounts.save_preferences(store, "ben", accounts.Preferences(language="es"))
     assert "1 × 0,125 € = 0,125 €" in words(open_page("ben")).replace("\xa0", " ")
 
 

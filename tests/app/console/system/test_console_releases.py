@@ -33,9 +33,9 @@ from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.eval.tally import read_sheet
 from dialint.labeling.store import dialogues
+from dialint.labeling.store.accounts import Preferences, save_preferences
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.preferences import Preferences, save_preferences
+from dialint.labeling.store.records import NotAllowed
 from dialint.labeling.store.release_verdicts import CodeTurns, ScannedTurn, list_changes
 
 REASON = "fewer false accusations"

@@ -25,7 +25,7 @@ from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import dialogues, score_jobs
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import NotAllowed
 from dialint.labeling.store.score_jobs import NewScoreJob, ScoreOptions
 
 SAMPLE = Path(__file__).parents[4] / "app/sample/dialogues.jsonl"

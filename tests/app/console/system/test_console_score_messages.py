@@ -29,8 +29,8 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.readers.columns import Columns, Row
 from dialint.detector.ingest.readers.spill import group_on_disk
 from dialint.labeling.store import score_jobs
+from dialint.labeling.store.accounts import Preferences, save_preferences
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.preferences import Preferences, save_preferences
 from dialint.labeling.store.score_jobs import NewScoreJob, ScoreOptions
 
 INGEST = Path(dialint.detector.ingest.__file__).parent

@@ -8,7 +8,16 @@ import pytest
 
 from dialint.app.console.work import adjudicate
 from dialint.detector.records import Finding
-from dialint.labeling.store import accounts, annotations, drafts, gold, labels, leases, passwords, projects
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    authentication,
+    dialogues,
+    gold,
+    leases,
+    projects,
+    task_view,
+)
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, Project
 from dialint.labeling.store.tasks import count_tasks
@@ -27,7 +36,7 @@ def marked(code: str = "C1") -> Finding:
 def disputed(store: Store, open_page: Open) -> Store:
     """Ann sees C1 in turn 1 of d3, ben does not; an expert who may decide."""
     accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
-    passwords.choose_password(store, "eve", GIVEN, PASSWORD)
+    authentication.choose_password(store, "eve", GIVEN, PASSWORD)
     for who in ("ann", "ben"):
         while lease := leases.claim(store, who, "to label"):
             found = [marked()] if who == "ann" and lease.dialogue == "d3" else []
@@ -124,7 +133,7 @@ def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store,
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
     (task,) = [leases.find_held(disputed, "eve", "adjudication")]
     assert task is not None
-    assert drafts.load_draft(disputed, "eve", f"case:{task.task}", task.dialogue) is not None
+    assert task_view.load_draft(disputed, "eve", f"case:{task.task}", task.dialogue) is not None
     again = open_page("eve", at="Adjudicate")
     assert again.enabled("Decide and next"), "the decision was kept"
     again.test.text_area[0].set_value("There is nothing to answer.")
@@ -154,9 +163,9 @@ def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_pag
     sample = page.test.table[-1].value.to_dict("records")
     assert sample
     assert {row["People"] for row in sample} == {"2"}
-    assert labels.list_labels(disputed, "rob", "d3") == ()
+    assert dialogues.list_labels(disputed, "rob", "d3") == ()
     page.press("Accept them")
-    (kept,) = labels.list_labels(disputed, "rob", "d5") or (None,)
+    (kept,) = dialogues.list_labels(disputed, "rob", "d5") or (None,)
     assert kept is None, "all agree that nothing is wrong in it"
     assert "Nothing needed writing: on the" in page.words.replace("\\", "")
     assert "nobody sees an error" in page.words
@@ -170,7 +179,7 @@ def test_accepting_an_error_says_how_many_labels_were_written(store: Store, open
     page = open_page("lea", at="Adjudicate").choose("Answers of", "to label", 1).press("Preview")
     page.press("Accept them")
     assert "1 label was written." in page.words.replace("\\", "")
-    (kept,) = labels.list_labels(store, "rob", "d3")
+    (kept,) = dialogues.list_labels(store, "rob", "d3")
     assert (kept.code, kept.probability) == ("C1", 1.0)
 
 

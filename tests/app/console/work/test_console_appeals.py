@@ -4,14 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from dialint.labeling.store import (
-    accounts,
-    annotations,
-    appeals,
-    dialogues,
-    passwords,
-    projects,
-)
+from dialint.labeling.store import accounts, annotations, appeals, authentication, dialogues, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, Project
 
@@ -42,7 +35,7 @@ def test_a_second_review_is_blind_and_for_who_has_no_part(
 def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, saved: Saved) -> None:
     for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
         accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
-        passwords.choose_password(store, name, GIVEN, PASSWORD)
+        authentication.choose_password(store, name, GIVEN, PASSWORD)
     closed = "This page is not open to your role"
     assert closed in open_page("ann", at="My findings").words
     assert closed in open_page("agnes", at="Appeals").words
@@ -125,7 +118,7 @@ def test_an_appeal_that_nobody_may_review_says_so(open_page: Open, store: Store)
 def test_an_expert_puts_another_finding_in_its_place(open_page: Open, store: Store) -> None:
     for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
         accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
-        passwords.choose_password(store, name, GIVEN, PASSWORD)
+        authentication.choose_password(store, name, GIVEN, PASSWORD)
     appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
     projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
     appeals.open_second_reviews(store, "lea", "second")

@@ -9,8 +9,7 @@ from patience import WAIT_MS
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.labeling.store import dialogues, leases, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.records import NewTask
+from dialint.labeling.store.records import NewTask, StoreRefused
 
 Saved = Callable[[], list[dict[str, Any]]]
 READY = """() => {

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dialint.labeling.store import accounts, annotations, drafts, erasure, leases, passwords, projects, tasks
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    authentication,
+    erasure,
+    leases,
+    projects,
+    task_view,
+    tasks,
+)
 from dialint.labeling.store.database.schema import drafts as draft_rows
 from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store
@@ -79,13 +88,13 @@ def test_a_correction_whose_number_another_answer_got_is_closed(
 
 def test_an_experts_case_is_closed_with_its_draft(open_page: Open, store: Store) -> None:
     accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
-    passwords.choose_password(store, "eve", GIVEN, PASSWORD)
+    authentication.choose_password(store, "eve", GIVEN, PASSWORD)
     projects.create(store, "lea", Project(id="adjudication", codes=("C1", "T1"), purpose="adjudication"))
     tasks.add(store, "lea", "adjudication", [NewTask(dialogue="d3", turn=1)])
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
     held = leases.find_held(store, "eve", "adjudication")
     assert held is not None
-    assert drafts.load_draft(store, "eve", f"case:{held.task}", "d3") is not None
+    assert task_view.load_draft(store, "eve", f"case:{held.task}", "d3") is not None
     erasure.erase(store, "ada", ["d3"], "asked for")
     assert list_drafts(store) == [], "the draft of a case goes with its dialogue"
     page.press("Not applicable")

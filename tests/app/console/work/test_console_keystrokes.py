@@ -9,8 +9,8 @@ from patience import WAIT_MS
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, tasks
+from dialint.labeling.store.accounts import load_preferences
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.preferences import load_preferences
 from dialint.labeling.store.records import NewTask
 
 SELECT = """() => {

@@ -13,16 +13,10 @@ from dialint.app.console.work.answer import Answer, seal
 from dialint.app.console.work.page_session import receive, save
 from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Finding, JudgeRecord, Turn, Verdict
-from dialint.labeling.store import (
-    annotations,
-    dialogues,
-    drafts,
-    leases,
-    tasks,
-)
+from dialint.labeling.store import annotations, dialogues, leases, task_view, tasks
+from dialint.labeling.store.accounts import load_preferences
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.preferences import load_preferences
 from dialint.labeling.store.records import NewTask
 
 Open = Callable[..., Any]
@@ -48,7 +42,7 @@ def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Sav
     assert 0 <= row["seconds"] < 60
     assert "Dialogue d1; 1 more wait for you" in page.words
     assert "Only you see this: 1 done in this sitting" in page.words
-    assert drafts.load_draft(store, "rob", "task:2", "d2") is None
+    assert task_view.load_draft(store, "rob", "task:2", "d2") is None
 
 
 def test_looking_at_a_page_takes_no_task(open_page: Open, store: Store) -> None:
@@ -209,7 +203,7 @@ def test_events_count_once_however_often_they_are_sent(open_page: Open, store: S
     assert [choice.state for choice in at.answer.choices] == ["open", "open", "kept"]
     receive(at, {"tab": "two", "draft": "of another item", "events": [{**confirm, "seq": 9}]})
     assert at.answer.choices[0].state == "open"
-    stored = drafts.load_draft(store, "rob", at.item.name, at.item.dialogue.id)
+    stored = task_view.load_draft(store, "rob", at.item.name, at.item.dialogue.id)
     assert stored is not None
     assert Answer.model_validate_json(stored.content).applied == {"one": 2, "two": 1}
 
