@@ -83,7 +83,7 @@ def _server(url: str, model: str | None, key_file: Path | None) -> int:
     if note:
         print_status(note)
     client = ServerClient.of(url, key, timeout_s=SERVER_S)
-    results = list(examine_server(client, model))
+    results = list(examine_server(client, model, key_file))
     print_table(
         ("what", "can it", "found", "remedy"), [(f.what, f.state, f.result, f.remedy) for f in results]
     )

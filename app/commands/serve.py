@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 from dialint.app.output import print_line, print_status
 from dialint.app.ports import check_port
-from dialint.app.serving.client import ServerClient
+from dialint.app.serving.client import ServerClient, sample_request
 from dialint.app.serving.process import ServerProcess, Stopped
 from dialint.app.serving.vllm_command import (
     VllmConfig,
@@ -111,8 +111,6 @@ def _warm_up(client: ServerClient, name: str) -> None:
     Raises:
         WorldError: E_SERVER, the server does not answer it.
     """
-    from dialint.app.serving.questions import sample_request
-
     reply = client.post("/v1/chat/completions", sample_request(name))
     if reply.status != 200:
         raise WorldError("E_SERVER", f"{name}: the first question was refused with status {reply.status}")

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialint.app.serving.client import ServerClient, ServerReply
-from dialint.app.serving.questions import sample_request
+from dialint.app.serving.client import ServerClient, ServerReply, sample_request
 from dialint.detector.engines.judge_folder import read_judge
 from dialint.detector.engines.server_answers import parse_models
 from dialint.detector.errors import ConfigError, UserError, WorldError

@@ -6,19 +6,19 @@ engine that judges by a server is in `dialint.detector.engines`.
 
 from __future__ import annotations
 
-import http.client
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
-from dialint.app.ports import LOOPBACK
-from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.judge.api_key import KEY_VARIABLE
+import httpx2
 
-MAX_BODY = 16 * 2**20
-"""Bytes of an answer that are read at most."""
+from dialint.detector.engines.model_server import parse_address
+from dialint.detector.errors import WorldError
+from dialint.detector.judge import SCHEMA, Question, build_chat
+from dialint.detector.records import Dialogue, Turn
+from dialint.detector.taxonomy import load_taxonomy
+
+MAX_BODY_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -36,41 +36,17 @@ class ServerClient:
     address: str
     key: str | None = field(default=None, repr=False)
     timeout_s: float = 30.0
+    is_loopback: bool = True
 
     @classmethod
     def of(cls, url: str, key: str | None = None, *, timeout_s: float = 30.0) -> ServerClient:
-        """The client for a URL as people write it, with or without ``/v1``.
-
-        Raises:
-            ConfigError: E_OPTION, no such URL, or a key in it; E_KEY, the key would cross a network in clear.
-        """
-        try:
-            parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            host, port, parts = None, None, urlsplit("")
-        if parts.scheme not in ("http", "https") or not host:
-            raise ConfigError("E_OPTION", "expected a URL such as http://127.0.0.1:8000")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise ConfigError(
-                "E_OPTION", f"a URL with a user or a key in it; a key belongs into {KEY_VARIABLE}"
-            )
-        if key is not None and parts.scheme == "http" and host not in LOOPBACK:
-            raise ConfigError("E_KEY", f"the key would go to {host} unencrypted: use https, or a tunnel")
-        name = f"[{host}]" if ":" in host else host
-        path = parts.path.rstrip("/").removesuffix("/v1")
-        return cls(
-            address=f"{parts.scheme}://{name}{f':{port}' if port else ''}{path}", key=key, timeout_s=timeout_s
-        )
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether the server is on this machine."""
-        return urlsplit(self.address).hostname in LOOPBACK
+        """The client for a URL as people write it, with or without ``/v1``; raises as `parse_address`."""
+        address = parse_address(url, has_key=key is not None)
+        return cls(address=address.root_url, key=key, timeout_s=timeout_s, is_loopback=address.is_loopback)
 
     def get(self, path: str) -> ServerReply:
         """The answer to a GET of `path`, such as ``/v1/models``; raises as `post`."""
-        return self._ask("GET", path, None)
+        return self._ask("GET", path)
 
     def post(self, path: str, content: Mapping[str, Any]) -> ServerReply:
         """The answer to `content`, whatever its status is.
@@ -78,27 +54,44 @@ class ServerClient:
         Raises:
             WorldError: E_SERVER, nobody answers, or not within the time.
         """
-        return self._ask("POST", path, json.dumps(content).encode())
+        return self._ask("POST", path, json=content)
 
-    def _ask(self, method: str, path: str, body: bytes | None) -> ServerReply:
-        parts = urlsplit(self.address)
-        connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = connect(str(parts.hostname), parts.port, timeout=self.timeout_s)
-        headers = {"Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        if self.key is not None:
-            headers["Authorization"] = f"Bearer {self.key}"
+    def _ask(self, method: str, path: str, **options: Any) -> ServerReply:
+        headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+        body = bytearray()
         try:
-            connection.request(method, parts.path + path, body, headers)
-            response = connection.getresponse()
-            return ServerReply(response.status, response.read(MAX_BODY))
-        except TimeoutError:
+            with (
+                httpx2.Client(timeout=self.timeout_s, trust_env=False) as client,
+                client.stream(method, self.address + path, headers=headers, **options) as response,
+            ):
+                for part in response.iter_raw():
+                    body += part
+                    if len(body) > MAX_BODY_BYTES:
+                        break
+        except httpx2.TimeoutException:
             reason = f"no answer within {self.timeout_s:g} s"
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-        except http.client.HTTPException as error:
-            reason = f"no HTTP answer ({type(error).__name__})"
-        finally:
-            connection.close()
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            reason = f"no answer ({type(error).__name__})"
+        else:
+            return ServerReply(response.status_code, bytes(body))
         raise WorldError("E_SERVER", f"{self.address}: {reason}")
+
+
+def sample_request(model: str) -> dict[str, Any]:
+    """A chat completion about a made-up dialogue, constrained to the schema of a judge's answer, for a server
+    that has to be warmed up."""
+    turns = (
+        Turn(index=0, role="customer", text="Where is my parcel?"),
+        Turn(index=1, role="agent", text="It is on its way and arrives tomorrow."),
+    )
+    question = Question(dialogue=Dialogue(id="sample", turns=turns), turn=1, code="T1")
+    return {
+        "model": model,
+        "messages": build_chat(question, load_taxonomy().codes["T1"]).messages,
+        "temperature": 0,
+        "max_tokens": 96,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
+        },
+    }

@@ -205,7 +205,6 @@ class HttpJudge:
         await self._find_model()
         where = self._address.host
         if self._is_vllm:
-            # vLLM lists no context of an adapter; that of its base stands in what it tokenizes.
             self._tokens = await TokenCompletions.open(self._post, self._address, self._model)
             if self._tokens is None:
                 self.notes.append(
@@ -248,8 +247,11 @@ class HttpJudge:
         card = models.get(self._model, ModelCard(id=self._model))
         self._root = str([card.root, card.parent])
         self._is_vllm = card.owned_by == "vllm"
-        if card.max_model_len is not None:
-            self._limit_context(card.max_model_len)
+        context = (
+            card.max_model_len or models.get(card.parent or "", card).max_model_len
+        )  # of an adapter's base
+        if context is not None:
+            self._limit_context(context)
 
     def _limit_context(self, tokens: int) -> None:
         """The server's own context is used, unless --judge-context is smaller."""

@@ -48,7 +48,7 @@ class Address:
         return re.sub(r"/v1$", "", self.url)
 
 
-def parse_address(url: str, *, has_key: bool, option: str = "--judge http:") -> Address:
+def parse_address(url: str, *, has_key: bool) -> Address:
     """
     Raises:
         ConfigError: E_OPTION, no URL of a server, one with a user or key in it, or one to which a key would
@@ -60,11 +60,9 @@ def parse_address(url: str, *, has_key: bool, option: str = "--judge http:") -> 
     except ValueError:
         host, port = "", None
     if not host or parts.scheme not in ("http", "https") or port == 0 or not url.isprintable() or " " in url:
-        raise ConfigError("E_OPTION", f"{option}URL: expected a URL such as http://127.0.0.1:8000/v1")
+        raise ConfigError("E_OPTION", "URL of a server: expected one such as http://127.0.0.1:8000/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            "E_OPTION", f"{option}URL: a URL with a user or a key in it; keys belong into DIALINT_JUDGE_KEY"
-        )
+        raise ConfigError("E_OPTION", "a URL with a user or a key in it; keys belong into DIALINT_JUDGE_KEY")
     try:
         is_loopback = ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -72,7 +70,7 @@ def parse_address(url: str, *, has_key: bool, option: str = "--judge http:") -> 
     if has_key and parts.scheme == "http" and not is_loopback:
         raise ConfigError(
             "E_OPTION",
-            f"{option}//{host}: a key is not sent unencrypted to another machine: use https, or "
+            f"http://{host}: a key is not sent unencrypted to another machine: use https, or "
             f"a tunnel (ssh -L 8000:127.0.0.1:8000 {host}) and http://127.0.0.1:8000/v1",
         )
     return Address(url.rstrip("/"), host, is_loopback)

@@ -96,7 +96,7 @@ def _dequantize(folder: Path) -> dict[str, torch.Tensor]:
     arguments: dict[str, Any] = {}
     if own["quant_method"] == "fp8":
         block = tuple(own.get("weight_block_size") or (128, 128))
-        how = transformers.FineGrainedFP8Config(dequantize=True, weight_block_size=block)  # type: ignore[no-untyped-call]
+        how = transformers.FineGrainedFP8Config(dequantize=True, weight_block_size=block)
         arguments["quantization_config"] = how
     else:
         require_library("bitsandbytes", f"{folder}, which is in few bits,")

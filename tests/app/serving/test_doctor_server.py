@@ -38,25 +38,20 @@ def test_a_server_as_we_start_it(examine: Callable[..., dict[str, Capability]]) 
     found = examine()
     states = {name: each.state for name, each in found.items()}
     assert states == {
-        "vLLM": "yes", "key": "yes", "models": "yes", "context": "yes", "chat": "yes", "schema": "yes",
-        "log-probabilities": "yes", "prefix cache": "yes", "cap on answers": "yes", "adapters at run time": "yes",
-        "token classification": "no",
+        "vLLM": "yes", "key": "yes", "models": "yes", "judge": "yes", "context": "yes", "form": "no",
+        "prefix cache": "yes", "adapters at run time": "yes",
     }  # fmt: skip
     assert found["models"].result == "small_decoder, judge"
-    assert found["context"].result == "2048 tokens"
-    assert found["log-probabilities"].result == "processed"
+    assert found["context"].result == "1,536 tokens of a prompt"
+    assert "gives no log-probabilities" in found["form"].result
     assert found["prefix cache"].result == "40% of 10 prompt tokens so far"
 
 
 def test_what_is_missing_comes_with_what_to_do(examine: Callable[..., dict[str, Capability]]) -> None:
-    found = examine(raw_logprobs=True, swap=False, schema=False, cap=100)
-    assert "--logprobs-mode processed_logprobs" in found["log-probabilities"].remedy
-    assert "--swap" in found["adapters at run time"].remedy
-    assert found["schema"].state == "no"
-    assert found["cap on answers"].state == "no"
+    assert "--swap" in examine(swap=False)["adapters at run time"].remedy
     assert examine(key=None)["key"].result == "wants a key"
     assert examine(key="sk-2")["key"].result == "does not take the key"
-    assert "name one of small_decoder, judge" in examine(model="other")["model"].remedy
+    assert "it has 'judge', 'small_decoder'" in examine(model="other")["judge"].result
 
 
 ANSWERS = {
