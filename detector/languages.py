@@ -120,16 +120,13 @@ def describe_gaps(verdict: Verdict) -> str:
     elif verdict.judged_share is not None:
         texts.append(f"{verdict.judged_share:.0%} judged, the rest is {names}")
     elif names:
-        texts.append(f"{' '.join(_gap_codes(verdict))} not judged: {names}")
+        codes = sorted({code for gap in verdict.not_judged for code in (*gap.codes, *gap.check_only)})
+        texts.append(f"{' '.join(codes)} not judged: {names}")
     if verdict.judge is not None:
         texts += [f"{' '.join(codes)} not judged: {code}" for code, codes in verdict.judge.failures.items()]
     if verdict.status == "scored" and verdict.quality is None and not texts:
         texts.append(f"{' '.join(verdict.no_policy)} not judged: no policy applies")
     return "; ".join(texts)
-
-
-def _gap_codes(verdict: Verdict) -> list[str]:
-    return sorted({code for gap in verdict.not_judged for code in (*gap.codes, *gap.check_only)})
 
 
 def language_words(text: str) -> str:

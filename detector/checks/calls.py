@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
@@ -71,21 +71,16 @@ def invented_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 yield Hit(turn.index, *span, why, "P3")
             invented = None
         if turn.index in failed:
-            made_up = next(_find_invented(failed[turn.index], evidence), None)
-            invented = invented if made_up is None else (made_up, failed[turn.index])
+            for argument in failed[turn.index].call.arguments.values():
+                if isinstance(argument, str) and _may_be_made_up(argument) and argument not in evidence:
+                    invented = argument, failed[turn.index]
+                    break
 
 
 def _may_be_made_up(value: str) -> bool:
     return bool(
         _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value))
     )
-
-
-def _find_invented(use: ToolUse, evidence: StatedIds) -> Iterator[str]:
-    """Yield the ids and mail addresses among the arguments of a call that stand nowhere before it."""
-    for value in use.call.arguments.values():
-        if isinstance(value, str) and _may_be_made_up(value) and value not in evidence:
-            yield value
 
 
 @check(P3=Evidence(24, 26, "suggestion"), languages=("en",))
@@ -207,7 +202,10 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
         return
     customer = [turn for turn in dialogue.turns if turn.role == "customer"]
     spoken = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
-    request = _open_request(customer, [use.call.name for use in uses if not use.failed])
+    done = [use.call.name for use in uses if not use.failed]
+    if any(may_write(name) and name_words(name) and "think" not in name_words(name) for name in done):
+        return
+    request = next((turn.index for turn in customer if PATTERNS.request.search(turn.text)), None)
     if request is None or len(spoken) < _LAST_TURNS:
         return
     last = spoken[-1]
@@ -223,27 +221,12 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     yield Hit(last.index, start, end, f"asked for in turn {request}, and no tool did it by the end", "R2")
 
 
-def _open_request(customer: Sequence[Turn], done: Sequence[str]) -> int | None:
-    """Return the turn of the first request that no tool served; None where any tool may have changed
-    something."""
-    if any(may_write(name) and not _is_helper(name) for name in done):
-        return None
-    return next((turn.index for turn in customer if PATTERNS.request.search(turn.text)), None)
+_has_tools = per_dialogue(
+    lambda dialogue: any(turn.tool_calls or turn.role == "tool" for turn in dialogue.turns)
+)
 
 
-def _is_helper(name: str) -> bool:
-    words = name_words(name)
-    return "think" in words or not words
-
-
-@per_dialogue
-def _has_tools(dialogue: Dialogue) -> bool:
-    return any(turn.tool_calls or turn.role == "tool" for turn in dialogue.turns)
-
-
-@per_dialogue
-def _calls_from(dialogue: Dialogue) -> float:
-    return first_position(dialogue, speaks_of_calls)
+_calls_from = per_dialogue(lambda dialogue: first_position(dialogue, speaks_of_calls))
 
 
 def tools_are_logged(suspicion: GateInput) -> GateResult:

@@ -17,7 +17,7 @@ from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, Val
 from dialint.detector.checks.words import SENTENCE, Patterns
 from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import ToolUse, tool_uses, uses_by_turn
+from dialint.detector.tool_use import tool_uses, uses_by_turn
 
 PATTERNS = Patterns("facts")
 
@@ -204,7 +204,11 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     uses = tool_uses(dialogue)
     if dialogue.sources or not (context.log.has_tools or any(use.was_run for use in uses)):
         return
-    answered = [use.result_turn for use in uses if use.result_turn is not None and _is_lookup(use)]
+    answered = [
+        use.result_turn
+        for use in uses
+        if use.result_turn is not None and not use.failed and _HELPERS.isdisjoint(name_words(use.call.name))
+    ]
     first = min(answered, default=None)
     n_calls = [use.turn for use in uses if use.was_run]
     until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
@@ -261,7 +265,3 @@ def _invention(words: str, known: _Known) -> str | None:
             if compact(amount.group()) not in known.amounts:
                 return "an amount is told"
     return None
-
-
-def _is_lookup(use: ToolUse) -> bool:
-    return not use.failed and _HELPERS.isdisjoint(name_words(use.call.name))

@@ -66,9 +66,7 @@ class _CustomerText:
         return self._first[phrase] <= self._ends[bisect_left(self._positions, position)]
 
 
-@per_dialogue
-def _customer_text(dialogue: Dialogue) -> _CustomerText:
-    return _CustomerText(dialogue)
+_customer_text = per_dialogue(lambda dialogue: _CustomerText(dialogue))
 
 
 def reproaches(suspicion: GateInput) -> GateResult:
@@ -120,9 +118,9 @@ def _first_content(dialogue: Dialogue) -> Mapping[str, int]:
     return first
 
 
-@per_dialogue
-def _subject_from(dialogue: Dialogue) -> float:
-    return first_position(dialogue, lambda text: len(content(text)) >= MIN_OWN_WORDS)
+_subject_from = per_dialogue(
+    lambda dialogue: first_position(dialogue, lambda text: len(content(text)) >= MIN_OWN_WORDS)
+)
 
 
 def shares_no_words(suspicion: GateInput) -> GateResult:
@@ -292,9 +290,7 @@ class _Given:
         return are_near(self._trigrams[asked], trigrams(suspicion.turn.text))
 
 
-@per_dialogue
-def _given(dialogue: Dialogue) -> _Given:
-    return _Given(dialogue)
+_given = per_dialogue(lambda dialogue: _Given(dialogue))
 
 
 _SERVED: tuple[tuple[Gate, str], ...] = (

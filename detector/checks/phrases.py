@@ -190,27 +190,21 @@ def asks_for_secret(suspicion: GateInput) -> GateResult:
             ):
                 return finding("a secret is named and asked for")
             continue
-        pending = False
+        pending, place = False, secrets[0][0]
+        is_bare = "?" in sentence and len(split_words(sentence)) <= BARE_WORDS
+        is_changed = any(start < place for start, _ in find_phrases(sentence, "own_login")) or any(
+            0 <= place - start <= CHANGE_DISTANCE for start, _ in find_phrases(sentence, "changes_secret")
+        )
         if is_postal_code(secrets[0][1], suspicion.dialogue, suspicion.position):
             why = "the PIN code is a postal code"
         elif has_phrase(sentence, "warnings") or has_phrase(sentence, "part_of_secret"):
             why = "a warning, or a part of the secret only"
-        elif _is_changed(sentence, secrets[0][0]):
+        elif is_changed:
             why = "the secret is to be changed or typed elsewhere, not told"
-        elif not (gives or has_phrase(sentence, "asks_secret") or _is_bare_question(sentence)):
+        elif not (gives or has_phrase(sentence, "asks_secret") or is_bare):
             why, pending = "the secret is named, not asked for", True
         elif used and not gives:
             why = "the turn follows the customer's own word"
         else:
             return finding(f"“{secrets[0][1]}” is asked for")
     return dropped(why)
-
-
-def _is_bare_question(sentence: str) -> bool:
-    return "?" in sentence and len(split_words(sentence)) <= BARE_WORDS
-
-
-def _is_changed(sentence: str, place: int) -> bool:
-    if any(start < place for start, _ in find_phrases(sentence, "own_login")):
-        return True
-    return any(0 <= place - start <= CHANGE_DISTANCE for start, _ in find_phrases(sentence, "changes_secret"))

@@ -236,9 +236,7 @@ class _Spoken:
         return n_copies, last
 
 
-@per_dialogue
-def _spoken(dialogue: Dialogue) -> _Spoken:
-    return _Spoken(dialogue)
+_spoken = per_dialogue(lambda dialogue: _Spoken(dialogue))
 
 
 def _values(text: str) -> set[str]:

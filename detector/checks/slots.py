@@ -140,14 +140,12 @@ _PATH = re.compile(r"[->→＞/]|[^\x00-\x7f]")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
-@per_dialogue
-def _first_marks(dialogue: Dialogue) -> dict[str, int]:
-    return first_positions(dialogue, lambda text: (mark_kind(mark[0]) for mark in find_marks(text)))
+_first_marks = per_dialogue(
+    lambda dialogue: first_positions(dialogue, lambda text: (mark_kind(mark[0]) for mark in find_marks(text)))
+)
 
 
-@per_dialogue
-def _code_from(dialogue: Dialogue) -> float:
-    return first_position(dialogue, speaks_of_code)
+_code_from = per_dialogue(lambda dialogue: first_position(dialogue, speaks_of_code))
 
 
 def raw_slot(suspicion: GateInput) -> GateResult:
@@ -160,11 +158,12 @@ def raw_slot(suspicion: GateInput) -> GateResult:
     why, unsure = "no slot of a template in the turn", False
     for mark, is_slot in _slots(text):
         slot = mark[0]
+        before = sentences(text[max(0, mark.start() - EXPLAINED) : mark.start()])
         if log.is_masking(slot):
             why = "the marks are the log's own masking or a known one"
         elif spoken_of.get(mark_kind(slot), suspicion.position) < suspicion.position:
             why = "the customer speaks of the same slot"
-        elif _is_explained(text, mark.start()):
+        elif before and has_phrase(before[-1], "explains_slot"):
             why = "the slot is explained to the customer as a form"
         elif is_no_slot(text, mark) or '"' in slot or _PATH.search(slot[1:-1]):
             why = "the marks are a link, a path or data"
@@ -197,8 +196,3 @@ def _names_field(mark: str) -> bool:
     return _PLAIN.fullmatch(inner) is not None and (
         ("_" in inner.strip("_") and " " not in inner) or split_words(inner)[-1] in words_of("field_words")
     )
-
-
-def _is_explained(text: str, start: int) -> bool:
-    before = sentences(text[max(0, start - EXPLAINED) : start])
-    return bool(before) and has_phrase(before[-1], "explains_slot")

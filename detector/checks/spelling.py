@@ -202,9 +202,7 @@ RARE = 2
 _LOWER = re.compile(r"(?<![\w@#.])[^\W\d_][^\W\d_A-Z]*+(?:['’][a-z]++)?+(?![\w@])")
 
 
-@per_dialogue
-def _first_words(dialogue: Dialogue) -> dict[str, int]:
-    return first_positions(dialogue, words)
+_first_words = per_dialogue(lambda dialogue: first_positions(dialogue, words))
 
 
 def odd_word(suspicion: GateInput) -> GateResult:

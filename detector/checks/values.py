@@ -58,6 +58,8 @@ _MAY_BE_TIME = re.compile(r"\d(?::\d|\s?[ap]\.?m)", re.IGNORECASE)
 SHIFTS_DAYS = (0, -1, 1, -2, 2, -3, 3, -7, 7)
 """Dates this far from a known one may have been counted from it."""
 SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
+_KEY_ENDS = ("_id", "number", "code", "Id", "ID")
+"""Ends of the names of fields that hold the id of their object."""
 _MONEY = ("price", "amount", "balance", "cost", "total", "fee", "fare")
 MAX_TOTALS = 600
 MAX_DEPTH = 32
@@ -318,7 +320,12 @@ class ValueIndex:
             self._add_totals([each for each in value if isinstance(each, dict)])
         elif isinstance(value, dict):
             own = next(
-                (each for name, each in value.items() if isinstance(each, str) and _is_key(name)), None
+                (
+                    each
+                    for name, each in value.items()
+                    if isinstance(each, str) and (name == "id" or name.endswith(_KEY_ENDS))
+                ),
+                None,
             )
             price = next((each for name in _MONEY if isinstance(each := value.get(name), int | float)), None)
             for identifier in {each for each in (own, key) if each is not None}:
@@ -342,11 +349,6 @@ class ValueIndex:
             self.totals |= {abs(one - other) for one in sums for other in self.totals}
         self.totals |= sums
         self.sums.add(sum(amounts))
-
-
-def _is_key(name: str) -> bool:
-    """Return whether a field of this name holds the id of its object."""
-    return name == "id" or name.endswith(("_id", "number", "code", "Id", "ID"))
 
 
 def _sums(amounts: Sequence[int]) -> set[int]:
