@@ -152,7 +152,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Report:
+class SessionReport:
     """Agreement and biases of a session."""
 
     project: str
@@ -207,7 +207,7 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
 
 def make_report(
     project: str, now: CollectedAnswers, before: str | None = None, earlier: CollectedAnswers | None = None
-) -> Report:
+) -> SessionReport:
     """The report of a session's answers, and of those of an `earlier` one."""
     agreement = tuple(
         Agreement(
@@ -215,7 +215,7 @@ def make_report(
         )
         for code in sorted(now.codes)
     )
-    return Report(project, before, agreement, tuple(rater_biases(now)))
+    return SessionReport(project, before, agreement, tuple(rater_biases(now)))
 
 
 def _alpha(answers: CollectedAnswers, code: str) -> Estimate:
@@ -245,7 +245,7 @@ class DisputedQuestion:
 class SessionResults:
     """The report of a session, and its disputed questions, the most even split first."""
 
-    report: Report
+    report: SessionReport
     disputed: tuple[DisputedQuestion, ...]
     n_answers: int
 

@@ -16,7 +16,7 @@ from dialint.detector.errors import ConfigError, Message
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
-from dialint.labeling.queue.policy import SeverityWeights
+from dialint.labeling.queue.routing_policy import SeverityWeights
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.permissions import require_permission

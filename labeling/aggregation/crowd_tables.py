@@ -141,20 +141,12 @@ def read_numbers(path: Path, columns: Columns, name: str) -> Floats:
     return np.asarray(cast.to_numpy(zero_copy_only=False) if isinstance(cast, pa.Array) else cast, float)
 
 
-def _list_columns(required: tuple[str, ...]) -> tuple[str, ...]:
-    return (*required, *(name for name in OPTIONAL if name not in required))
-
-
 def _is_number(cell: Any) -> bool:
     return cell is None or re.fullmatch(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", str(cell)) is not None
 
 
 def refuse_row(path: Path, columns: Columns, row: int, message: str) -> NoReturn:
-    """Refuse the file for what stands in data row `row`, from 0.
-
-    Raises:
-        InputRefused: always.
-    """
+    """Refuse the file for what stands in data row `row`, from 0."""
     raise InputRefused("E_LABEL", f"{path}, {columns.locate(row)}: {message}")
 
 
@@ -162,7 +154,7 @@ def _read_csv(path: Path, required: tuple[str, ...]) -> Columns:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    wanted = _list_columns(required)
+    wanted = (*required, *(name for name in OPTIONAL if name not in required))
     kinds = {name: pa.string() for name in wanted}
     delimiter, present = _header(path, required, wanted)
     parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
@@ -233,7 +225,7 @@ def _read_parquet(path: Path, required: tuple[str, ...]) -> Columns:
     import pyarrow as pa
     from pyarrow import parquet
 
-    wanted = _list_columns(required)
+    wanted = (*required, *(name for name in OPTIONAL if name not in required))
     try:
         names = parquet.read_schema(path).names
         chosen = _present(path, names, required, wanted)
@@ -251,7 +243,7 @@ def _read_parquet(path: Path, required: tuple[str, ...]) -> Columns:
 def _read_jsonl(path: Path, required: tuple[str, ...]) -> Columns:
     import pyarrow as pa
 
-    wanted = _list_columns(required)
+    wanted = (*required, *(name for name in OPTIONAL if name not in required))
     lines: list[int] = []
     columns: dict[str, list[Any]] = {name: [] for name in wanted}
     kinds: dict[str, type] = {}
@@ -332,32 +324,24 @@ ROUNDED = 0.01
 
 
 def read_model_answers(path: Path, answers: Answers, code: str = "") -> tuple[Answers, Floats]:
-    """Read the model's probabilities of one code, shape (tasks, labels), and the answers with the labels that
-    only the model has: a label without any answer, such as a rare error, may still be true.
-
-    Raises:
-        InputRefused: as `read_probabilities`.
-    """
-    columns = _model_columns(path, code)
-    codes = columns.values["code"].to_pylist() if code else [""] * len(columns.values["label"])
-    labels = [name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code]
-    known = {label_key(name) for name in answers.labels}
-    new = {label_key(name): name for name in labels if name is not None and label_key(name) not in known}
-    answers = answers.with_labels(new.values())
-    return answers, _probabilities(path, columns, answers.labels, answers.tasks, code)
-
-
-def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ...], code: str = "") -> Floats:
-    """Read a model's probabilities of one code, shape (tasks, labels), rows of NaN where it has none.
+    """Read the model's probabilities of one code, shape (tasks, labels), rows of NaN where it has none, and
+    the answers with the labels that only the model has: a label without any answer, such as a rare error, may
+    still be true.
 
     The file has columns task, label, probability, and code if `code` is not "". The difference from 1 is
     distributed over the labels that are not in the file; a task whose probabilities sum to more than 1 is
     refused.
 
     Raises:
-        InputRefused: unreadable, not a probability, an unknown label, or a label twice.
+        InputRefused: unreadable, not a probability, or a label twice.
     """
-    return _probabilities(path, _model_columns(path, code), labels, tasks, code)
+    columns = read_columns(path, ("task", "label", "probability", *(("code",) if code else ())))
+    codes = columns.values["code"].to_pylist() if code else [""] * len(columns.values["label"])
+    labels = [name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code]
+    known = {label_key(name) for name in answers.labels}
+    new = {label_key(name): name for name in labels if name is not None and label_key(name) not in known}
+    answers = answers.with_labels(new.values())
+    return answers, _probabilities(path, columns, answers, code)
 
 
 def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, str]]:
@@ -395,16 +379,10 @@ def gold_indices(answers: Answers, gold_labels: Mapping[str, str]) -> Places:
     )
 
 
-def _model_columns(path: Path, code: str) -> Columns:
-    return read_columns(path, ("task", "label", "probability", *(("code",) if code else ())))
-
-
-def _probabilities(
-    path: Path, columns: Columns, labels: tuple[str, ...], tasks: tuple[str, ...], code: str
-) -> Floats:
-    names = {name: place for place, name in enumerate(tasks)}
-    label_index = {label_key(name): place for place, name in enumerate(labels)}
-    probabilities = np.full((len(tasks), len(labels)), np.nan)
+def _probabilities(path: Path, columns: Columns, answers: Answers, code: str) -> Floats:
+    names = {name: place for place, name in enumerate(answers.tasks)}
+    label_index = {label_key(name): place for place, name in enumerate(answers.labels)}
+    probabilities = np.full((len(names), len(label_index)), np.nan)
     values = read_numbers(path, columns, "probability")
     texts = [columns.values[name].to_pylist() for name in ("task", "label")]
     codes = columns.values["code"].to_pylist() if code else [""] * len(values)

@@ -33,7 +33,7 @@ from dialint.detector.near_duplicates import (
 )
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
-from dialint.labeling.corpora.shards import read_shard
+from dialint.labeling.corpora.dedup import read_shard
 
 KINDS = ("exact", "near", "runs")
 """The same words; a near-copy; long runs of words that occur somewhere in training."""

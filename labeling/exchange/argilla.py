@@ -17,11 +17,11 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
 from dialint.labeling.exchange import turn_records
 from dialint.labeling.exchange.format import (
-    Answers,
     DialogueView,
     ExportItem,
     LabelContext,
     LabelFormat,
+    ReadAnswers,
     ReadState,
     Row,
     make_annotation,
@@ -40,7 +40,7 @@ def _matches(row: Row) -> bool:
     return nested or any(name.endswith((_FLAT, ".suggestion")) for name in row)
 
 
-def _read(row: Row, state: ReadState) -> Answers:
+def _read(row: Row, state: ReadState) -> ReadAnswers:
     nested = isinstance(row.get("fields"), dict)
     fields, data = (row["fields"], mapping(row.get("metadata"), "metadata")) if nested else (row, row)
     turn_text = fields.get(FIELD, fields.get("text"))

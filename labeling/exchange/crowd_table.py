@@ -15,10 +15,10 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.labeling.aggregation.crowd_tables import NO_LABELS
 from dialint.labeling.exchange import turn_records
 from dialint.labeling.exchange.format import (
-    Answers,
     DialogueView,
     ExportItem,
     LabelFormat,
+    ReadAnswers,
     ReadState,
     Row,
     make_annotation,
@@ -61,7 +61,7 @@ def is_yes(value: object, path: str) -> bool:
     return word in YES
 
 
-def _read(row: Row, state: ReadState) -> Answers:
+def _read(row: Row, state: ReadState) -> ReadAnswers:
     if row.get("label") is None or str(row["label"]).strip().lower() in NO_LABELS:
         state.skipped["unanswered"] += 1
         return

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dialint.detector.records import Finding
 from dialint.labeling.exchange import turn_records
 from dialint.labeling.exchange.format import (
-    Answers,
     DialogueView,
     ExportItem,
     LabelFormat,
+    ReadAnswers,
     ReadState,
     Row,
     make_annotation,
@@ -27,7 +27,7 @@ def _matches(row: Row) -> bool:
     return "text" in row and ("Comments" in row or "entities" in row or isinstance(row.get("label"), list))
 
 
-def _read(row: Row, state: ReadState) -> Answers:
+def _read(row: Row, state: ReadState) -> ReadAnswers:
     view, turn = turn_records.locate_turn(row, row.get("text"), state, "")
     findings = list(_findings(row, view, turn, state))
     labeler = text(row.get("labeler") or state.label, "labeler")

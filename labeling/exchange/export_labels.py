@@ -37,9 +37,16 @@ from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import escape_cell, manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
-from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext, LabelFormat, Row
+from dialint.labeling.exchange.format import (
+    DialogueView,
+    ExportItem,
+    LabelContext,
+    LabelFormat,
+    Row,
+    find_plugin,
+    format_by_name,
+)
 from dialint.labeling.exchange.import_labels import LabelReader
-from dialint.labeling.exchange.registry import find_plugin, format_by_name
 
 TABLE_FORMATS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 

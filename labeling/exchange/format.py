@@ -2,8 +2,8 @@
 
 A `LabelFormat` turns rows into annotations and back. One row may hold several people's answers; a bad answer
 affects no other: it is raised, or yielded, as a `BadRecord` that names the field (E_LABEL or E_TYPE). Formats
-of other packages are entry points of the group ``dialint.label_formats``. The rows of a file are read by
-`dialint.detector.ingest.readers.tables`.
+are entries of the group ``dialint.label_formats``, where other packages offer theirs. The rows of a file are
+read by `dialint.detector.ingest.readers.tables`.
 
 Other tools get masked text. Spans that come back refer to the masked text, or to the original if the tool had
 that, and become offsets in the original with a masked quote. All dialogues are held in memory; a label of
@@ -17,13 +17,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.readers.tables import TableFormat
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.outcomes import BadRecord, file_error
+from dialint.detector.ingest.readers.tables import TableFormat, detect_table_format, read_rows
+from dialint.detector.ingest.sources import Source
 from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.annotation import Annotation, Kind, Question, iterate_questions, judged_turns
@@ -201,7 +205,7 @@ class LabelContext:
 
 
 Row: TypeAlias = dict[str, Any]
-Answers: TypeAlias = Iterator[Annotation | BadRecord]
+ReadAnswers: TypeAlias = Iterator[Annotation | BadRecord]
 
 
 @dataclass
@@ -249,7 +253,7 @@ class LabelFormat:
     name: str
     table_format: TableFormat
     matches: Callable[[Row], bool]
-    read: Callable[[Row, ReadState], Answers]
+    read: Callable[[Row, ReadState], ReadAnswers]
     rows: Callable[[Iterable[ExportItem]], Iterator[Row]]
     columns: Callable[[bool], tuple[str, ...]] | None = None
 
@@ -267,3 +271,48 @@ def make_annotation(platform: str, view: DialogueView, key: str | None = None, *
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(str(part) for part in first["loc"])
         raise BadRecord("E_LABEL", path, first["type"], first["msg"], view.dialogue.id) from None
+
+
+GROUP = "dialint.label_formats"
+N_PROBED_ROWS = 50
+
+
+def find_plugin(name: str) -> Plugin:
+    """The entry of the label format called `name`.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    formats = plugins(GROUP)
+    if name not in formats:
+        raise ConfigError("E_OPTION", f"--format {name[:20]!r}: expected {', '.join(formats)}")
+    return formats[name]
+
+
+def format_by_name(name: str) -> LabelFormat:
+    """The label format called `name`.
+
+    Raises:
+        ConfigError: there is none, or it cannot be imported.
+    """
+    label_format: LabelFormat = find_plugin(name).load(LabelFormat)
+    return label_format
+
+
+def detect_format(source: Source, name: str = "auto") -> tuple[Plugin, TableFormat]:
+    """The label format of `source`, detected by its first rows unless it is named, and its table format.
+
+    Raises:
+        InputRefused: E_FORMAT, no row is of a supported format; or the file is unreadable.
+        ConfigError: no format has that name.
+    """
+    table_format = detect_table_format(source)
+    if name != "auto":
+        return find_plugin(name), table_format
+    formats = plugins(GROUP)
+    for located in islice(read_rows(source, table_format), N_PROBED_ROWS):
+        for plugin in () if isinstance(located.value, BadRecord) else formats.values():
+            if plugin.load(LabelFormat).matches(located.value):
+                return plugin, table_format
+    expected = f"none of the label formats ({', '.join(formats)}); --format names it"
+    raise file_error("E_FORMAT", source.name, expected)

@@ -37,8 +37,7 @@ from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.annotation import Annotation, Kind
-from dialint.labeling.exchange.format import LabelContext, LabelFormat, ReadState
-from dialint.labeling.exchange.registry import detect_format
+from dialint.labeling.exchange.format import LabelContext, LabelFormat, ReadState, detect_format
 
 
 @Parameter(name="*")

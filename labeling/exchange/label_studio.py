@@ -19,10 +19,10 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.format import (
-    Answers,
     DialogueView,
     ExportItem,
     LabelFormat,
+    ReadAnswers,
     ReadState,
     Row,
     make_annotation,
@@ -62,7 +62,7 @@ def _matches(row: Row) -> bool:
     return isinstance(row.get("data"), dict) and ("annotations" in row or "predictions" in row)
 
 
-def _read(row: Row, state: ReadState) -> Answers:
+def _read(row: Row, state: ReadState) -> ReadAnswers:
     data = mapping(row.get("data"), "data")
     view = state.context.view(data.get("dialogue_id"), "data.dialogue_id")
     paragraphs = _paragraphs(data, view)

@@ -12,14 +12,21 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.masking.spans import PLACEHOLDER
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Rejection
-from dialint.labeling.exchange.format import Answers, DialogueView, ExportItem, LabelFormat, ReadState, Row
+from dialint.labeling.exchange.format import (
+    DialogueView,
+    ExportItem,
+    LabelFormat,
+    ReadAnswers,
+    ReadState,
+    Row,
+)
 
 
 def _matches(row: Row) -> bool:
     return {"dialogue_id", "labeler", "kind", "codes"} <= row.keys()
 
 
-def _read(row: Row, state: ReadState) -> Answers:
+def _read(row: Row, state: ReadState) -> ReadAnswers:
     view = state.context.view(row.get("dialogue_id"), "dialogue_id")
     try:
         annotation = Annotation.model_validate_json(json.dumps(row))

@@ -17,10 +17,10 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
 from dialint.labeling.exchange import turn_records
 from dialint.labeling.exchange.format import (
-    Answers,
     DialogueView,
     ExportItem,
     LabelFormat,
+    ReadAnswers,
     ReadState,
     Row,
     make_annotation,
@@ -34,7 +34,7 @@ def _matches(row: Row) -> bool:
     return "text" in row and bool({"_input_hash", "_task_hash", "_view_id"} & row.keys())
 
 
-def _read(row: Row, state: ReadState) -> Answers:
+def _read(row: Row, state: ReadState) -> ReadAnswers:
     answer = row.get("answer")
     if answer == "ignore" or answer is None:
         state.skipped["ignored" if answer else "unanswered"] += 1

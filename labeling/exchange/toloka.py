@@ -15,10 +15,10 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.labeling.exchange import turn_records
 from dialint.labeling.exchange.crowd_table import is_yes
 from dialint.labeling.exchange.format import (
-    Answers,
     ExportItem,
     LabelContext,
     LabelFormat,
+    ReadAnswers,
     ReadState,
     Row,
     make_annotation,
@@ -40,7 +40,7 @@ def _matches(row: Row) -> bool:
     return any(name.startswith(IN) for name in row)
 
 
-def _read(row: Row, state: ReadState) -> Answers:
+def _read(row: Row, state: ReadState) -> ReadAnswers:
     outputs = {name: value for name, value in row.items() if name.startswith(OUT)}
     if not outputs:
         state.skipped["unanswered"] += 1

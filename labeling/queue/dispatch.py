@@ -18,18 +18,18 @@ from pathlib import Path
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.queue.policy import Policy, load_policy
 from dialint.labeling.queue.routing import (
     WORK,
-    AskedCodes,
     Candidate,
     Fate,
+    ProjectCodes,
     ProjectKind,
     Routed,
     Work,
     allocate_day,
     make_candidates,
 )
+from dialint.labeling.queue.routing_policy import RoutingPolicy, load_routing_policy
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL, iterate_verdicts, parse_verdict
 from dialint.labeling.store.permissions import require_permission
@@ -50,7 +50,7 @@ class RouteConfig:
     label: str
     """Label project, blind: uncertain findings for the crowd, and the audit."""
     policy: Path | None = None
-    """Policy (YAML): thresholds, weights, minutes, budget; the default policy without it."""
+    """RoutingPolicy (YAML): thresholds, weights, minutes, budget; the default policy without it."""
     day: date | None = None
     """Day whose verdicts are routed and whose budget is spent (UTC); today by default."""
     seed: int = 0
@@ -103,9 +103,9 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
         StoreRefused: an unknown project.
         ConfigError: a bad policy, or a project that is not of its kind.
     """
-    policy, taxonomy = load_policy(config.policy), load_taxonomy(config.taxonomy)
+    policy, taxonomy = load_routing_policy(config.policy), load_taxonomy(config.taxonomy)
     codes = store.read(lambda transaction: _load_codes(transaction, actor, config))
-    asked = AskedCodes(*({name: taxonomy.codes[name].severity for name in each} for each in codes))
+    asked = ProjectCodes(*({name: taxonomy.codes[name].severity for name in each} for each in codes))
     day = config.day or store.read(_today)
     assigned, busy = _load_assigned(store, config, day)
     fresh, late = _load_candidates(store, day, policy, asked, config.seed, busy)
@@ -152,8 +152,8 @@ def _load_assigned(store: Store, config: RouteConfig, day: date) -> tuple[dict[W
 def _load_candidates(
     store: Store,
     day: date,
-    policy: Policy,
-    asked: AskedCodes,
+    policy: RoutingPolicy,
+    asked: ProjectCodes,
     seed: int,
     busy: Mapping[Work, Fate],
 ) -> tuple[list[Candidate], list[Candidate]]:

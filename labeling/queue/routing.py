@@ -9,13 +9,13 @@ assigns nothing more. Pure: `dispatch` reads and writes the store.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from dialint.detector.calibration import format_probability
 from dialint.detector.records import Finding, Severity, Verdict
-from dialint.labeling.queue.policy import Policy
+from dialint.labeling.queue.routing_policy import RoutingPolicy
 
 Kind = Literal["review", "crowd"]
 ProjectKind = Literal["review", "label"]
@@ -33,7 +33,7 @@ MAX_IN_REASON = 3
 """Uncertain turns and codes that a reason lists, at most."""
 
 
-class AskedCodes(NamedTuple):
+class ProjectCodes(NamedTuple):
     """The codes that each of the two projects asks about, with their usual severity."""
 
     review: Mapping[str, Severity]
@@ -93,7 +93,9 @@ class Uncertainty:
     value: float
 
 
-def make_candidates(verdict: Verdict, policy: Policy, asked: AskedCodes, seed: int) -> list[Candidate]:
+def make_candidates(
+    verdict: Verdict, policy: RoutingPolicy, asked: ProjectCodes, seed: int
+) -> list[Candidate]:
     """The candidates of a verdict, one for each project that has work on it, or one without work. What the
     review project asks about is reviewed if it is probable enough or nobody else is asked about it; the rest
     goes to the crowd. Findings of codes that no project asks about are listed in `unasked`."""
@@ -189,7 +191,7 @@ def _most_probable(verdict: Verdict, severities: Mapping[str, Severity]) -> dict
 def _find_unflagged(
     verdict: Verdict,
     flagged: Mapping[tuple[int, str], Finding],
-    policy: Policy,
+    policy: RoutingPolicy,
     severities: Mapping[str, Severity],
 ) -> list[Uncertainty]:
     """Turns and codes that are not flagged but at `crowd_at` or above, where the verdict has all
@@ -241,96 +243,64 @@ class Routed:
     unasked: tuple[str, ...] = ()
 
 
-def plan_day(
-    verdicts: Iterable[Verdict],
-    policy: Policy,
-    seed: int,
-    asked: AskedCodes,
-    backlog: Iterable[Verdict] = (),
-    assigned: Mapping[Work, Fate] | None = None,
-) -> list[Routed]:
-    """Plan the fate of every dialogue, those of `verdicts` in their order, then those of `backlog`.
-
-    Dialogues of the `backlog`, left over from days before, are never audited: their day had its audit.
-    `assigned` is the work that was assigned today already; it stays and counts against the budget.
-
-    Raises:
-        ValueError: a dialogue has two verdicts.
-    """
-    fresh, late = (
-        [one for verdict in each for one in make_candidates(verdict, policy, asked, seed)]
-        for each in (verdicts, backlog)
-    )
-    return allocate_day(fresh, late, policy, assigned or {})
-
-
 def allocate_day(
-    fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, assigned: Mapping[Work, Fate]
+    fresh: Sequence[Candidate],
+    late: Sequence[Candidate],
+    policy: RoutingPolicy,
+    assigned: Mapping[Work, Fate],
 ) -> list[Routed]:
-    """As `plan_day`, for candidates: `fresh` ones of the day, `late` ones of the backlog."""
+    """Plan the fate of every candidate, `fresh` ones of the day, then `late` ones of the backlog.
+
+    What is left over from days before is never audited: its day had its audit. `assigned` is the work that
+    was assigned today already; it stays and counts against the budget. The rest of the budget is assigned by
+    priority; a shorter task may fit where a longer one does not.
+    """
     everything = [*fresh, *late]
-    if len({(one.dialogue, one.wanted) for one in everything}) < len(everything):
-        raise ValueError("a dialogue has two verdicts")
+    minutes = policy.minutes
+    costs: dict[Fate, float] = {"review": minutes.review, "crowd": minutes.crowd, "audit": minutes.audit}
     rate = audit_rate(sum(not one.flagged for one in fresh), policy)
-    audits: dict[Work, Fate] = {
+    fates: dict[Work, Fate] = {
         (one.dialogue, "label"): "audit" for one in fresh if not one.flagged and one.random_number < rate
     }
-    day = Day(policy, {**audits, **assigned})
-    day.fill(everything)
-    crowd_priorities = sorted(one.priority for one in everything if one.find(day.fates) == "crowd")
-    return [_route(one, day, rate, crowd_priorities) for one in everything]
+    fates.update(assigned)
+    left = policy.budget_minutes - sum(costs.get(fate, 0.0) for fate in fates.values())
+    waiting = [one for one in everything if one.wanted and one.find(fates) is None]
+    for one in sorted(waiting, key=lambda one: (-one.priority, one.random_number, one.dialogue)):
+        if one.wanted and one.minutes <= left:
+            fates[one.dialogue, project_of(one.wanted)] = one.wanted
+            left -= one.minutes
+    crowd_priorities = sorted(one.priority for one in everything if one.find(fates) == "crowd")
+    routed = []
+    for one in everything:
+        fate = one.find(fates) or _fate_without_work(one)
+        priority, reason = one.priority, one.reason
+        if fate == "audit":
+            # the priority of a random crowd task: a labeler must not recognise an audit by when it comes
+            share = min(one.random_number / rate, 1.0) if rate else 0.0
+            priority = share
+            if crowd_priorities:
+                priority = crowd_priorities[int(share * (len(crowd_priorities) - 1))]
+            reason = f"at random, {rate:.6g} of the unflagged"
+        routed.append(
+            Routed(
+                one.dialogue,
+                fate,
+                costs.get(fate, 0.0),
+                one.value,
+                priority,
+                reason,
+                rate if fate == "audit" else None,
+                one.accepted if fate == "accept" else 0,
+                one.unasked,
+            )
+        )
+    return routed
 
 
-def audit_rate(n_unflagged: int, policy: Policy) -> float:
+def audit_rate(n_unflagged: int, policy: RoutingPolicy) -> float:
     """The share of unflagged dialogues that the reserved minutes can read, 0 to 1."""
     reserved = policy.audit_share * policy.budget_minutes
     return min(1.0, reserved / (policy.minutes.audit * n_unflagged)) if n_unflagged else 0.0
-
-
-@dataclass
-class Day:
-    """The work of a day: `fates` of the dialogues that somebody works on."""
-
-    policy: Policy
-    fates: dict[Work, Fate]
-
-    def minutes(self, fate: Fate) -> float:
-        """What one dialogue of this fate costs."""
-        minutes = self.policy.minutes
-        return {"review": minutes.review, "crowd": minutes.crowd, "audit": minutes.audit}.get(fate, 0.0)
-
-    def fill(self, candidates: Collection[Candidate]) -> None:
-        """Assign the rest of the budget by priority; a shorter task may fit where a longer one does not."""
-        left = self.policy.budget_minutes - sum(self.minutes(fate) for fate in self.fates.values())
-        waiting = [one for one in candidates if one.wanted and one.find(self.fates) is None]
-        for one in sorted(waiting, key=lambda one: (-one.priority, one.random_number, one.dialogue)):
-            if one.wanted and one.minutes <= left:
-                self.fates[one.dialogue, project_of(one.wanted)] = one.wanted
-                left -= one.minutes
-
-
-def _route(one: Candidate, day: Day, rate: float, crowd_priorities: Sequence[float]) -> Routed:
-    fate = one.find(day.fates) or _fate_without_work(one)
-    accepted = one.accepted if fate == "accept" else 0
-    if fate != "audit":
-        return Routed(
-            one.dialogue,
-            fate,
-            day.minutes(fate),
-            one.value,
-            one.priority,
-            one.reason,
-            None,
-            accepted,
-            one.unasked,
-        )
-    # the priority of a random crowd task: a labeler must not recognise an audit by when it comes
-    share = min(one.random_number / rate, 1.0) if rate else 0.0
-    priority = crowd_priorities[int(share * (len(crowd_priorities) - 1))] if crowd_priorities else share
-    reason = f"at random, {rate:.6g} of the unflagged"
-    return Routed(
-        one.dialogue, fate, day.minutes(fate), one.value, priority, reason, rate, accepted, one.unasked
-    )
 
 
 def _fate_without_work(one: Candidate) -> Fate:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.raters.collusion import Group, combine_fits, compare_pairs, find_groups
+from dialint.labeling.raters.collusion import ColludingGroup, combine_fits, compare_pairs, find_groups
 from dialint.labeling.raters.competence import Competence, LeaveOneOut, estimate_competence, leave_one_out
 from dialint.labeling.raters.flags import Flag, FlagRule, benjamini_hochberg
 from dialint.labeling.raters.response_time import ResponseTimes, measure_response_times
@@ -23,7 +23,7 @@ class CrowdAnomalies:
     others: dict[str, LeaveOneOut]
     competence: Competence
     response_times: ResponseTimes
-    groups: tuple[Group, ...]
+    groups: tuple[ColludingGroup, ...]
     flags: tuple[Flag, ...]
 
 
@@ -126,7 +126,7 @@ def _flag_fast(workers: Sequence[str], response_times: ResponseTimes, rule: Flag
         yield Flag("unread", (workers[index],), n, why, p_value=float(response_times.unread_p_value[index]))
 
 
-def _flag_groups(workers: Sequence[str], groups: Sequence[Group]) -> Iterator[Flag]:
+def _flag_groups(workers: Sequence[str], groups: Sequence[ColludingGroup]) -> Iterator[Flag]:
     for group in groups:
         names = tuple(workers[index] for index in group.workers)
         same = f"same answer {group.n_same} of {group.n_shared} times, by chance {group.expected_same:.0f}"

@@ -181,7 +181,6 @@ def log_binomial_tail(n_same: Floats, expected_same: Floats, n_shared: Floats) -
 MAX_FAILED_SEEDS = 60
 """Pairs from which no significant group grows, before the search ends."""
 
-
 MAX_WRONG_P = 0.05
 """p-value of a set's agreement on wrong answers alone, above which it is not accused."""
 SCHOOL_SHARE = 1 / 3
@@ -193,7 +192,7 @@ kin are 16 to 22; five with one sheet stay five (made-up crowds, 2026-11-22)."""
 
 
 @dataclass(frozen=True)
-class Group:
+class ColludingGroup:
     """Workers (indices) with one answer sheet, or of one `school`; counts are summed over their pairs, and
     mean the same as in `WorkerPairs`. `p_value` is corrected for how many pairs or sets of people there
     are."""
@@ -208,7 +207,7 @@ class Group:
     school: bool = False
 
 
-def find_groups(pairs: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 0.01) -> list[Group]:
+def find_groups(pairs: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 0.01) -> list[ColludingGroup]:
     """Find groups that agree more than expected, on wrong answers as well, most certain first; nobody is in
     two. `rate` bounds the share of false pairs among the selected pairs, and the probability of any false
     set."""
@@ -325,7 +324,7 @@ class _Search:
             pieces += float(np.maximum(members - 1, 0).sum())
         return pieces / max(links, 1.0)
 
-    def describe(self, workers: Sequence[int], assigned: NDArray[np.bool_]) -> Group | None:
+    def describe(self, workers: Sequence[int], assigned: NDArray[np.bool_]) -> ColludingGroup | None:
         """A set, or the school around it, without those `assigned`, shape (workers,), by other sets;
         none if the set agrees no more than expected on wrong answers."""
         _, _, n_shared, n_wrong, expected_wrong = self.sums(workers)
@@ -341,7 +340,7 @@ class _Search:
             workers = sorted({*workers, *np.flatnonzero(allies & ~assigned).tolist()})
         n_same, expected, n_shared, n_wrong, expected_wrong = self.sums(workers)
         counts = int(n_shared), int(n_same), expected, int(n_wrong), expected_wrong
-        return Group(tuple(workers), *counts, p_value, school)
+        return ColludingGroup(tuple(workers), *counts, p_value, school)
 
     def _allies(self, workers: Sequence[int]) -> NDArray[np.bool_]:
         """The workers who answer like a set, or like those who do, shape (workers,); the set alone if that

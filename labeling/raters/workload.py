@@ -24,7 +24,7 @@ from dialint.labeling.raters.agreement import MarkedSpan, ReadText
 
 
 @dataclass
-class Work:
+class LabelerWork:
     """The work of one labeler: annotations by kind, and those made with the verdict in view. Of the timed
     annotations the seconds, the dialogue and turn that was read (-1 for the whole dialogue), and the number
     of questions answered by code."""
@@ -57,7 +57,7 @@ class Workload:
     number of characters to read for each dialogue and turn."""
 
     answers: CollectedAnswers
-    work: dict[str, Work]
+    work: dict[str, LabelerWork]
     sizes: dict[tuple[str, int], int]
 
     def crowd(self) -> tuple[dict[str, Answers], Answers, Floats, Floats]:
@@ -82,7 +82,7 @@ class Workload:
         to_read = [size for work in self.work.values() for size in self._unread(work)]
         return answers, np.array(list(self.sizes.values()), float), np.array(to_read, float)
 
-    def _unread(self, work: Work) -> Iterator[int]:
+    def _unread(self, work: LabelerWork) -> Iterator[int]:
         """The number of characters of each item that were not read with earlier items of the same
         dialogue."""
         read: Counter[str] = Counter()
@@ -101,7 +101,7 @@ def measure_workload(
         KeyError: a dialogue that is not among `dialogues`.
     """
     answers = CollectedAnswers()
-    work: dict[str, Work] = {}
+    work: dict[str, LabelerWork] = {}
     sizes: dict[tuple[str, int], int] = {}
     for annotation in annotations:
         if annotation.kind == "model":
@@ -109,7 +109,7 @@ def measure_workload(
         name = annotation.dialogue_id
         answers.add(annotation, lambda name: DialogueContext.of(dialogues[name], None), dialogue_codes)
         turns = answers.contexts[name].judged_turns
-        work.setdefault(annotation.labeler, Work()).add(annotation, turns, dialogue_codes)
+        work.setdefault(annotation.labeler, LabelerWork()).add(annotation, turns, dialogue_codes)
         if (item := _read_item(annotation)) not in sizes:
             last_turn = annotation.turn
             read = (turn for turn in dialogues[name].turns if last_turn is None or turn.index <= last_turn)

@@ -18,7 +18,7 @@ from functools import lru_cache
 from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.synthetic.dialogue_acts import is_closing
-from dialint.labeling.synthetic.draft import Draft, DraftTurn
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft
 from dialint.labeling.synthetic.wordings import Wordings
 
 _MISSPELLINGS = Wordings("train/misspellings")
@@ -28,39 +28,28 @@ REAL_WORDS = frozenset(_MISSPELLINGS.texts("real_words"))
 
 _RULES = Wordings("rules/cleaning")
 
-
 CONTRACTIONS = _RULES.mapping("contractions")
-
 
 MENDS = _RULES.pairs("mends", "pattern", "becomes")
 """Patterns, case ignored, and what they become; each leaves a sentence that an editor would let pass."""
 
-
 REFUSED = _RULES.texts("refused")
 """Patterns, case ignored, that no clean agent turn holds."""
-
 
 COMMON = 60
 """Times that a word must occur to count as known."""
 
-
 RARE = 3
-
 
 MIN_LENGTH = 5
 
-
 _WORD = re.compile(r"(?<![\w@#./'-])[a-z]{4,}(?![\w@#/-]|\.\w|'(?!s\b))")
-
 
 _RIGHT = {slip: right for right, slips in MISSPELLINGS.items() for slip in slips if slip not in REAL_WORDS}
 
-
 _CONTRACTION = re.compile(rf"(?<![\w@./'-])({'|'.join(CONTRACTIONS)})'?(?![\w@/-])", re.IGNORECASE)
 
-
 _MENDS = tuple((re.compile(pattern, re.IGNORECASE), new) for pattern, new in MENDS)
-
 
 _REFUSED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in REFUSED)
 
@@ -71,7 +60,7 @@ class Corrector:
 
     suspects: frozenset[str]
 
-    def correct(self, draft: Draft) -> Draft | None:
+    def correct(self, draft: ExampleDraft) -> ExampleDraft | None:
         """The draft with well-known slips of its agent corrected; None if another likely one is left."""
         turns = tuple(_corrected(turn) if turn.role == "agent" else turn for turn in draft.turns)
         words = {word for turn in turns if turn.role == "agent" for word in _WORD.findall(turn.text)}
@@ -100,7 +89,7 @@ def _in_case(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[0].isupper() else new
 
 
-def fit_corrector(drafts: Iterable[Draft]) -> Corrector:
+def fit_corrector(drafts: Iterable[ExampleDraft]) -> Corrector:
     """Learn which words are common in `drafts`, and which rare ones are one slip away from those."""
     counts: Counter[str] = Counter()
     for draft in drafts:
@@ -151,11 +140,9 @@ def _is_one_slip(word: str, common: str) -> bool:
 MIN_WORDS = 6
 """Words of the shortest agent turn that counts as said twice."""
 
-
 _CHANGE = re.compile(
     r"\b(?:instead|how about|what about|another|different|change|try|for my|second one|next one)\b", re.I
 )
-
 
 _OPEN = re.compile(r"\b(?:what|which|when|where|whom?|how (?:many|long)|name|number)\b[^.!]{0,500}\?", re.I)
 

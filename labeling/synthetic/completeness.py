@@ -20,10 +20,10 @@ from dialint.labeling.synthetic.dialogue_acts import (
     sentences,
 )
 from dialint.labeling.synthetic.domains import ASPECTS, SIDE_QUESTIONS, sample_side_question, scene_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -56,7 +56,6 @@ NEAR = tuple(frozenset(group) for group in SIDE_QUESTIONS.groups("near"))
 """Aspects so close that an answer about one may pass for an answer about the other."""
 DEFERRALS = SIDE_QUESTIONS.texts("deferrals")
 
-
 POINTED = re.compile(
     r"\b(what|which|how|when|where|why|who|is there|are there|is it|is that|are they|do they|does|do you"
     r"|will it|can i|could i|have you)\b[^?]{5,500}\?",
@@ -65,14 +64,14 @@ POINTED = re.compile(
 """A customer's question with a point to it."""
 
 
-def pointed_indexes(draft: Draft, rng: Random, asking: re.Pattern[str] = POINTED) -> list[int]:
+def pointed_indexes(draft: ExampleDraft, rng: Random, asking: re.Pattern[str] = POINTED) -> list[int]:
     """Agent turns that answer a question of the kind `asking`, in random order."""
     indexes = (i for i in answered_asks(draft) if asking.search(draft.turns[i - 1].text))
     return shuffle(indexes, rng)
 
 
 def pair_for_ask(
-    draft: Draft, index: int, ask: str, fitting: str, reply: str, name: str, *more: str
+    draft: ExampleDraft, index: int, ask: str, fitting: str, reply: str, name: str, *more: str
 ) -> ErrorPair:
     """The reply after a question that it does not answer, and after one that it fits; `more` codes."""
     error, twin = (draft.with_turn(index - 1, clean_turn("customer", text)) for text in (ask, fitting))
@@ -86,7 +85,7 @@ def _written(name: str, *ideas: tuple[tuple[str, str], ...]) -> Family:
     """A reply of another matter; the twin's customer had said what it takes up. Half of the questions
     that are passed over are the customer's own, half belong to another reply of the list."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in pointed_indexes(draft, rng)[:3]:
             own = draft.turns[index - 1].text
             fitting, reply = rng.choice(rng.choice(ideas))
@@ -105,7 +104,7 @@ def _written(name: str, *ideas: tuple[tuple[str, str], ...]) -> Family:
     return Family("C1", f"C1.{name}", make)
 
 
-def answered_asks(draft: Draft) -> list[int]:
+def answered_asks(draft: ExampleDraft) -> list[int]:
     """Indexes of untouched agent turns that directly follow an untouched customer question and are
     the agent's only turn before the customer speaks again."""
     turns = draft.turns
@@ -133,11 +132,9 @@ _POINTS = {
     }.items()
 }
 
-
 _QUESTION = re.compile(
     r"\b(what|which|when|where|who|how (much|many|long|far))\b[^?.!]{6,500}\?", re.IGNORECASE
 )
-
 
 _PUTS_OFF = re.compile(
     r"\b(let me|i will|i'll|moment|check|look|sorry|unfortunately|cannot|can't|don't|not|"
@@ -151,7 +148,7 @@ def _points(text: str) -> set[str]:
     return {name for name, pattern in _POINTS.items() if pattern.search(text)}
 
 
-def _neighbour(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _neighbour(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A side question, and the answer to another one, which is a jump too; the twin asks that other one."""
     for index in scene_indexes(draft, rng):
         one, other = rng.sample(list(ASPECTS), 2)
@@ -167,7 +164,7 @@ def _neighbour(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _elsewhere(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _elsewhere(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The reply comes from another dialogue of this domain; the twin's customer had asked for that."""
     exchanges = pool.exchanges.get(draft.domain, [])
     for index in shuffle(answered_asks(draft), rng) if exchanges else ():
@@ -212,7 +209,7 @@ def _answering_words(question: str, reply: str) -> set[str]:
     return content_words(reply) if _points(question) & _points(reply) else set()
 
 
-def _deferred(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _deferred(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """A question put off with a reason and a time, or asked about."""
     for index in scene_indexes(draft, rng):
         request = customer_turn(render(rng.choice(rng.choice(list(ASPECTS.values()))[0]), {}, rng), draft)
@@ -249,12 +246,10 @@ _OFFER = re.compile(
     re.IGNORECASE,
 )
 
-
 _FACT = re.compile(
     r"\b(what(?! about)|which|how(?! about| come)|when|where|who)\b[^?]{5,500}\?", re.IGNORECASE
 )
 """A question that a mere yes cannot answer."""
-
 
 _ENQUIRY = re.compile(
     r"\b(?:what(?! about)|which|how(?! about| come)|when|where|who|does it|do they|are|is|do you)\b"
@@ -263,7 +258,6 @@ _ENQUIRY = re.compile(
 )
 """A question for something to be told, and not a wish that pleasant words might grant."""
 
-
 _YES_OR_NO = re.compile(
     r"^(?![^?]*\b(?:what|which|how|when|where|why|who|or|could|would|can|you)\b)"
     r"(?=[^?]*+\?[^?]*+$)(?:[^?]*[.!,] )?(?:is|are|does|did|will|was|were|has)\b",
@@ -271,19 +265,15 @@ _YES_OR_NO = re.compile(
 )
 """A single question that yes or no answers."""
 
-
 _VERB = re.compile(
     r"\b(?:is (?:it|that|this)|are (?:they|these|those)|does (?:it|that|this)|do they|(?:is|are) there)\b",
     re.IGNORECASE,
 )
 
-
 _OFFERS_MORE = re.compile(r"\b(?:anything|something|what) else\b|\bfurther\b|\bmore\b", re.IGNORECASE)
-
 
 _HINTS = re.compile(r"\b(?:another|other|different|instead|somewhere|elsewhere|such|any)\b", re.IGNORECASE)
 """An offer that tells something of the answer: that there is none, or which."""
-
 
 Fit = tuple[tuple[str, ...], Grammar]
 """What the twin's customer may say, and the agent's words that are in order after it."""
@@ -296,7 +286,7 @@ def _for_words(
     asked what these very words do answer. `definite`: only after questions for a place, a price, a time,
     where the words may be no hint at the answer."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in pointed_indexes(draft, rng, asking):
             requests, words = rng.choice(options)
             if "?" not in requests[0] and index >= 2 and "?" in draft.turns[index - 2].text:
@@ -326,7 +316,7 @@ def _for_words(
 def _instead(name: str, grammar: Grammar, beside: str, use: Use) -> Family:
     """The answer gives way to words of the grammar; in the twin they stand before or after it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in pointed_indexes(draft, rng):
             answer = draft.turns[index].text
             if beside == "after" and "?" in answer:
@@ -349,7 +339,7 @@ def _topic(ask: str) -> str:
     return topic[:120]
 
 
-def _dropped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _dropped(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Of answer and offer only the offer is left; the twin's customer had nothing to ask, or asked how to
     go on."""
     for index in pointed_indexes(draft, rng):
@@ -373,7 +363,7 @@ def _dropped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 def _honest(name: str, words: Grammar, asking: re.Pattern[str]) -> HardNegative:
     """A reply that holds no answer and is in order all the same."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         for index in pointed_indexes(draft, rng, asking)[:1]:
             reply = match_agent_style(capitalize_first(expand(words, rng)), draft)
             return draft.with_turn(index, clean_turn("agent", reply, "C1"))
@@ -382,7 +372,7 @@ def _honest(name: str, words: Grammar, asking: re.Pattern[str]) -> HardNegative:
     return HardNegative("C1", f"C1.not-{name}", make)
 
 
-def _short(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _short(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """A very short answer, in the form of the question: "Does it ...?" "It does, yes."."""
     for index in pointed_indexes(draft, rng, _YES_OR_NO):
         question = next(part for part in sentences(draft.turns[index - 1].text) if "?" in part)
@@ -397,7 +387,6 @@ def _short(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 _STALLED: Fit = (STATEMENTS, {**STALL, "say": (*STALLS, *STALLS, *STALL["say"])})
 """Pleasant words; the longer ones are put together from the rules of `STALL`."""
-
 
 FAMILIES: tuple[Family, ...] = (
     _for_words("stall", (_STALLED,), _ENQUIRY),

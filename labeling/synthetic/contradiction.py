@@ -14,10 +14,10 @@ from random import Random
 
 from dialint.labeling.synthetic.dialogue_acts import content_words, is_closing
 from dialint.labeling.synthetic.domains import MIN_TURNS
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -31,8 +31,7 @@ from dialint.labeling.synthetic.draft import (
     splice,
 )
 from dialint.labeling.synthetic.insertion import open_agent_turns
-from dialint.labeling.synthetic.slots import PARTS
-from dialint.labeling.synthetic.statements import is_same_value
+from dialint.labeling.synthetic.slots import PARTS, is_same_value
 from dialint.labeling.synthetic.wordings import Wordings, capitalize_first, expand, match_style
 
 _TRAIN = Wordings("train/contradiction_planted")
@@ -58,7 +57,6 @@ ONE_WAY = frozenset(_TRAIN.texts("one_way"))
 NEAR = tuple(frozenset(group) for group in _TRAIN.groups("near"))
 
 _PLACEHOLDER = re.compile(r"[#&]")
-
 
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeioAEIO]|un(?!i)))")
 
@@ -113,7 +111,7 @@ def _open(turn: DraftTurn) -> bool:
     return turn.role == "agent" and not turn.touched and len(turn.text) < 500
 
 
-def _scene(draft: Draft, rng: Random) -> _Scene | None:
+def _scene(draft: ExampleDraft, rng: Random) -> _Scene | None:
     turns = draft.turns
     indexes = [i for i, turn in enumerate(turns) if _open(turn) and (i or len(turns) > 2)]
     if len(indexes) < 2:
@@ -132,12 +130,12 @@ def _with(text: str, words: str, ahead: bool) -> tuple[str, int, int]:
     return join_texts(text, words)
 
 
-def _stated(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
-    """The draft in which the agent also says this, in good order."""
+def _stated(draft: ExampleDraft, at: int, words: str, ahead: bool) -> ExampleDraft:
+    """The draft in which the agent also says this."""
     return draft.with_turn(at, clean_turn("agent", _with(draft.turns[at].text, words, ahead)[0]))
 
 
-def _pair(draft: Draft, scene: _Scene, firsts: tuple[str, str], later: str, name: str) -> ErrorPair:
+def _pair(draft: ExampleDraft, scene: _Scene, firsts: tuple[str, str], later: str, name: str) -> ErrorPair:
     """`firsts` are the earlier statements of the error and of the twin; `later` is the same in both."""
     texts = agent_texts(draft)
     text, start, end = _with(draft.turns[scene.later].text, match_style(later, texts), scene.later_ahead)
@@ -164,7 +162,7 @@ def _restated(name: str, other_attribute: bool) -> Family:
     """A value is given and given otherwise later; the twin's agent had given that one already or, with
     `other_attribute`, had given the first value of another attribute."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         scene = _scene(draft, rng)
         if scene is None:
             return None
@@ -182,7 +180,7 @@ def _restated(name: str, other_attribute: bool) -> Family:
     return Family("U3", f"U3.{name}", make)
 
 
-def _two_facts(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _two_facts(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Two attributes with their values; later one of them is given the value of the other."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -203,7 +201,7 @@ def _two_facts(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return _pair(draft, scene, (both_forms(one, other), both_forms(other, one)), later, "two-facts")
 
 
-def _matter(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _matter(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A yes becomes a no or the other way round; the twin's agent had said so from the first."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -223,7 +221,7 @@ def _matter(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return _pair(draft, scene, firsts, later, "matter")
 
 
-def _wished(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _wished(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer wishes one of two values changed, and the agent gives another value for the other, passing
     over the wish; the twin's is that one."""
     made = _change_scene(draft, rng)
@@ -252,7 +250,7 @@ def _wished(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(*halves)
 
 
-def _change_scene(draft: Draft, rng: Random) -> int | None:
+def _change_scene(draft: ExampleDraft, rng: Random) -> int | None:
     """Where a customer's wish and the agent's reply may be put in: before a customer turn."""
     turns = draft.turns
     indexes = [
@@ -266,7 +264,7 @@ def _change_scene(draft: Draft, rng: Random) -> int | None:
     return rng.choice(indexes) if indexes else None
 
 
-def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _asked_for(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer asks for it once more and gets another value; the twin's agent had said that one."""
     at = _change_scene(draft, rng)
     if at is None:
@@ -295,7 +293,7 @@ def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 def _explained(name: str, wordings: tuple[str, ...]) -> HardNegative:
     """Another value is given later, in words that say why."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         scene = _scene(draft, rng)
         if scene is None:
             return None
@@ -329,11 +327,10 @@ DONE = (
 )
 """The agent says that it is done."""
 
-
 _DONE = re.compile(DONE, re.IGNORECASE)
 
 
-def _undone(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _undone(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """What was done a moment ago is not done any more; the twin stands by it."""
     turns = draft.turns
     done = [i for i, t in enumerate(turns) if t.role == "agent" and not t.touched and _DONE.search(t.text)]
@@ -359,27 +356,27 @@ MIN_APART = 2
 """Turns from the first statement to the second, at least."""
 
 
-def _two_spots(draft: Draft, rng: Random) -> tuple[int, int] | None:
+def _two_spots(draft: ExampleDraft, rng: Random) -> tuple[int, int] | None:
     """Two turns of the agent, not next to each other, to state a thing in and to state it again."""
     indexes = [index for index in open_agent_turns(draft) if not is_closing(draft.turns[index].text)]
     pairs = [(one, two) for one in indexes for two in indexes if two - one >= MIN_APART]
     return rng.choice(pairs) if pairs and len(draft.turns) >= MIN_TURNS else None
 
 
-def _new_to(draft: Draft, statement: str) -> bool:
+def _new_to(draft: ExampleDraft, statement: str) -> bool:
     """Whether the dialogue has not been about this."""
     return not content_words(statement) & content_words(" ".join(turn.text for turn in draft.turns))
 
 
-def _line(words: tuple[str, ...], draft: Draft, rng: Random, **values: str) -> str:
+def _line(words: tuple[str, ...], draft: ExampleDraft, rng: Random, **values: str) -> str:
     return match_agent_style(capitalize_first(expand({"say": (rng.choice(words),)}, rng, **values)), draft)
 
 
-def _state(draft: Draft, index: int, words: str) -> Draft:
+def _state(draft: ExampleDraft, index: int, words: str) -> ExampleDraft:
     return draft.with_turn(index, add_words(draft.turns[index], words))
 
 
-def _state_again(draft: Draft, index: int, words: str, family: str, first: bool) -> Draft:
+def _state_again(draft: ExampleDraft, index: int, words: str, family: str, first: bool) -> ExampleDraft:
     """The second statement in the turn at `index`, before or after its own words."""
     turn = draft.turns[index]
     if first:
@@ -390,7 +387,7 @@ def _state_again(draft: Draft, index: int, words: str, family: str, first: bool)
     return draft.with_turn(index, made)
 
 
-def _house_figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _house_figure(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     pair = _two_spots(draft, rng)
     for first, second, values in rng.sample(FIGURES, len(FIGURES)) if pair else ():
         if pair is None or not _new_to(draft, first[0] + " " + second[0]):
@@ -407,7 +404,7 @@ def _house_figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _yes_and_no(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     pair = _two_spots(draft, rng)
     for yes, no, yes_again, no_again in rng.sample(CLAIMS, len(CLAIMS)) if pair else ():
         if pair is None or not _new_to(draft, yes[0] + " " + no[0]):
@@ -424,7 +421,7 @@ def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _taken_back(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _taken_back(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The agent takes a figure back openly."""
     pair = _two_spots(draft, rng)
     for first, second, values in rng.sample(FIGURES, len(FIGURES)) if pair else ():

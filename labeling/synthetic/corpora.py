@@ -18,7 +18,7 @@ from typing import Any
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Role
 from dialint.labeling.synthetic.cleaning import repeats_lawfully
-from dialint.labeling.synthetic.draft import Draft, DraftTurn
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft
 from dialint.labeling.synthetic.flowcharts import required_steps
 
 TOY_FOLDER = Path(__file__).parents[1] / "corpora" / "toy"
@@ -69,7 +69,7 @@ TOY: tuple[Corpus, ...] = (
 class CleanDialogue:
     """A clean dialogue; dialogues of one `group` are near-copies and share a split."""
 
-    draft: Draft
+    draft: ExampleDraft
     group: str
     held: float = 0.2
 
@@ -116,7 +116,7 @@ def read(corpus: Corpus, data: Path) -> Iterator[CleanDialogue]:
             continue
         seen.add(whole)
         policy = _star_chart(row) if corpus.name == "star" else None
-        draft = Draft(
+        draft = ExampleDraft(
             id=f"{corpus.name}:{row['dialogue_id']}",
             source=corpus.name,
             domain=_domain(corpus.name, row),

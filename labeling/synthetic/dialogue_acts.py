@@ -16,17 +16,14 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 
-
 _QUESTION = re.compile(
     r"\b(what|which|how|when|where|why|who|can|could|does|do|is|are|will|would)\b[^.?!]{6,500}\?",
     re.IGNORECASE,
 )
 
-
 _THANKS = re.compile(
     r"\b(thanks?|thank you|thx|cheers|that('s| is| will be) all|bye|great|perfect)\b", re.IGNORECASE
 )
-
 
 _CLOSING = re.compile(
     r"\b(good ?bye|bye|have a (great|good|nice|wonderful|lovely)|take care|enjoy your"
@@ -91,44 +88,34 @@ def content_words(text: str) -> set[str]:
 NO_MORE = _RULES.text("no_more")
 """A wish in words only."""
 
-
 REFUSES = _RULES.text("refuses")
 """A customer who wants nothing more."""
-
 
 WISH = _RULES.text("wish")
 """A customer who wants something, question mark or not."""
 
-
 MAYBE = _RULES.text("maybe")
 """Words with which a turn may ask for something or hand something over."""
-
 
 WIDE = _RULES.text("wide")
 """A question that many a reply could pass for an answer to."""
 
-
 OPENER = _RULES.text("opener")
 """How answers begin that might belong to any question."""
-
 
 QUESTION_PATTERNS = _RULES.mapping("question_patterns")
 """The points that definite questions ask for."""
 
-
 ANSWER_PATTERNS = _RULES.mapping("answer_patterns")
 """For each point, what an answer to it may hold."""
-
 
 _NO_MORE, _REFUSES, _WISH, _MAYBE, _WIDE, _OPENER = (
     re.compile(pattern, re.IGNORECASE) for pattern in (NO_MORE, REFUSES, WISH, MAYBE, WIDE, OPENER)
 )
 
-
 _QUESTION_REGEXES = {
     point: re.compile(pattern, re.IGNORECASE) for point, pattern in QUESTION_PATTERNS.items()
 }
-
 
 _ANSWER_REGEXES = {
     point: re.compile(pattern, 0 if point in ("who", "name") else re.IGNORECASE)

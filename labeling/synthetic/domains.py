@@ -15,45 +15,37 @@ from random import Random
 from typing import TypeVar
 
 from dialint.labeling.synthetic.dialogue_acts import asks_anything, is_closing, is_thanks
-from dialint.labeling.synthetic.draft import Draft, shuffle
+from dialint.labeling.synthetic.example_draft import ExampleDraft, shuffle
 from dialint.labeling.synthetic.wordings import Texts, Wordings, render
 
 _RULES = Wordings("rules/domains")
 DOMAINS = _RULES.mapping("domains")
 """Patterns of each domain, matched at the start of a word."""
 
-
 REQUEST_PATTERNS = _RULES.grammar("request_patterns")
 """By kind of detail, a pattern of requests for it, and one of texts that state it or asked for it before."""
 
-
 Words = TypeVar("Words")
-
 
 _ASKING = re.compile(
     r"\?|\b(?:please|pls|need|tell|give|send|may i|provide|confirm|let me have|state|spell|type|what)\b",
     re.IGNORECASE,
 )
 
-
 _NAME_MENTION = re.compile(
     r"\b(?:my|your|the) (?:first |full |last )?name\b|\bname is\b|\bthis is [A-Z]\w+|\bI(?:'?m| am) [A-Z]\w+"
     r"|\b(?:Mr|Mrs|Ms|Dr)\b|\[NAME|(?:^|[.!] )(?:Hi|Hello|Dear) [A-Z]\w+"
 )
 
-
 _BARE_ASK = 6
 """Words of a text that may be an ask without any verb."""
-
 
 TRIES = 60
 """Default number of samples before a dialogue is given up."""
 
-
 _DOMAIN_REGEXES = tuple(
     (name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in DOMAINS.items()
 )
-
 
 _REQUEST_REGEXES = tuple(
     (re.compile(request, re.IGNORECASE), re.compile(stated, re.IGNORECASE))
@@ -67,12 +59,12 @@ def domains_in(text: str) -> frozenset[str]:
     return frozenset(name for name, pattern in _DOMAIN_REGEXES if pattern.search(text))
 
 
-def dialogue_domains(draft: Draft) -> frozenset[str]:
+def dialogue_domains(draft: ExampleDraft) -> frozenset[str]:
     """The domains that the dialogue speaks of."""
     return domains_in("\n".join((*(turn.text for turn in draft.turns), draft.domain)))
 
 
-def asks_for_stated(words: str, draft: Draft, index: int) -> bool:
+def asks_for_stated(words: str, draft: ExampleDraft, index: int) -> bool:
     """Whether the words ask for a detail that was stated before the turn at `index`."""
     if not _ASKING.search(words) and len(words.split()) > _BARE_ASK:
         return False
@@ -81,13 +73,13 @@ def asks_for_stated(words: str, draft: Draft, index: int) -> bool:
     return any(stated.search(before) for stated in patterns)
 
 
-def names_somebody(draft: Draft) -> bool:
+def names_somebody(draft: ExampleDraft) -> bool:
     """Whether somebody is named in the dialogue, so that any other name would be a wrong one."""
     return any(_NAME_MENTION.search(turn.text) for turn in draft.turns)
 
 
 def sample_fitting(
-    draft: Draft,
+    draft: ExampleDraft,
     rng: Random,
     sample_words: Callable[[], Words],
     texts: Callable[[Words], tuple[str, ...]],
@@ -115,7 +107,7 @@ SIDE_QUESTIONS = Wordings("heldout/side_questions")
 ASPECTS: dict[str, Aspect] = SIDE_QUESTIONS.records_by_name("aspects", "questions", "answered_by", "answers")
 
 
-def scene_indexes(draft: Draft, rng: Random, last: bool = True) -> list[int]:
+def scene_indexes(draft: ExampleDraft, rng: Random, last: bool = True) -> list[int]:
     """Indexes before a customer turn where the agent has just spoken and asked nothing, so that a scene
     opened by the customer fits in; inside the dialogue, not after leave was taken. In random order."""
     turns = draft.turns
@@ -135,7 +127,7 @@ def scene_indexes(draft: Draft, rng: Random, last: bool = True) -> list[int]:
     return shuffle(indexes, rng)
 
 
-def reply_indexes(draft: Draft, rng: Random, first: int = 1) -> list[int]:
+def reply_indexes(draft: ExampleDraft, rng: Random, first: int = 1) -> list[int]:
     """Untouched agent turns right after an untouched customer turn that takes no leave, in random order."""
     turns = draft.turns
     indexes = [

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from dialint.labeling.synthetic.domains import is_silent_on, reply_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     MakeError,
@@ -90,13 +90,11 @@ _SYMPATHY = re.compile(
     re.IGNORECASE,
 )
 
-
 _PARTING = re.compile(
     r"\b(?:thanks?|thank you|bye|goodbye|cheers|have a (?:good|great|nice)|that(?:'s| is|s) (?:all|it)"
     r"|that will be all|nothing else|you'?re welcome|welcome)\b",
     re.IGNORECASE,
 )
-
 
 _UPSET = re.compile(
     r"\b(?:died|death|funeral|sick|hospital|scared|afraid|upset|angry|furious|frustrat\w*|lost|stolen|stuck"
@@ -105,7 +103,7 @@ _UPSET = re.compile(
 )
 
 
-def distress_indexes(draft: Draft) -> list[int]:
+def distress_indexes(draft: ExampleDraft) -> list[int]:
     """Agent turns right after a customer turn where distress may be stated and is not acknowledged yet."""
     indexes = []
     upset = (i for i, turn in enumerate(draft.turns) if turn.role == "customer" and _UPSET.search(turn.text))
@@ -123,7 +121,9 @@ def distress_indexes(draft: Draft) -> list[int]:
     return indexes
 
 
-def _ignore_distress(draft: Draft, index: int, words: str, style: Style, family: str | None) -> Draft:
+def _ignore_distress(
+    draft: ExampleDraft, index: int, words: str, style: Style, family: str | None
+) -> ExampleDraft:
     """The agent's turn led in by the words, if any; all of it is marked as an error of `family`, if one."""
     text = lead_in(draft.turns[index].text, words, style)
     mark = Mark("T2", family, 0, len(text)) if family else None
@@ -135,7 +135,7 @@ def distress_ignorer(kind: Distress, voice: Voice) -> MakeError:
     the same reply to a customer who states no distress."""
     name = f"T2.{kind.name}"
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = distress_indexes(draft)
         if not indexes:
             return None
@@ -151,7 +151,7 @@ def distress_ignorer(kind: Distress, voice: Voice) -> MakeError:
         leading = sample_style(turn.text, rng, "before")
         trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
 
-        def version(customer_words: str, words: str, style: Style, family: str | None) -> Draft:
+        def version(customer_words: str, words: str, style: Style, family: str | None) -> ExampleDraft:
             with_complaint = draft.with_turn(
                 index - 1, add_to_customer_turn(before, customer_words, complaint_style)
             )
@@ -168,7 +168,7 @@ def distress_ignorer(kind: Distress, voice: Voice) -> MakeError:
 def _no_distress(name: str, remarks: tuple[str, ...]) -> HardNegative:
     """The customer makes one of the `remarks`; the agent goes on, half the time with a dry lead-in."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         indexes = distress_indexes(draft)
         if not indexes:
             return None
@@ -179,7 +179,7 @@ def _no_distress(name: str, remarks: tuple[str, ...]) -> HardNegative:
     return HardNegative("T2", f"T2.not-{name}", make)
 
 
-def _short_sympathy(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _short_sympathy(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """Distress, and two words of sympathy before business."""
     indexes = distress_indexes(draft)
     if not indexes:
@@ -189,7 +189,7 @@ def _short_sympathy(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return exchange_words(draft, rng.choice(indexes), complaint, words, "T2", rng)
 
 
-def _sympathy_before(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _sympathy_before(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """Distress with sympathy one agent turn earlier; the agent's next turn may be plain business."""
     distressed = set(distress_indexes(draft))
     indexes = [index for index in sorted(distressed) if index + 2 in distressed]
@@ -208,7 +208,7 @@ _FEELING = r"\b(sorry|sad|unfortunate|apolog|hope you|take care|oh no|hear that)
 
 
 def _ignored_heldout(name: str, pairs: tuple[tuple[str, str], ...]) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in reply_indexes(draft, rng)[:3]:
             own = draft.turns[index].text
             if not is_silent_on(_FEELING, [own]):
@@ -237,7 +237,7 @@ def _led(text: str, lead: str) -> str:
     return add_words(DraftTurn("agent", text), lead, first=True).text
 
 
-def _mild(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _mild(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """A remark in passing, which calls for no sympathy."""
     for index in reply_indexes(draft, rng):
         with_remark = add_customer_words(draft, index - 1, rng.choice(MILD_HELDOUT))

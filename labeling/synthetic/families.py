@@ -29,7 +29,7 @@ from dialint.labeling.synthetic import (
     tone,
     topic,
 )
-from dialint.labeling.synthetic.draft import Draft, ErrorPair, Family, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import ErrorPair, ExampleDraft, Family, HardNegative, Pool
 
 _MODULES = (
     spelling,
@@ -75,7 +75,7 @@ WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.8}
 """Codes that need more examples than the others, which have weight 1."""
 
 
-def build_pool(drafts: Iterable[Draft], rng: Random) -> Pool:
+def build_pool(drafts: Iterable[ExampleDraft], rng: Random) -> Pool:
     """The texts of the drafts of one split, by domain, in random order."""
     agent: dict[str, list[str]] = defaultdict(list)
     customer: dict[str, list[str]] = defaultdict(list)
@@ -92,7 +92,7 @@ def _sample_texts(by_domain: Mapping[str, list[Text]], rng: Random) -> dict[str,
     return {domain: rng.sample(texts, min(len(texts), MAX_POOLED)) for domain, texts in by_domain.items()}
 
 
-def _with_probe(twin: Draft, before: Draft, code: str) -> Draft:
+def _with_probe(twin: ExampleDraft, before: ExampleDraft, code: str) -> ExampleDraft:
     """The twin with its counterpart turn as probe: if the family sets none, the agent turns that it made."""
     if any(turn.probe for turn in twin.turns):
         return twin
@@ -123,7 +123,7 @@ class Mixer:
     dense_counts: Counter[str] = field(default_factory=Counter)
     twins: Counter[str] = field(default_factory=Counter)
 
-    def examples(self, draft: Draft, rng: Random, split: str, tag: str = "") -> list[Example]:
+    def examples(self, draft: ExampleDraft, rng: Random, split: str, tag: str = "") -> list[Example]:
         """The draft with its error and clean twin, or clean; `tag` keeps ids apart."""
         first = self._make_error(draft, rng, frozenset(), self.counts) if rng.random() < self.share else None
         if first is None:
@@ -143,7 +143,7 @@ class Mixer:
             replace(twin, id=f"{stem}~twin").to_example(split, pair) for twin in twins
         ]
 
-    def _make_dense(self, draft: Draft, rng: Random, tag: str) -> Draft | None:
+    def _make_dense(self, draft: ExampleDraft, rng: Random, tag: str) -> ExampleDraft | None:
         """The draft with errors of `DENSE`, or None where none fits."""
         without = frozenset(family.code for family in self.families) - DENSE
         several = draft
@@ -152,7 +152,7 @@ class Mixer:
                 several = more[1].error
         return replace(several, id=f"{draft.id}~{tag}dense") if several is not draft else None
 
-    def _make_negative(self, draft: Draft, rng: Random, tag: str) -> Draft:
+    def _make_negative(self, draft: ExampleDraft, rng: Random, tag: str) -> ExampleDraft:
         """The draft as it is, or with a hard negative of the kind made least so far."""
         if not self.negatives or rng.random() >= self.hard:
             return draft
@@ -164,7 +164,7 @@ class Mixer:
         return draft
 
     def _make_error(
-        self, draft: Draft, rng: Random, without: frozenset[str], counts: Counter[str]
+        self, draft: ExampleDraft, rng: Random, without: frozenset[str], counts: Counter[str]
     ) -> tuple[Family, ErrorPair] | None:
         by_code: dict[str, list[Family]] = defaultdict(list)
         for family in self.families:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialint.labeling.synthetic.dialogue_acts import content_words
-from dialint.labeling.synthetic.draft import Draft
+from dialint.labeling.synthetic.example_draft import ExampleDraft
 from dialint.labeling.synthetic.wordings import Wordings
 
 THINGS = Wordings("train/process").mapping("things")
@@ -21,17 +21,13 @@ THINGS = Wordings("train/process").mapping("things")
 
 START = "hello"
 
-
 _QUERY = re.compile(r"query(?:_check|_book)?")
 
-
 _FAILED = re.compile(r"fail|unavailable|not_available|nothing_found|no_venue|cannot|missing")
-
 
 _OPTIONAL = re.compile(
     r"\bspecial requests|\blike to (?:add|note|order)\b|\balso filter\b|\bspecific kinds\b", re.IGNORECASE
 )
-
 
 Graph = dict[str, set[str]]
 
@@ -108,23 +104,19 @@ def _reached(graph: Graph, without: str = "") -> set[str]:
 MAX_ANSWER = 12
 """Words of the longest answer to a step; a longer one says more than the step asks for."""
 
-
 _CONFIRMS = re.compile(r"\b(book (it|that|this|the)|confirm your)\b", re.IGNORECASE)
-
 
 _YES = re.compile(
     r"^\W*(yes|yeah|yep|yea|sure|ok|okay|please|absolutely|of course|great|perfect|sounds)\b", re.I
 )
 
-
 _BOOK_IT = re.compile(r"\b(book|schedule|reserve|go ahead|proceed|do it|do that)\b", re.IGNORECASE)
-
 
 _REFUSES = re.compile(r"\b(sorry|unfortunately|not authori[sz]ed|cannot|unable|failed)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Step:
+class ProcedureStep:
     """A step that was taken: indexes of the agent's question and of the outcome that needs it, and the
     noun for what is asked; "" is consent to the outcome itself. The answer is at ``ask + 1``."""
 
@@ -133,7 +125,7 @@ class Step:
     thing: str
 
 
-def find_steps(draft: Draft) -> list[Step]:
+def find_steps(draft: ExampleDraft) -> list[ProcedureStep]:
     """The required steps that were taken exactly once, before the first outcome, and by nothing else."""
     turns = draft.turns
     outcome = next((i for i, turn in enumerate(turns) if turn.action in draft.required), None)
@@ -146,7 +138,7 @@ def find_steps(draft: Draft) -> list[Step]:
         asks = [i for i, turn in enumerate(turns) if turn.action == name]
         if len(asks) == 1 and 0 < asks[0] < outcome - 1 and _simple(draft, asks[0]):
             thing = "" if _CONFIRMS.search(turns[asks[0]].text) else step_noun(name)
-            step = Step(asks[0], outcome, thing)
+            step = ProcedureStep(asks[0], outcome, thing)
             if _agreed(draft, step) if not thing else _only_there(draft, step):
                 results.append(step)
     return results
@@ -157,7 +149,7 @@ def step_noun(name: str) -> str:
     return next((noun for part, noun in THINGS.items() if part in name), "detail")
 
 
-def _simple(draft: Draft, ask: int) -> bool:
+def _simple(draft: ExampleDraft, ask: int) -> bool:
     """Customer, question, short answer, agent: the pair can go and the dialogue still alternates."""
     before, question, answer, after = draft.turns[ask - 1 : ask + 3]
     roles = [turn.role for turn in (before, question, answer, after)]
@@ -170,12 +162,12 @@ def _simple(draft: Draft, ask: int) -> bool:
     )
 
 
-def _agreed(draft: Draft, step: Step) -> bool:
+def _agreed(draft: ExampleDraft, step: ProcedureStep) -> bool:
     before, _, answer = draft.turns[step.ask - 1 : step.ask + 2]
     return bool(_YES.search(answer.text)) and not _BOOK_IT.search(before.text)
 
 
-def _only_there(draft: Draft, step: Step) -> bool:
+def _only_there(draft: ExampleDraft, step: ProcedureStep) -> bool:
     """Whether no other turn of the customer's holds a word or number of the answer."""
     values = _values(draft.turns[step.ask + 1].text)
     elsewhere = (

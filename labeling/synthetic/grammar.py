@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from random import Random
 
 from dialint.labeling.synthetic.domains import reply_indexes, sample_fitting
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Mark,
@@ -84,7 +84,7 @@ CUSTOMER_SHARE = 0.3
 def rule_family(code: str, name: str, rules: tuple[Rule, ...], use: Use = "train") -> Family:
     """The family of errors that `rules` make; "<code>.<name>"."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in shuffle(untouched_agent_turns(draft), rng):
             text = draft.turns[index].text
             order = list(rules)
@@ -99,7 +99,7 @@ def rule_family(code: str, name: str, rules: tuple[Rule, ...], use: Use = "train
     return Family(code, f"{code}.{name}", make, use)
 
 
-def _twin(draft: Draft, index: int, rules: list[Rule], code: str, rng: Random) -> Draft:
+def _twin(draft: ExampleDraft, index: int, rules: list[Rule], code: str, rng: Random) -> ExampleDraft:
     """The draft with the turn at `index` as it was, at times with a customer who slips instead."""
     clean = draft.with_turn(index, clean_turn("agent", draft.turns[index].text, code))
     if rng.random() >= CUSTOMER_SHARE:
@@ -136,13 +136,10 @@ def _recased(new: str, first: str) -> str:
 
 _BRACKET = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 
-
 _NEXT = re.compile(r"\s*[^\s.,?!]*")
-
 
 APART = 0.25
 """Share of sentences that make a turn of their own, where no answer of the agent's is due."""
-
 
 _SLIPS = {
     "L1": Wordings("train/spelling").texts("customer"),
@@ -201,7 +198,7 @@ def sentence_family(code: str, name: str, lines: tuple[str, ...]) -> Family:
     """The family whose errors are the brackets of `lines`."""
     family = f"{code}.{name}"
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = open_agent_turns(draft)
         forms = sample_fitting(
             draft, rng, lambda: both_forms(rng.choice(lines), rng), lambda two: (two[1].text,)
@@ -230,7 +227,9 @@ def _broken(text: str, sentence: Sentence, at: int, end: int, family: str) -> Dr
     return DraftTurn("agent", text, marks, touched=True)
 
 
-def _apart(draft: Draft, index: int, forms: tuple[Sentence, Sentence], family: str, rng: Random) -> ErrorPair:
+def _apart(
+    draft: ExampleDraft, index: int, forms: tuple[Sentence, Sentence], family: str, rng: Random
+) -> ErrorPair:
     """The sentence as a turn of its own before the turn at `index`, and the customer's nod."""
     style = sample_style(draft.turns[index].text, rng, "instead")
     bad, good = (apply_style(form.text, style) for form in forms)
@@ -240,7 +239,7 @@ def _apart(draft: Draft, index: int, forms: tuple[Sentence, Sentence], family: s
     return ErrorPair(splice(draft, index, index, (error, nod)), splice(draft, index, index, (twin, nod)))
 
 
-def _blamed(twin: Draft, code: str, rng: Random) -> Draft:
+def _blamed(twin: ExampleDraft, code: str, rng: Random) -> ExampleDraft:
     """The twin; one time in five the customer says a broken sentence in it, which is no agent's error."""
     customers = [i for i, turn in enumerate(twin.turns) if turn.role == "customer" and not turn.touched]
     if not customers or rng.random() >= 0.2:
@@ -256,7 +255,7 @@ def _blamed(twin: Draft, code: str, rng: Random) -> Draft:
 def right_negative(code: str, name: str, lines: tuple[str, ...]) -> HardNegative:
     """Unusual but right sentences beside or instead of an agent's own."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         indexes = open_agent_turns(draft)
         line = sample_fitting(draft, rng, lambda: rng.choice(lines), lambda text: (text,))
         if not indexes or line is None:
@@ -272,7 +271,7 @@ def right_negative(code: str, name: str, lines: tuple[str, ...]) -> HardNegative
 def quoted_negative(code: str) -> HardNegative:
     """The agent quotes a broken sentence that the customer wrote."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         for index in shuffle(open_agent_turns(draft), rng):
             if not index or draft.turns[index - 1].role != "customer" or draft.turns[index - 1].touched:
                 continue
@@ -292,7 +291,6 @@ def quoted_negative(code: str) -> HardNegative:
 Slipped = tuple[str, int, int]
 """The changed text, and where in it the new words begin and end."""
 _BRACES = re.compile(r"\{([^{}=]*)=>([^{}]*)\}")
-
 
 _OWN_RULES = tuple((re.compile(pattern), new) for pattern, new in OWN_WORDS)
 
@@ -317,7 +315,7 @@ def _own_words(text: str, rng: Random) -> Slipped | None:
     return changed, start, end + (tail.end() if tail else 0)
 
 
-def _hasty(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _hasty(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     for index in shuffle(open_agent_turns(draft), rng):
         turn = draft.turns[index]
         if slipped := _own_words(turn.text, rng):
@@ -340,7 +338,7 @@ def _heldout_forms(template: str, rng: Random) -> tuple[str, str, int, int]:
 
 
 def _sentence(name: str, templates: tuple[str, ...]) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = open_agent_turns(draft)
         if not indexes:
             return None
@@ -360,7 +358,7 @@ def _sentence(name: str, templates: tuple[str, ...]) -> Family:
 
 
 def added_negative(code: str, name: str, words: tuple[str, ...]) -> HardNegative:
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         for index in reply_indexes(draft, rng):
             own = DraftTurn("agent", draft.turns[index].text)
             turn = add_words(own, match_agent_style(rng.choice(words), draft), first=rng.random() < 0.5)

@@ -14,10 +14,10 @@ from typing import Literal
 
 from dialint.labeling.synthetic.dialogue_acts import asks_anything, is_nod
 from dialint.labeling.synthetic.domains import asks_for_stated, sample_fitting
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     HardNegative,
     MakeError,
     Mark,
@@ -28,18 +28,14 @@ from dialint.labeling.synthetic.wordings import Grammar, Wordings, render
 
 Placement = Literal["before", "between", "after", "instead"]
 
-
 MAX_TURN = 900
 """Characters of the longest agent turn that gets an insertion."""
-
 
 DRAWS = 12
 """Draws of a pair before a dialogue is given up: few, so that an idea of one domain is not worn down to the
 few wordings that fit all others."""
 
-
 _SEAM = re.compile(r"(?<=[.!?])\s+(?=\w)")
-
 
 _COURTESY = re.compile(
     r"(?:you'?re|you are)? ?(?:very )?"
@@ -48,10 +44,8 @@ _COURTESY = re.compile(
 )
 """How an agent's turn begins that says nothing more than a kind word."""
 
-
 MAX_COURTESY = 60
 """Characters of the longest such turn, which may be replaced."""
-
 
 _BID = re.compile(
     r"\b(?:yes|yeah|yep|yup|sure|book|reserve|find|get|order|send|change|cancel|add|fix|help|go ahead|tell"
@@ -60,14 +54,12 @@ _BID = re.compile(
 )
 """A customer's answer that gives the agent something to do."""
 
-
 ANYWHERE: Mapping[str, frozenset[str]] = {
     "T1": frozenset({"scene", "family", "calendar", "price", "line"}),
     "V2": frozenset({"card", "account"}),
 }
 """By code, the domains whose words fit any dialogue: insults are figures of speech, and asking for a secret
 is the error itself."""
-
 
 _CHEER = re.compile(
     r"^(?:great|perfect|awesome|wonderful|excellent|fantastic|sounds good|sure|no problem|absolutely|lovely)"
@@ -141,7 +133,7 @@ def insert_text(text: str, words: str, style: Style) -> tuple[str, int, int]:
     return head + style.joint + words + (" " + tail if tail else ""), start, end
 
 
-def open_agent_turns(draft: Draft) -> list[int]:
+def open_agent_turns(draft: ExampleDraft) -> list[int]:
     """Agent turns that no family has changed, with text, and short enough to take more."""
     return [
         index
@@ -150,7 +142,7 @@ def open_agent_turns(draft: Draft) -> list[int]:
     ]
 
 
-def sample_placement(draft: Draft, index: int, rng: Random) -> Placement:
+def sample_placement(draft: ExampleDraft, index: int, rng: Random) -> Placement:
     """Where in a turn to put words. `instead` only where nothing that was asked for is dropped: neither
     an answer that is due nor the agent's own question, nor the end of the dialogue."""
     turn = draft.turns[index]
@@ -165,7 +157,7 @@ def sample_placement(draft: Draft, index: int, rng: Random) -> Placement:
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
-def is_nothing_due(draft: Draft, index: int) -> bool:
+def is_nothing_due(draft: ExampleDraft, index: int) -> bool:
     """Whether the turn before `index` is an untouched customer turn that asks for nothing."""
     before = draft.turns[index - 1] if index else None
     if before is None or before.role != "customer" or before.touched:
@@ -178,7 +170,9 @@ def edit_turn(turn: DraftTurn, text: str, mark: Mark | None) -> DraftTurn:
     return replace(turn, text=text, marks=turn.marks if mark is None else (*turn.marks, mark), touched=True)
 
 
-def insert_words(draft: Draft, index: int, words: str, style: Style, code: str, family: str | None) -> Draft:
+def insert_words(
+    draft: ExampleDraft, index: int, words: str, style: Style, code: str, family: str | None
+) -> ExampleDraft:
     """The draft with `words` in the turn at `index`, marked as an error of `family` unless that is None."""
     turn = draft.turns[index]
     text, start, end = insert_text(turn.text, words, style)
@@ -186,14 +180,14 @@ def insert_words(draft: Draft, index: int, words: str, style: Style, code: str, 
     return draft.with_turn(index, edit_turn(turn, text, mark))
 
 
-def open_replies(draft: Draft) -> list[int]:
+def open_replies(draft: ExampleDraft) -> list[int]:
     """Indexes of open agent turns that directly follow a customer turn."""
     return [index for index in open_agent_turns(draft) if index and draft.turns[index - 1].role == "customer"]
 
 
 def insert_exchange(
-    draft: Draft, index: int, words: str, reply: str, style: Style, mark: tuple[str, str] | None
-) -> Draft:
+    draft: ExampleDraft, index: int, words: str, reply: str, style: Style, mark: tuple[str, str] | None
+) -> ExampleDraft:
     """The draft with an agent turn of `words` and the customer's `reply` before the turn at `index`;
     `mark` is the code and the family of the error, if it is one."""
     text = apply_style(words, style)
@@ -205,7 +199,7 @@ def insert_exchange(
     return replace(draft, turns=(*draft.turns[:index], *turns, *draft.turns[index:]))
 
 
-def _pair(draft: Draft, index: int, code: str, idea: Idea, rng: Random) -> tuple[str, str] | None:
+def _pair(draft: ExampleDraft, index: int, code: str, idea: Idea, rng: Random) -> tuple[str, str] | None:
     """A wrong and a right wording that fit the dialogue; the right one asks for nothing given already.
     Ideas that are not trained on are taken as they come, so that they stay what they were."""
 
@@ -224,7 +218,7 @@ def _pair(draft: Draft, index: int, code: str, idea: Idea, rng: Random) -> tuple
 def word_inserter(code: str, idea: Idea) -> MakeError:
     """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = open_agent_turns(draft)
         if not indexes:
             return None
@@ -246,7 +240,7 @@ def exchange_inserter(code: str, idea: Idea, replies: tuple[str, ...]) -> MakeEr
     """Makes a turn of its own of the wording and the customer's reply, before the agent goes on; a
     question of the customer's does not come right before it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = [index for index in open_replies(draft) if is_nothing_due(draft, index)]
         if not indexes:
             return None
@@ -269,7 +263,7 @@ def idea_inserter(code: str, idea: Idea, replies: tuple[str, ...], alone: float 
     """Puts the wording into a turn or, in a share `alone` of cases, makes a turn of its own of it."""
     within, apart = word_inserter(code, idea), exchange_inserter(code, idea, replies)
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         made = apart(draft, rng, pool) if rng.random() < alone else None
         return made or within(draft, rng, pool)
 
@@ -282,7 +276,7 @@ def harmless_negative(
     """A hard negative "<code>.not-<idea>": one of the `texts` beside the agent's own words, or in a
     turn of its own with one of the customer's `replies`. Nothing that the agent said is lost."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         apart = [index for index in open_replies(draft) if is_nothing_due(draft, index)]
         alone = bool(apart) and rng.random() < 0.35
         indexes = apart if alone else open_agent_turns(draft)
@@ -313,7 +307,7 @@ def harmless_negative(
     return HardNegative(code, f"{code}.not-{idea}", make)
 
 
-def sample_heldout_placement(draft: Draft, index: int, rng: Random) -> Placement:
+def sample_heldout_placement(draft: ExampleDraft, index: int, rng: Random) -> Placement:
     """As `sample_placement`, but the agent's own words go only after a nod."""
     chosen = sample_placement(draft, index, rng)
     if chosen == "instead" and not is_nod(draft.turns[index - 1].text):
@@ -330,7 +324,7 @@ def end_with_stop(words: str, style: Style) -> str:
 def heldout_inserter(code: str, idea: Idea) -> MakeError:
     """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = open_agent_turns(draft)
         if not indexes:
             return None
@@ -362,8 +356,8 @@ def add_to_customer_turn(turn: DraftTurn, words: str, style: Style) -> DraftTurn
 
 
 def exchange_words(
-    draft: Draft, index: int, customer_words: str, words: str, code: str, rng: Random
-) -> Draft:
+    draft: ExampleDraft, index: int, customer_words: str, words: str, code: str, rng: Random
+) -> ExampleDraft:
     """`customer_words` in the customer's turn before `index`, and the agent's turn there led in by
     `words`, if any."""
     before, turn = draft.turns[index - 1], draft.turns[index]

@@ -13,10 +13,10 @@ from dataclasses import replace
 from random import Random
 
 from dialint.labeling.synthetic.dialogue_acts import is_closing
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Mark,
@@ -27,7 +27,7 @@ from dialint.labeling.synthetic.draft import (
     match_agent_style,
     splice,
 )
-from dialint.labeling.synthetic.flowcharts import Step, find_steps
+from dialint.labeling.synthetic.flowcharts import ProcedureStep, find_steps
 from dialint.labeling.synthetic.wordings import Wordings, capitalize_first, match_style, render
 
 _TRAIN = Wordings("train/process")
@@ -46,7 +46,7 @@ MATCHED_THANKS = _HELDOUT.text("matched_thanks")
 _IN_WORDS = re.compile(r"\b(name|i'?m|i am|is|this|for|from|to|my)\b", re.IGNORECASE)
 
 
-def _chosen(draft: Draft, rng: Random, consent: bool) -> Step | None:
+def _chosen(draft: ExampleDraft, rng: Random, consent: bool) -> ProcedureStep | None:
     steps = [step for step in find_steps(draft) if bool(step.thing) != consent]
     return rng.choice(steps) if steps else None
 
@@ -56,26 +56,28 @@ def _accused(turn: DraftTurn, family: str, start: int = 0) -> DraftTurn:
     return replace(turn, marks=(*turn.marks, mark), touched=True)
 
 
-def _cleared(draft: Draft, index: int, code: str) -> Draft:
+def _cleared(draft: ExampleDraft, index: int, code: str) -> ExampleDraft:
     return draft.with_turn(index, replace(draft.turns[index], probe=code, touched=True))
 
 
-def _agent(draft: Draft, template: str, rng: Random, thing: str = "") -> DraftTurn:
+def _agent(draft: ExampleDraft, template: str, rng: Random, thing: str = "") -> DraftTurn:
     text = render(template, {"thing": (thing,), "cap_thing": (capitalize_first(thing),)}, rng)
     return clean_turn("agent", match_agent_style(capitalize_first(text), draft))
 
 
-def _customer(draft: Draft, template: str, rng: Random, **values: str) -> DraftTurn:
+def _customer(draft: ExampleDraft, template: str, rng: Random, **values: str) -> DraftTurn:
     others = [turn.text for turn in draft.turns if turn.role == "customer"]
     text = render(template, {key: (value,) for key, value in values.items()}, rng)
     return clean_turn("customer", match_style(capitalize_first(text), others))
 
 
-def _instead(draft: Draft, step: Step, made: Iterable[DraftTurn]) -> Draft:
+def _instead(draft: ExampleDraft, step: ProcedureStep, made: Iterable[DraftTurn]) -> ExampleDraft:
     return splice(draft, step.ask, step.ask + 2, made)
 
 
-def _outcome_accused(draft: Draft, step: Step, made: tuple[DraftTurn, ...], family: str) -> Draft:
+def _outcome_accused(
+    draft: ExampleDraft, step: ProcedureStep, made: tuple[DraftTurn, ...], family: str
+) -> ExampleDraft:
     accused = draft.with_turn(step.outcome, _accused(draft.turns[step.outcome], family))
     return _instead(accused, step, made)
 
@@ -83,7 +85,7 @@ def _outcome_accused(draft: Draft, step: Step, made: tuple[DraftTurn, ...], fami
 def _left_out(name: str, consent: bool) -> Family:
     """The step is not there at all."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         if (step := _chosen(draft, rng, consent)) is None:
             return None
         error = _outcome_accused(draft, step, (), f"P1.{name}")
@@ -92,7 +94,7 @@ def _left_out(name: str, consent: bool) -> Family:
     return Family("P1", f"P1.{name}", make)
 
 
-def _waived(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _waived(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent says that the step is not needed, which is an error of its own; the twin insists on it."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
@@ -109,7 +111,7 @@ def _waived(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     )
 
 
-def _refused(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _refused(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer does not give what the step asks for, and the agent goes on."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
@@ -118,7 +120,7 @@ def _refused(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(_outcome_accused(draft, step, made, "P1.refused"), _cleared(draft, step.outcome, "P1"))
 
 
-def _unmatched(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _unmatched(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The value is given and found not to hold, and the agent goes on."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
@@ -130,7 +132,7 @@ def _unmatched(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(_outcome_accused(draft, step, error, "P1.unmatched"), twin)
 
 
-def _reaction(draft: Draft, step: Step) -> bool:
+def _reaction(draft: ExampleDraft, step: ProcedureStep) -> bool:
     """Whether the customer speaks once, and asks nothing, after the outcome."""
     after = draft.turns[step.outcome + 1 : step.outcome + 3]
     return (
@@ -142,15 +144,15 @@ def _reaction(draft: Draft, step: Step) -> bool:
     )
 
 
-def _at_once(draft: Draft, step: Step, rng: Random) -> int | None:
+def _at_once(draft: ExampleDraft, step: ProcedureStep, rng: Random) -> int | None:
     return step.outcome + 1 if step.outcome + 1 < len(draft.turns) else None
 
 
-def _after(draft: Draft, step: Step, rng: Random) -> int | None:
+def _after(draft: ExampleDraft, step: ProcedureStep, rng: Random) -> int | None:
     return step.outcome + 2 if _reaction(draft, step) else None
 
 
-def _late(draft: Draft, step: Step, rng: Random) -> int | None:
+def _late(draft: ExampleDraft, step: ProcedureStep, rng: Random) -> int | None:
     """Behind a customer's turn further on; the agent has not taken leave yet."""
     indexes = []
     for i in range(step.outcome + 3, len(draft.turns)):
@@ -163,13 +165,13 @@ def _late(draft: Draft, step: Step, rng: Random) -> int | None:
 
 def _moved(
     name: str,
-    where: Callable[[Draft, Step, Random], int | None],
+    where: Callable[[ExampleDraft, ProcedureStep, Random], int | None],
     consent: bool = False,
     use: Use = "train",
 ) -> Family:
     """The step comes behind the outcome that needed it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for step in rng.sample(steps := find_steps(draft), len(steps)):
             index = where(draft, step, rng) if bool(step.thing) != consent else None
             if index is None:
@@ -182,7 +184,7 @@ def _moved(
     return Family("P4", f"P4.{name}", make, use)
 
 
-def _one_breath(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _one_breath(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Outcome and question in one turn: the answer can change nothing any more."""
     step = _chosen(draft, rng, consent=False)
     if step is None or not _reaction(draft, step):
@@ -195,7 +197,7 @@ def _one_breath(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(_instead(error, step, ()), _cleared(draft, step.ask, "P4"))
 
 
-def _reworded(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _reworded(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The step is done in other words."""
     if (step := _chosen(draft, rng, rng.random() < 0.3)) is None:
         return None
@@ -208,7 +210,7 @@ def _reworded(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return _instead(_cleared(draft, step.outcome, "P1"), step, (ask, answer))
 
 
-def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _volunteered(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer says unasked what the step would ask for."""
     step = _chosen(draft, rng, consent=False)
     if step is None:
@@ -230,7 +232,7 @@ def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return _instead(_cleared(draft, step.outcome, "P1").with_turn(index, answered_turn), step, ())
 
 
-def _follow_up(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _follow_up(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """A question behind the outcome that the outcome did not need."""
     steps = [step for step in find_steps(draft) if _reaction(draft, step) and step.thing]
     if not steps:
@@ -254,7 +256,6 @@ FAMILIES: tuple[Family, ...] = (
     Family("P4", "P4.one-breath", _one_breath, "dev"),
     _moved("confirmed-late", _after, consent=True, use="heldout"),
 )
-
 
 NEGATIVES: tuple[HardNegative, ...] = (
     HardNegative("P1", "P1.not-reworded", _reworded),

@@ -20,10 +20,10 @@ from dialint.labeling.synthetic.dialogue_acts import (
     is_closing,
 )
 from dialint.labeling.synthetic.domains import scene_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -69,13 +69,11 @@ SYNONYMS = (
 MIN_REPEATED = 20
 """Characters; a shorter reply may well come twice."""
 
-
 _PREPARED = re.compile(
     r"\b(?:not? [\w' ]{0,200}available|accomm?odate|booked|confirmed|scheduled|successful(?:ly)?|completed)\b"
     r"|\bno \w+ that match\b",
     re.IGNORECASE,
 )
-
 
 _VALUED = re.compile(r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun|to)day\b|\?", re.I)
 
@@ -112,7 +110,7 @@ def _reminder(text: str, rng: Random) -> str:
 def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use = "train") -> Family:
     """The agent's earlier text comes again where the customer has said something new."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         turns, indexes = draft.turns, untouched_agent_turns(draft)
         for index in shuffle(indexes[1:], rng):
             before = turns[index - 1]
@@ -144,13 +142,11 @@ _OPEN = re.compile(
 )
 """A question or request to be told something, which an answer settles."""
 
-
 _HALF_OPEN = re.compile(
     r"\?|\bneed (?:a|the|your|to know|you)\b|(?:^|[.!] )(?:what|which|when|where|how many)\b|\belse\b",
     re.IGNORECASE,
 )
 """What else may ask for something; whether it has been told is hard to say."""
-
 
 _UNINFORMATIVE = re.compile(
     r"\?|\b(?:not sure|don'?t know|no idea|unsure|dunno|can'?t remember|wait|hold on|moment|second|mistake"
@@ -158,12 +154,11 @@ _UNINFORMATIVE = re.compile(
     re.IGNORECASE,
 )
 
-
 MAX_ANSWER = 25
 """Words of the longest turn that is taken for an answer to the question before it."""
 
 
-def _codes(draft: Draft, index: int, source: int, text: str) -> tuple[str, ...] | None:
+def _codes(draft: ExampleDraft, index: int, source: int, text: str) -> tuple[str, ...] | None:
     """The codes of the `text` of turn `source` sent again at `index`: C1 too where an ask of the customer's
     is passed over, U2 too where he had answered what the text asks for. None if either is not clear."""
     request, answer = draft.turns[index - 1].text, draft.turns[source + 1]
@@ -185,7 +180,7 @@ def _repeatable(text: str) -> bool:
     return len(text) >= MIN_REPEATED and not is_closing(text) and "anything else" not in text.lower()
 
 
-def _twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _twice(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The same message sent twice in a row, as by a double click on a macro."""
     for index in shuffle(untouched_agent_turns(draft), rng):
         text = draft.turns[index].text
@@ -196,12 +191,12 @@ def _twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _customer_line(draft: Draft, template: str, rng: Random) -> DraftTurn:
+def _customer_line(draft: ExampleDraft, template: str, rng: Random) -> DraftTurn:
     others = [turn.text for turn in draft.turns if turn.role == "customer"]
     return clean_turn("customer", match_style(capitalize_first(render(template, {}, rng)), others))
 
 
-def _spots(draft: Draft) -> list[int]:
+def _spots(draft: ExampleDraft) -> list[int]:
     """Agent turns with words that nobody should need twice; the customer speaks next, or nobody."""
     turns = draft.turns
     return [
@@ -213,7 +208,7 @@ def _spots(draft: Draft) -> list[int]:
     ]
 
 
-def _exchange(draft: Draft, index: int, request: DraftTurn, again: DraftTurn) -> Draft:
+def _exchange(draft: ExampleDraft, index: int, request: DraftTurn, again: DraftTurn) -> ExampleDraft:
     """The draft with the customer's `request` after the agent's turn at `index`, and the agent's turn `again`."""
     return splice(draft, index + 1, index + 1, (request, again))
 
@@ -221,7 +216,7 @@ def _exchange(draft: Draft, index: int, request: DraftTurn, again: DraftTurn) ->
 def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
     """The customer says nothing new and gets the same text; in the twin he asks to read it again."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in shuffle(_spots(draft), rng):
             source = draft.turns[index].text
             text = change(source, rng)
@@ -242,7 +237,7 @@ def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
 def _lawful_repeat(name: str, wording: tuple[str, ...], fits: Callable[[str], bool]) -> HardNegative:
     """The same words again, as the customer's turn between calls for."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         indexes = [index for index in _spots(draft) if fits(draft.turns[index].text)]
         if not indexes:
             return None
@@ -258,7 +253,7 @@ def _is_prepared(text: str) -> bool:
     return bool(_PREPARED.search(text)) and not _VALUED.search(text) and len(text) < 140
 
 
-def _natural(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _natural(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """A repeat of the corpus itself, which is lawful since the corpus is read so."""
     indexes = [
         index
@@ -271,7 +266,7 @@ def _natural(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return draft.with_turn(index, replace(draft.turns[index], touched=True, probe="M3"))
 
 
-def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _closed_twice(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer takes leave once more and gets the standard goodbye once more."""
     last = draft.turns[-1]
     if last.role != "agent" or last.touched or not is_closing(last.text) or "?" in last.text:
@@ -283,7 +278,7 @@ def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 MIN_REPEATED_WORDS = 6
 
 
-def _repeatable_pauses(draft: Draft, rng: Random) -> list[int]:
+def _repeatable_pauses(draft: ExampleDraft, rng: Random) -> list[int]:
     """Pauses after a statement of the agent that is long enough to be sent again."""
     return [
         index
@@ -292,7 +287,7 @@ def _repeatable_pauses(draft: Draft, rng: Random) -> list[int]:
     ]
 
 
-def _protested(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _protested(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer has understood and asks for something else; the twin's customer asks to hear it again."""
     for index in _repeatable_pauses(draft, rng):
         text = draft.turns[index - 1].text
@@ -306,7 +301,7 @@ def _protested(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _canned(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _canned(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A side matter gets one canned answer twice; the twin's customer asks once and gets it once."""
     for index in scene_indexes(draft, rng):
         words = match_agent_style(render(rng.choice(CANNED), {}, rng), draft)
@@ -324,7 +319,7 @@ def _repeated(text: str, family: str, before: DraftTurn) -> DraftTurn:
     return error_turn(text, family, *(("M3", "C1") if "?" in before.text else ("M3",)))
 
 
-def _on_request(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _on_request(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """Sent again because the customer asked for it."""
     for index in _repeatable_pauses(draft, rng):
         pardon = customer_turn(render(rng.choice(PARDONS), {}, rng), draft)

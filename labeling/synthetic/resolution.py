@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from dialint.labeling.synthetic.dialogue_acts import asks_clearly, is_closing, sentences
+from dialint.labeling.synthetic.dialogue_acts import asks_clearly, is_closing, is_thanks, sentences
 from dialint.labeling.synthetic.domains import scene_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -77,17 +77,21 @@ ANY = {
 }
 """Every closing that is trained on."""
 
-
 SETTLED = {"say": SETTLED_CLOSINGS}
-
 
 FILED = {"say": FILED_CLOSINGS}
 
+_CONFIRMS = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|ya|correct|right|exactly|that|it (?:is|does)|sounds|looks|perfect|ok|okay|sure"
+    r"|fine|no|nope|nah|not|nothing)\b"
+    r"|\b(?:no need|never ?mind|i'm (?:good|fine)|that'?s (?:right|correct|all|it)|correct)\b",
+    re.IGNORECASE,
+)
+"""A customer who only confirms or declines: whether anything is left to be done, nobody can see."""
 
 _OFFERS_MORE = re.compile(
     r"\b(?:anything|something|what) else\b|\bfurther\b|\bhelp you with\b", re.IGNORECASE
 )
-
 
 _ASKS_BACK = re.compile(
     r"(?:^|[.!,:] ?)(?:please|kindly|could you|can you|may i|would you)\b"
@@ -99,7 +103,7 @@ _ASKS_BACK = re.compile(
 """An agent who is not through yet, question mark or not: nothing to end a dialogue after."""
 
 
-def _open_asks(draft: Draft, rng: Random) -> list[int]:
+def _open_asks(draft: ExampleDraft, rng: Random) -> list[int]:
     """Agent turns that serve a customer's question or wish without asking back, late enough to end a
     talk, in random order."""
     turns = draft.turns
@@ -130,25 +134,25 @@ def _answers(turn: str) -> bool:
     return bool(text) and "?" not in text and not is_closing(text) and not _ASKS_BACK.search(text)
 
 
-def _closing(grammar: Grammar, draft: Draft, rng: Random) -> str:
+def _closing(grammar: Grammar, draft: ExampleDraft, rng: Random) -> str:
     number = rng.choice(["", "#", "C-", "SR"]) + str(rng.randrange(10_000, 9_999_999))
     return match_agent_style(capitalize_first(expand(grammar, rng, number=number)), draft)
 
 
-def _sample_customer_turn(texts: tuple[str, ...], draft: Draft, rng: Random) -> DraftTurn:
+def _sample_customer_turn(texts: tuple[str, ...], draft: ExampleDraft, rng: Random) -> DraftTurn:
     """One of the customer's sentences, in the style of his other ones."""
     others = [turn.text for turn in draft.turns if turn.role == "customer"]
     return clean_turn("customer", match_style(capitalize_first(expand({"say": texts}, rng)), others))
 
 
-def _ended(draft: Draft, index: int, turns: tuple[DraftTurn, ...]) -> Draft:
+def _ended(draft: ExampleDraft, index: int, turns: tuple[DraftTurn, ...]) -> ExampleDraft:
     return splice(draft, index, len(draft.turns), turns)
 
 
 def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """The closing stands in the place of the answer."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in _open_asks(draft, rng):
             text = _closing(grammar, draft, rng)
             answer = clean_turn("agent", _answer(draft.turns[index].text))
@@ -165,7 +169,7 @@ def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
 def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """The agent says that he will look, and then closes without having said anything."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in _open_asks(draft, rng):
             text = _closing(grammar, draft, rng)
             wait = clean_turn(
@@ -182,12 +186,41 @@ def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
     return Family("R1", f"R1.{name}", make, use)
 
 
+def _cut_off(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
+    """The customer gives what the agent asked for, and is sent off instead of served."""
+    turns = draft.turns
+    for index in shuffle(untouched_agent_turns(draft), rng):
+        if index <= MIN_TURNS_BEFORE or [turn.role for turn in turns[index - 2 : index]] != [
+            "agent",
+            "customer",
+        ]:
+            continue
+        question, customer_answer, reply = (turn.text for turn in turns[index - 2 : index + 1])
+        if (
+            "?" not in question
+            or _OFFERS_MORE.search(question)
+            or "?" in customer_answer
+            or not _answers(reply)
+        ):
+            continue
+        if is_thanks(customer_answer) or _CONFIRMS.search(customer_answer) or turns[index - 1].touched:
+            continue
+        codes = ("R1", "C1") if asks_clearly(customer_answer) else ("R1",)
+        text = _closing(ANY, draft, rng)
+        answer, done = clean_turn("agent", _answer(reply)), _sample_customer_turn(DONE_THANKS, draft, rng)
+        return ErrorPair(
+            _ended(draft, index, (error_turn(text, "R1.cut-off", *codes),)),
+            _ended(draft, index, (answer, done, clean_turn("agent", text, "R1"))),
+        )
+    return None
+
+
 def _regardless(
     name: str, open_end: tuple[str, ...], met_end: tuple[str, ...], codes: tuple[str, ...]
 ) -> Family:
     """The agent has answered and the customer is not done; in the twin he is. One closing for both."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in _open_asks(draft, rng):
             text = _closing(ANY, draft, rng)
             answer = clean_turn("agent", _answer(draft.turns[index].text))
@@ -202,10 +235,12 @@ def _regardless(
     return Family("R1", f"R1.{name}", make)
 
 
-def _ends_well(name: str, turns_of: Callable[[Draft, int, Random], tuple[DraftTurn, ...]]) -> HardNegative:
+def _ends_well(
+    name: str, turns_of: Callable[[ExampleDraft, int, Random], tuple[DraftTurn, ...]]
+) -> HardNegative:
     """A clean end in the place of an answer; `turns_of` makes it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         for index in _open_asks(draft, rng):
             return _ended(draft, index, turns_of(draft, index, rng))
         return None
@@ -213,24 +248,24 @@ def _ends_well(name: str, turns_of: Callable[[Draft, int, Random], tuple[DraftTu
     return HardNegative("R1", f"R1.not-{name}", make)
 
 
-def _bye(draft: Draft, rng: Random) -> DraftTurn:
+def _bye(draft: ExampleDraft, rng: Random) -> DraftTurn:
     return clean_turn("agent", _closing(ANY, draft, rng), "R1")
 
 
-def _left(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _left(draft: ExampleDraft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The customer drops his question himself."""
     wait = clean_turn("agent", match_agent_style(capitalize_first(expand({"say": MOMENT}, rng)), draft))
     text = match_agent_style(capitalize_first(expand(CLOSE, rng)), draft)
     return wait, _sample_customer_turn(LEAVING, draft, rng), clean_turn("agent", text, "R1")
 
 
-def _agreed(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _agreed(draft: ExampleDraft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """A follow-up with a deadline, to which the customer agrees."""
     promise = clean_turn("agent", match_agent_style(capitalize_first(expand({"say": PROMISE}, rng)), draft))
     return promise, _sample_customer_turn(AGREED, draft, rng), _bye(draft, rng)
 
 
-def _parted(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _parted(draft: ExampleDraft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The ask is met, both take leave, and the customer has the last word."""
     answer, done = (
         clean_turn("agent", _answer(draft.turns[index].text)),
@@ -239,7 +274,7 @@ def _parted(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     return answer, done, _bye(draft, rng), _sample_customer_turn(BYES, draft, rng)
 
 
-def _answered_goodbye(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _answered_goodbye(draft: ExampleDraft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The answer and the goodbye are one turn, and the customer is content."""
     text, _, _ = join_texts(
         _answer(draft.turns[index].text), _closing({**CLOSE, "say": (*PLAIN,)}, draft, rng)
@@ -251,7 +286,7 @@ MIN_BEFORE = 4
 """Turns before the scene that ends the dialogue, at least."""
 
 
-def _ends(draft: Draft, rng: Random) -> int | None:
+def _ends(draft: ExampleDraft, rng: Random) -> int | None:
     """Where the dialogue may end: the last place where the agent has spoken and asked nothing, so that the
     customer's own matters are behind him."""
     return max((index for index in scene_indexes(draft, rng) if index >= MIN_BEFORE), default=None)
@@ -264,7 +299,7 @@ def _pair(one: str, other: str, rng: Random) -> tuple[str, str]:
     return lead + first, lead + second
 
 
-def _open_case(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _open_case(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     index = _ends(draft, rng)
     if index is None:
         return None
@@ -276,7 +311,7 @@ def _open_case(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     )
 
 
-def _not_solved(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _not_solved(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     index = _ends(draft, rng)
     if index is None:
         return None
@@ -290,11 +325,11 @@ def _not_solved(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     )
 
 
-def _farewell(draft: Draft, rng: Random) -> str:
+def _farewell(draft: ExampleDraft, rng: Random) -> str:
     return match_agent_style(expand({"say": FAREWELLS}, rng), draft)
 
 
-def _agreed_plan(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _agreed_plan(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """Open, but with an owner, a time and the customer's consent."""
     index = _ends(draft, rng)
     if index is None:
@@ -314,6 +349,7 @@ FAMILIES: tuple[Family, ...] = (
     _unanswered("settled", SETTLED),
     _unanswered("filed", FILED),
     _after_moment("after-moment", ANY),
+    Family("R1", "R1.cut-off", _cut_off),
     _regardless("unsolved", UNSOLVED, SOLVED, ("R1", "C1")),
     _regardless("undone", NOT_DONE, ALL_DONE, ("R1",)),
     _unanswered("notice", NOTICE, use="dev"),

@@ -37,7 +37,7 @@ from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.labeling.synthetic.cleaning import fit_corrector
 from dialint.labeling.synthetic.corpora import CleanDialogue, Corpus, corpora_in, data_folder, read_all
-from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Pool, Use
+from dialint.labeling.synthetic.example_draft import ExampleDraft, Family, HardNegative, Pool, Use
 from dialint.labeling.synthetic.families import Mixer, all_families, all_negatives, build_pool
 
 WORDED = frozenset({"L1", "L2", "T1", "M2", "V2"})
@@ -196,7 +196,7 @@ def _read_clean(config: InjectConfig) -> dict[str, list[CleanDialogue]]:
 
 
 def _write_mixed(
-    config: InjectConfig, plan: _Plan, drafts: list[Draft], trained_words: set[tuple[str, str]]
+    config: InjectConfig, plan: _Plan, drafts: list[ExampleDraft], trained_words: set[tuple[str, str]]
 ) -> dict[str, Any]:
     """Write a set; its manifest entry. Training adds the very words of its errors to `trained_words`; where
     such words come up in a set of unseen wordings, the dialogue stays as it was and is counted."""

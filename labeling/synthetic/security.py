@@ -10,8 +10,8 @@ from __future__ import annotations
 from random import Random
 
 from dialint.labeling.synthetic.domains import reply_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -54,7 +54,7 @@ IDEAS: tuple[Idea, ...] = (
 )
 
 
-def _declined(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _declined(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer offers a secret and the agent will not have it."""
     indexes = [index for index in open_replies(draft) if not draft.turns[index - 1].touched]
     if not indexes:
@@ -64,7 +64,7 @@ def _declined(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return exchange_words(draft, index, offer, refusal, "V2", rng)
 
 
-def _lawful(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _lawful(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """Last four digits, warnings, and codes that the customer keeps to himself."""
     for index in reply_indexes(draft, rng):
         words = match_agent_style(render(rng.choice(LAWFUL_HELDOUT), {}, rng), draft)

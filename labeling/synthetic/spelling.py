@@ -13,10 +13,10 @@ from random import Random
 from dialint.labeling.synthetic import grammar
 from dialint.labeling.synthetic.cleaning import CONTRACTIONS, MISSPELLINGS, REAL_WORDS
 from dialint.labeling.synthetic.domains import reply_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Mark,
@@ -53,16 +53,13 @@ PHONETIC = _RULES.pairs("phonetic", "pattern", "becomes")
 ENDINGS = _RULES.pairs("endings", "pattern", "becomes")
 """A word (all of it) and what people make of its ending, doubling or vowels; ``@`` doubles the letter before."""
 
-
 ELISIONS = _RULES.pairs("elisions", "pattern", "becomes")
 """A word (all of it) and what is left when a sound that is hardly spoken goes unwritten."""
 
 Slip = Callable[[str, Random], str | None]
 """Misspells one lower-case word, or returns None if it cannot."""
 
-
 _WORD = re.compile(r"(?<![\w@#./'-])[A-Za-z][a-z]{3,}(?![\w@#/-]|\.\w)")
-
 
 _NEIGHBOURS = _RULES.mapping("neighbours")
 
@@ -100,7 +97,7 @@ def _common_misspelling(word: str, rng: Random) -> str | None:
     return rng.choice(MISSPELLINGS[word]) if word in MISSPELLINGS else None
 
 
-def _capitalised(draft: Draft) -> set[str]:
+def _capitalised(draft: ExampleDraft) -> set[str]:
     """Words that the dialogue writes with a capital inside a sentence: names, most likely."""
     names: set[str] = set()
     for turn in draft.turns:
@@ -140,7 +137,7 @@ def _slipped(turn: DraftTurn, slip: Slip, family: str, spared: set[str], rng: Ra
 
 
 def _spelling(name: str, slip: Slip, use: Use = "train") -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         spared = _capitalised(draft)
         for index in shuffle(untouched_agent_turns(draft), rng):
             if made := _slipped(draft.turns[index], slip, f"L1.{name}", spared, rng):
@@ -151,7 +148,9 @@ def _spelling(name: str, slip: Slip, use: Use = "train") -> Family:
     return Family("L1", f"L1.{name}", make, use)
 
 
-def _customer_slip(draft: Draft, index: int, slip: Slip, spared: set[str], rng: Random) -> Draft | None:
+def _customer_slip(
+    draft: ExampleDraft, index: int, slip: Slip, spared: set[str], rng: Random
+) -> ExampleDraft | None:
     """The clean twin: the customer misspells, the agent's turn at `index` stays as it was."""
     customers = [i for i, turn in enumerate(draft.turns) if turn.role == "customer" and not turn.touched]
     for other in shuffle(customers, rng):
@@ -166,30 +165,23 @@ _APOSTROPHES = tuple(
     Rule(rf"(?<![\w'])({right})(?![\w'])", (slip,)) for slip, right in CONTRACTIONS.items() if slip != "wont"
 )
 
-
 _RUN_TOGETHER = tuple(Rule(rf"\b{words}\b", (words.replace(" ", ""),)) for words in RUN_TOGETHER)
-
 
 HeldoutSlip = Callable[[str, Random], Slipped | None]
 
 _HELDOUT_WORD = re.compile(r"(?<![\w@#./'&-])[A-Za-z][a-z]{3,}(?![\w@#/'-]|\.\w)")
 
-
 _PROPER = frozenset(_RULES.texts("proper"))
 """Names that the corpora also write small."""
-
 
 _WORD_RULES = {
     name: tuple((re.compile(rf"\A(?:{pattern})"), new) for pattern, new in rules)
     for name, rules in (("endings", ENDINGS), ("elisions", ELISIONS))
 }
 
-
 _JOINED = re.compile(r"\b(" + "|".join(JOINED) + r")\b", re.IGNORECASE)
 
-
 _TORN = {each.replace("|", ""): each.replace("|", " ") for each in TORN}
-
 
 _TEARABLE = re.compile(r"\b(" + "|".join(_TORN) + r")\b", re.IGNORECASE)
 
@@ -235,7 +227,7 @@ def _boundary(text: str, rng: Random) -> Slipped | None:
 def _heldout_spelling(name: str, slip: HeldoutSlip) -> Family:
     """A slip in the agent's words; in the twin the customer makes one, if his words allow it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in shuffle(open_agent_turns(draft), rng):
             turn = draft.turns[index]
             if not (slipped := slip(turn.text, rng)):
@@ -252,7 +244,7 @@ def _heldout_spelling(name: str, slip: HeldoutSlip) -> Family:
     return Family("L1", f"L1.{name}", make, "heldout")
 
 
-def _quoted(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _quoted(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer's own slip, quoted by the agent."""
     for index in reply_indexes(draft, rng):
         bad, good = rng.choice(TYPOS)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from dialint.labeling.synthetic.dialogue_acts import asks_anything, is_thanks
 from dialint.labeling.synthetic.domains import MIN_TURNS, is_silent_on, reply_indexes, scene_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -31,7 +31,7 @@ from dialint.labeling.synthetic.draft import (
     shuffle,
     splice,
 )
-from dialint.labeling.synthetic.statements import CustomerStatement, customer_statements, mentions
+from dialint.labeling.synthetic.slots import CustomerStatement, customer_statements, mentions
 from dialint.labeling.synthetic.wordings import Texts, Wordings, capitalize_first, expand, render
 
 _TRAIN = Wordings("train/state")
@@ -39,7 +39,6 @@ NOUNS = _TRAIN.grammar("nouns")
 QUESTIONS = _TRAIN.grammar("questions")
 REPLIES = _TRAIN.texts("answers")
 NEUTRAL_TURNS = _TRAIN.texts("unsaid")
-
 
 _DEV = Wordings("dev/state")
 MISSING = _DEV.grammar("missing")
@@ -73,7 +72,7 @@ CLOSE_STEPS = frozenset(frozenset(group) for group in _HELDOUT.groups("close_ste
 """Steps so close that whoever has taken one may well have taken the other."""
 
 
-def _statements(draft: Draft, rng: Random) -> list[tuple[int, CustomerStatement]]:
+def _statements(draft: ExampleDraft, rng: Random) -> list[tuple[int, CustomerStatement]]:
     """The customer's first statement of each kind, with the index of its turn, in random order."""
     statements: list[tuple[int, CustomerStatement]] = []
     seen: list[str] = []
@@ -95,7 +94,7 @@ def _bare(text: str) -> bool:
     return len(text.split()) <= 5 and not asks_anything(text)
 
 
-def _missing(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _missing(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Right after the statement the agent asks; the customer answers, and the dialogue goes on. The twin's
     customer has said nothing before."""
     for index, statement in _statements(draft, rng):
@@ -116,13 +115,13 @@ def _missing(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 _READ_BACK = ("phone", "mail", "account", "birthday", "address")
 
 
-def _detail_words(kind: str, value: str, draft: Draft, rng: Random) -> str:
+def _detail_words(kind: str, value: str, draft: ExampleDraft, rng: Random) -> str:
     return match_customer_style(
         capitalize_first(expand({"say": DETAILS[kind].statements}, rng, v=value)), draft
     )
 
 
-def _kinds(draft: Draft, rng: Random) -> tuple[str, str] | None:
+def _kinds(draft: ExampleDraft, rng: Random) -> tuple[str, str] | None:
     """Two kinds of detail that the dialogue is silent on; to tell one is not to tell the other."""
     texts = [turn.text for turn in draft.turns]
     free = [kind for kind in shuffled_names(rng) if is_silent_on(DETAILS[kind].topic, texts)]
@@ -141,7 +140,7 @@ def shuffled_names(rng: Random) -> list[str]:
 def _volunteered(name: str, far: bool) -> Family:
     """The customer has just stated it, or stated it a while ago, and is asked for it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         kinds = _kinds(draft, rng) if len(draft.turns) >= MIN_TURNS else None
         for index in reply_indexes(draft, rng, first=3 if far else 1) if kinds else ():
             stated_at = _earlier(draft, index, rng) if far else index - 1
@@ -171,7 +170,7 @@ def _volunteered(name: str, far: bool) -> Family:
     return Family("U2", f"U2.{name}", make, "heldout")
 
 
-def _earlier(draft: Draft, index: int, rng: Random) -> int | None:
+def _earlier(draft: ExampleDraft, index: int, rng: Random) -> int | None:
     """A customer turn well before `index`."""
     indexes = [
         at for at in range(index - 2) if draft.turns[at].role == "customer" and not draft.turns[at].touched
@@ -179,13 +178,13 @@ def _earlier(draft: Draft, index: int, rng: Random) -> int | None:
     return rng.choice(indexes) if indexes else None
 
 
-def _exchange_before(draft: Draft, index: int, ask: str, reply: str, family: str) -> Draft:
+def _exchange_before(draft: ExampleDraft, index: int, ask: str, reply: str, family: str) -> ExampleDraft:
     """Question and reply put in before the agent's own turn."""
     asking = error_turn(ask, family, "U2") if family else clean_turn("agent", ask, "U2")
     return splice(draft, index, index, (asking, DraftTurn("customer", reply, touched=True)))
 
 
-def _can_append(draft: Draft, index: int) -> bool:
+def _can_append(draft: ExampleDraft, index: int) -> bool:
     after = draft.turns[index + 1] if index + 1 < len(draft.turns) else None
     return (
         after is not None
@@ -196,7 +195,7 @@ def _can_append(draft: Draft, index: int) -> bool:
     )
 
 
-def _question_after(draft: Draft, index: int, ask: str, reply: str, family: str) -> Draft:
+def _question_after(draft: ExampleDraft, index: int, ask: str, reply: str, family: str) -> ExampleDraft:
     """The agent's own turn ends in the question; the customer's next one begins with the reply."""
     text, start, end = join_texts(draft.turns[index].text, ask)
     turn = error_turn(text, family, "U2", start=start, end=end) if family else clean_turn("agent", text, "U2")
@@ -204,7 +203,7 @@ def _question_after(draft: Draft, index: int, ask: str, reply: str, family: str)
     return draft.with_turn(index, turn).with_turn(index + 1, after)
 
 
-def _tried(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _tried(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A side problem: the agent asks for a step that the customer has taken, in the twin for another."""
     for index in scene_indexes(draft, rng):
         troubles, steps = TROUBLES[rng.randrange(len(TROUBLES))]
@@ -224,7 +223,7 @@ def _tried(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _read_back(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _read_back(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """What the customer volunteered is read back to him, so that he can put it right."""
     texts = [turn.text for turn in draft.turns]
     kinds = [kind for kind in _READ_BACK if is_silent_on(DETAILS[kind].topic, texts)]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from random import Random
 
 from dialint.labeling.synthetic.dialogue_acts import asks_question, is_closing, is_thanks
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -58,7 +58,7 @@ MIN_TURNS = 4
 class _Scene:
     """Where to ask (before the agent turn at `ask_at`), where it was stated, and what."""
 
-    draft: Draft
+    draft: ExampleDraft
     ask_at: int
     stated_at: int
     kind: str
@@ -67,7 +67,9 @@ class _Scene:
     other_value: str
 
 
-def _scene(draft: Draft, rng: Random, stated_by: str = "customer", changeable: bool = False) -> _Scene | None:
+def _scene(
+    draft: ExampleDraft, rng: Random, stated_by: str = "customer", changeable: bool = False
+) -> _Scene | None:
     turns = draft.turns
     indexes = [
         at
@@ -97,7 +99,7 @@ def _scene(draft: Draft, rng: Random, stated_by: str = "customer", changeable: b
     )
 
 
-def _insert_statement(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
+def _insert_statement(draft: ExampleDraft, at: int, words: str, ahead: bool) -> ExampleDraft:
     """The draft whose customer turn `at` also says the words, ahead or after, in the customer's style."""
     words, text = match_style(words, _customer_texts(draft)), draft.turns[at].text
     first = ahead and at >= 2  # not before a greeting
@@ -106,11 +108,11 @@ def _insert_statement(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
     )
 
 
-def _customer_texts(draft: Draft) -> list[str]:
+def _customer_texts(draft: ExampleDraft) -> list[str]:
     return [turn.text for turn in draft.turns if turn.role == "customer"]
 
 
-def _with_distractor(scene: _Scene, rng: Random) -> Draft:
+def _with_distractor(scene: _Scene, rng: Random) -> ExampleDraft:
     """The draft in which the customer also states a third thing, in error and twin alike."""
     turns = scene.draft.turns
     stated = " ".join(turn.text for turn in turns if turn.role == "customer")
@@ -137,8 +139,8 @@ def _answer(value: str, rng: Random) -> list[DraftTurn] | None:
 
 
 def _insert_question(
-    draft: Draft, at: int, ask: DraftTurn, answer: list[DraftTurn] | None, used: bool = False
-) -> Draft:
+    draft: ExampleDraft, at: int, ask: DraftTurn, answer: list[DraftTurn] | None, used: bool = False
+) -> ExampleDraft:
     """Question and answer put in before turn `at`, or in its place where the question has `used` its words;
     the draft cut off after the question where there is no answer."""
     turns = draft.turns
@@ -166,7 +168,7 @@ def _base(scene: _Scene, rng: Random) -> str:
     return turns[at].text if free and rng.random() < 0.35 else ""
 
 
-def _planted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _planted(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer volunteers a thing; later the agent asks for it. The twin's customer stated another."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -185,7 +187,7 @@ def _planted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(*made)
 
 
-def _repeated_question(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _repeated_question(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent asked, was answered, and asks again; the twin's agent first asked for another thing."""
     scene = _scene(draft, rng, stated_by="agent")
     if scene is None or draft.turns[scene.stated_at - 1].role != "customer":
@@ -207,7 +209,7 @@ def _repeated_question(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | Non
     return ErrorPair(*made)
 
 
-def _two_statements(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _two_statements(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Two things are stated in one turn and one is asked for; the twin's customer stated two others."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -232,7 +234,7 @@ def _two_statements(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(*made)
 
 
-def _changed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _changed(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """After one of two things has been changed the agent asks for the other; the twin's customer had
     wanted both of them changed."""
     scene = _scene(draft, rng, changeable=True)
@@ -272,7 +274,7 @@ Words = Callable[[_Scene, Random], tuple[str, str]]
 def _negative(name: str, words: Words) -> HardNegative:
     """The customer stated it, the agent comes back to it, and that is in order."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
         scene = _scene(draft, rng)
         if scene is None:
             return None
@@ -308,7 +310,7 @@ def _again(scene: _Scene, rng: Random) -> str:
     return capitalize_first(expand({"say": REPLY}, rng, value=scene.value))
 
 
-def _second(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _second(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer has stated his own; now the other person's is asked for."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -325,7 +327,7 @@ def _second(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return splice(history, scene.ask_at, scene.ask_at, bridge)
 
 
-def _which(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _which(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """Two values have been stated; the agent asks which of them holds."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -347,7 +349,6 @@ FAMILIES: tuple[Family, ...] = (
     Family("U2", "U2.both-told", _two_statements),
     Family("U2", "U2.changed", _changed),
 )
-
 
 NEGATIVES: tuple[HardNegative, ...] = (
     _negative("read-back", _confirmed),

@@ -13,10 +13,10 @@ from random import Random
 from typing import NamedTuple
 
 from dialint.labeling.synthetic.domains import names_somebody, reply_indexes, sample_fitting
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Mark,
@@ -102,7 +102,7 @@ def _put(text: str, line: str, after: bool) -> tuple[str, int]:
     return text.rstrip() + gap + line, len(text.rstrip() + gap)
 
 
-def _other_syntax(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _other_syntax(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A sentence with a slot in the syntax of another tool."""
     indexes = shuffle(untouched_agent_turns(draft), rng)
     if not indexes:
@@ -129,7 +129,7 @@ def _other_syntax(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     )
 
 
-def _leftover(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _leftover(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """What a template tells its user stays in what the customer gets."""
     indexes = shuffle(untouched_agent_turns(draft), rng)
     if not indexes:
@@ -155,19 +155,15 @@ def _leftover_line(rng: Random) -> str:
 Hole = Callable[[str, Random], str]
 """What stands in a slot of a kind that was not filled."""
 
-
 _RULES = Wordings("rules/template")
 _NEVER_FITS = _RULES.grammar("never_fits")
 """Kinds whose values can never stand in a slot of the kind."""
-
 
 _NAMES = re.compile(
     "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in (*KINDS["name"].values, *KINDS["agent"].values))
 )
 
-
 _MACRO_SLOT = re.compile(r"@(\w+)")
-
 
 _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")
 
@@ -189,7 +185,7 @@ def _misfilled(kind: str, rng: Random) -> str:
 def _macros(name: str, chosen: Callable[[Random], Hole], lines: tuple[str, ...] = MACROS) -> Family:
     family = f"M2.{name}"
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = open_agent_turns(draft)
         if not indexes:
             return None
@@ -220,7 +216,7 @@ Filled = tuple[str, str, list[tuple[int, int]]]
 """A macro with its holes, the same with its values, and where the holes are."""
 
 
-def _fitting_macro(draft: Draft, rng: Random, draw: Callable[[], Filled]) -> Filled | None:
+def _fitting_macro(draft: ExampleDraft, rng: Random, draw: Callable[[], Filled]) -> Filled | None:
     """A macro that fits the dialogue, filled; it names nobody where somebody is named."""
     has_name = names_somebody(draft)
     return sample_fitting(
@@ -252,7 +248,7 @@ def _shape(rng: Random) -> Hole:
     return lambda kind, rng: render_slot(kind, shape, rng)
 
 
-def _note(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _note(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """What a template says to its user, or the frame it came in, reaches the customer."""
     indexes = open_agent_turns(draft)
     if not indexes:
@@ -280,8 +276,8 @@ def _line(template: str, rng: Random) -> tuple[str, str]:
 
 
 def _with_value(
-    draft: Draft, index: int, line: tuple[str, str], value: str, style: Style, family: str
-) -> Draft:
+    draft: ExampleDraft, index: int, line: tuple[str, str], value: str, style: Style, family: str
+) -> ExampleDraft:
     """The line with `value` in the turn at `index`; the value is marked unless `family` is empty."""
     turn = draft.turns[index]
     text, start, _ = insert_text(turn.text, end_with_stop(line[0] + value + line[1], style), style)
@@ -293,7 +289,7 @@ def _with_value(
 
 
 def _put_line(
-    draft: Draft, rng: Random, line: tuple[str, str], bad: str, good: str, family: str
+    draft: ExampleDraft, rng: Random, line: tuple[str, str], bad: str, good: str, family: str
 ) -> ErrorPair | None:
     indexes = open_agent_turns(draft)
     if not indexes:
@@ -306,7 +302,7 @@ def _put_line(
 
 
 def _gone_wrong(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         kind = rng.choice([each for each in LINES if each != "name" or not names_somebody(draft)])
         line = _line(rng.choice(LINES[kind]), rng)
         good = rng.choice(VALUES[kind])
@@ -315,7 +311,7 @@ def _gone_wrong(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
     return Family("M2", f"M2.{name}", make, "heldout")
 
 
-def _lawful(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _lawful(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """Brackets, masks and forms that are meant to be read as they stand."""
     for index in reply_indexes(draft, rng):
         text = join_texts(draft.turns[index].text, match_agent_style(rng.choice(FILLED), draft))[0]

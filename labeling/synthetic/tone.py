@@ -11,9 +11,9 @@ from dataclasses import replace
 from random import Random
 
 from dialint.labeling.synthetic.domains import reply_indexes
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Mark,
@@ -70,7 +70,7 @@ _ASK = re.compile(
 )
 
 
-def _demand(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _demand(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent's own question for something, turned into a bark; in the twin, into a request."""
     asks = [
         (index, ask) for index in open_agent_turns(draft) if (ask := _ASK.search(draft.turns[index].text))
@@ -84,7 +84,7 @@ def _demand(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     style = replace(sample_style(turn.text, rng, "after"), bare=False)
     head, tail = turn.text[: ask.start()], turn.text[ask.end() :]
 
-    def version(words: str, family: str | None) -> Draft:
+    def version(words: str, family: str | None) -> ExampleDraft:
         words = apply_style(words, style)
         if head.strip() and head.rstrip()[-1] not in ".!?":
             words = words[0].lower() + words[1:]
@@ -94,7 +94,7 @@ def _demand(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return ErrorPair(error=version(wrong, "T1.bark"), twin=version(right, None))
 
 
-def _rude_customer(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _rude_customer(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer is rude, the agent stays calm."""
     indexes = [
         index
@@ -108,7 +108,7 @@ def _rude_customer(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return exchange_words(draft, index, rude, calm, "T1", rng)
 
 
-def _quoting(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _quoting(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer reports what somebody rude said, and the agent quotes and disowns it."""
     indexes = [index for index in open_replies(draft) if not draft.turns[index - 1].touched]
     if not indexes:
@@ -118,7 +118,7 @@ def _quoting(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     return exchange_words(draft, rng.choice(indexes), report, words, "T1", rng)
 
 
-def _firm(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _firm(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The agent is short or firm but not rude."""
     for index in reply_indexes(draft, rng):
         words = match_agent_style(render(rng.choice(FIRM_HELDOUT), {}, rng), draft)

@@ -24,9 +24,9 @@ from dialint.labeling.synthetic.domains import (
     sample_side_question,
     scene_indexes,
 )
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -69,9 +69,7 @@ LEADS = _HELDOUT.texts("leads")
 
 MAX_TRIES = 30
 
-
 MIN_FOREIGN_WORDS = 4
-
 
 _TRAVEL = frozenset({"travel", "hotel", "restaurant", "ride", "trip", "plane", "airline"})
 
@@ -82,7 +80,7 @@ def _akin(one: str, other: str) -> bool:
     return bool(a & b) or bool(a & _TRAVEL and b & _TRAVEL) or {"star"} & (a | b) != set()
 
 
-def _foreign(draft: Draft, rng: Random, pool: Pool, asking: bool) -> tuple[str, str] | None:
+def _foreign(draft: ExampleDraft, rng: Random, pool: Pool, asking: bool) -> tuple[str, str] | None:
     """A customer turn and the agent's reply from another domain, with hardly a word in common."""
     domains = [domain for domain in pool.exchanges if not _akin(domain, draft.domain)]
     words_so_far = content_words(" ".join(turn.text for turn in draft.turns))
@@ -103,7 +101,7 @@ def _foreign(draft: Draft, rng: Random, pool: Pool, asking: bool) -> tuple[str, 
     return None
 
 
-def _jump_indexes(draft: Draft, rng: Random) -> list[int]:
+def _jump_indexes(draft: ExampleDraft, rng: Random) -> list[int]:
     """Agent turns inside the dialogue that answer the customer, in random order."""
     return shuffle(
         (
@@ -125,12 +123,12 @@ def _codes(customer_text: str, before: str) -> tuple[str, ...] | None:
     return None if open_ask is None else ("U5", "C1") if open_ask else ("U5",)
 
 
-def _before(draft: Draft, index: int) -> str:
+def _before(draft: ExampleDraft, index: int) -> str:
     """The text of the agent turn right before the customer turn at `index`, or none."""
     return draft.turns[index - 1].text if index and draft.turns[index - 1].role == "agent" else ""
 
 
-def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str | None:
+def _unmet(draft: ExampleDraft, rng: Random, pool: Pool, met: tuple[str, str]) -> str | None:
     """A customer's text of a third domain that shares no word with the exchange `met`; sometimes None, so
     that off-topic customer turns occur in errors as in twins."""
     other = _foreign(draft, rng, pool, asking=rng.random() < 0.5) if rng.random() < 0.65 else None
@@ -141,7 +139,7 @@ def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str |
 def _instead(name: str, asking: bool) -> Family:
     """A turn of another domain in the place of the agent's own."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         borrowed = _foreign(draft, rng, pool, asking)
         for index in _jump_indexes(draft, rng) if borrowed else ():
             request, reply = borrowed or ("", "")
@@ -160,7 +158,7 @@ def _instead(name: str, asking: bool) -> Family:
     return Family("U5", f"U5.{name}", make)
 
 
-def _raise_matter(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
+def _raise_matter(draft: ExampleDraft, at: int, words: str, ahead: bool) -> ExampleDraft:
     """The draft in which the customer says these words in the turn `at`, too."""
     words = match_style(words, [turn.text for turn in draft.turns if turn.role == "customer"])
     text = draft.turns[at].text
@@ -173,7 +171,7 @@ def _errand(name: str, alone: bool) -> Family:
     """The agent comes to a matter that the customer has not raised, though another; the twin's has,
     turns ago, so the agent only comes back to it. `alone`: after the answer and a nod of the customer's."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = [index for index in _jump_indexes(draft, rng) if "?" not in draft.turns[index].text]
         if not indexes:
             return None
@@ -205,7 +203,7 @@ def _errand(name: str, alone: bool) -> Family:
     return Family("U5", f"U5.{name}", make)
 
 
-def _at_the_end(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _at_the_end(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """An offer or a request for feedback after the customer has said thanks."""
     for index in reversed(untouched_agent_turns(draft)):
         if index and is_thanks(draft.turns[index - 1].text) and index >= len(draft.turns) - 3:
@@ -219,7 +217,7 @@ def _at_the_end(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 def _written(name: str, words: Grammar, questions: Grammar) -> Family:
     """Off-topic words of another author; in the twin the customer brings the matter up."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = _jump_indexes(draft, rng)
         if not indexes:
             return None
@@ -238,12 +236,11 @@ def _written(name: str, words: Grammar, questions: Grammar) -> Family:
 
 Topic = tuple[str, str, str]
 
-
 _KEEPS_CAPITAL = re.compile(r"I\b|Napoleon|Pluto|Slovenia")
 
 
 def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    def make(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
         texts = [turn.text for turn in draft.turns]
         indexes = reply_indexes(draft, rng) if len(draft.turns) >= MIN_TURNS else []
         for words, ask, pattern in rng.sample(topics, len(topics)) if indexes else ():
@@ -270,7 +267,7 @@ def _led(lead: str, words: str) -> str:
     return lead + (words[:1].lower() + words[1:] if small else words)
 
 
-def _on_request(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _on_request(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft | None:
     """The customer changes the topic, and the agent goes along."""
     for index in scene_indexes(draft, rng):
         question, answer = sample_side_question(rng.choice(list(ASPECTS)), rng)

@@ -141,9 +141,7 @@ def _read(path: Path) -> Document:
 
 Grammar = Mapping[str, Sequence[str]]
 
-
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
-
 
 _INNER_CHOICE = re.compile(r"\(([^()|]*+\|[^()]*+)\)")
 _RULE = re.compile(r"@([a-z_]+[0-9]*)")

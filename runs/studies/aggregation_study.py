@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dialint.detector.artifacts import to_json_bytes, write_json
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
-from dialint.labeling.aggregation.crowd_tables import read_probabilities
+from dialint.labeling.aggregation.crowd_tables import read_model_answers
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.methods import crowdkit_probabilities, mace, majority, wawa
 from dialint.labeling.aggregation.posterior import Posterior, normalise
@@ -70,7 +70,7 @@ def study(config: StudyConfig) -> None:
         )
     model = None
     if config.model is not None:
-        model = read_probabilities(config.model, answers.labels, answers.tasks)
+        answers, model = read_model_answers(config.model, answers)
     figures = [measured(answers, n, config.draws, config.first_seed, model) for n in config.labels]
     report = {"answers": len(answers), "tasks": len(answers.tasks), "draws": config.draws, "labels": figures}
     sys.stdout.write(to_json_bytes(report).decode())

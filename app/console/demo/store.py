@@ -25,7 +25,7 @@ from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
-from dialint.labeling.queue.policy import SeverityWeights
+from dialint.labeling.queue.routing_policy import SeverityWeights
 from dialint.labeling.store import accounts, authentication, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade

@@ -25,7 +25,7 @@ from dialint.labeling.adjudication.calibration_session import (
     CalibrationConfig,
     DisputedQuestion,
     Leans,
-    Report,
+    SessionReport,
     SessionResults,
     load_results,
     start_session,
@@ -226,7 +226,7 @@ def show_results(
     _show_note(store, account, name)
 
 
-def _show_agreement(report: Report, taxonomy: Taxonomy) -> None:
+def _show_agreement(report: SessionReport, taxonomy: Taxonomy) -> None:
     headings = [_("Code"), _("Alpha (95 % interval)"), _("Questions")]
     if report.before is not None:
         headings.append(_("Before"))
@@ -253,7 +253,7 @@ def _leans_text(leans: Leans) -> str:
     }[leans]  # fmt: skip
 
 
-def _show_leanings(report: Report, account: Account) -> None:
+def _show_leanings(report: SessionReport, account: Account) -> None:
     """The chart of everybody on all codes, and the table by code of whoever leans."""
     marks = []
     for one in report.leanings:

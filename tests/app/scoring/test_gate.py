@@ -22,8 +22,8 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.records import Dialogue, JudgeRecord, NotJudged, Verdict
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
-from dialint.labeling.queue.routing import AskedCodes, make_candidates
 from dialint.labeling.queue.routing import Policy as RoutingPolicy
+from dialint.labeling.queue.routing import ProjectCodes, make_candidates
 
 NO_ERROR = '{"errors":[]}'
 PARTLY: dict[str, dict[str, Any]] = {
@@ -185,7 +185,7 @@ def test_every_form_of_a_result_says_so(gate: Any, tmp_path: Path, capsys: Any, 
 
 def test_what_the_judge_could_not_answer_is_not_accepted_unseen() -> None:
     about: dict[str, Any] = {"dialogue_id": "d", "release": "r", "taxonomy": "1", "status": "scored"}
-    asked = AskedCodes({}, {})
+    asked = ProjectCodes({}, {})
     (candidate,) = make_candidates(Verdict(**about, **PARTLY["judge"]), RoutingPolicy(), asked, seed=0)
     assert (candidate.wanted, candidate.reason) == ("review", "100% not judged: E_ANSWER")
     (clean,) = make_candidates(Verdict(**about, quality=100.0), RoutingPolicy(), asked, seed=0)

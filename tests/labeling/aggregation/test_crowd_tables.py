@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers, from_rows
-from dialint.labeling.aggregation.crowd_tables import read_answers, read_model_answers, read_probabilities
+from dialint.labeling.aggregation.crowd_tables import read_answers, read_model_answers
 from dialint.labeling.aggregation.posterior import worker_label_pairs
 
 ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
@@ -180,19 +180,20 @@ def test_seconds_and_times_come_along(tmp_path: Path) -> None:
 def test_what_labels_leave_to_one_is_shared(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text("task,label,probability\nt2,yes,0.7\nt9,yes,0.1\nt1,no,0.5\nt1,yes,0.5\n")
-    found = read_probabilities(path, ("no", "yes"), ("t1", "t2", "t3"))
+    answers = from_rows([(task, "a", "no") for task in ("t1", "t2", "t3")], labels=("no", "yes"))
+    _, found = read_model_answers(path, answers)
     assert found[:2].tolist() == pytest.approx(np.array([[0.5, 0.5], [0.3, 0.7]]))
     assert np.isnan(found[2]).all()
 
 
 @pytest.mark.parametrize(
-    "rows", ["t1,yes,1.5", "t1,oh,0.5", "t1,yes,0.5\nt1,yes,0.5", "t1,yes,0.9\nt1,no,0.9", "t1,yes,nan"]
+    "rows", ["t1,yes,1.5", "t1,yes,0.5\nt1,yes,0.5", "t1,yes,0.9\nt1,no,0.9", "t1,yes,nan"]
 )
 def test_a_models_file_that_is_no_distribution_is_refused(tmp_path: Path, rows: str) -> None:
     path = tmp_path / "m.csv"
     path.write_text(f"task,label,probability\n{rows}\n")
     with pytest.raises(InputRefused):
-        read_probabilities(path, ("no", "yes"), ("t1",))
+        read_model_answers(path, from_rows([("t1", "a", "no")], labels=("no", "yes")))
 
 
 def test_a_model_may_name_a_label_that_nobody_has_given(tmp_path: Path) -> None:
@@ -213,7 +214,8 @@ def test_a_model_may_name_a_label_that_nobody_has_given(tmp_path: Path) -> None:
 def test_rounded_probabilities_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "model.csv"
     path.write_text("task,label,probability\nt1,a,0.333\nt1,b,0.333\nt1,c,0.333\n")
-    assert read_probabilities(path, ("a", "b", "c"), ("t1",)) == pytest.approx(1 / 3)
+    answers = from_rows([("t1", "w", "a")], labels=("a", "b", "c"))
+    assert read_model_answers(path, answers)[1] == pytest.approx(1 / 3)
 
 
 def test_from_rows_refuses_what_it_cannot_hold() -> None:

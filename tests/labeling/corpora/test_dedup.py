@@ -12,8 +12,7 @@ import pytest
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, verify_files
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
-from dialint.labeling.corpora.dedup import DedupConfig, run
-from dialint.labeling.corpora.shards import read_shard
+from dialint.labeling.corpora.dedup import DedupConfig, read_shard, run
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue, read_source
 from dialint.labeling.synthetic.corpora import read_all, split_of
 

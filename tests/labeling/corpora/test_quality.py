@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialint.detector.languages import detect_language
-from dialint.labeling.corpora.quality import is_agent_rude, is_customer_rude, rejection_reason
+from dialint.labeling.corpora.selection import is_agent_rude, is_customer_rude, rejection_reason
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 
 USUAL = (

@@ -19,9 +19,8 @@ from dialint.detector.plugins import plugins
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.format import LabelContext
+from dialint.labeling.exchange.format import GROUP, LabelContext, format_by_name
 from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, run
-from dialint.labeling.exchange.registry import GROUP, format_by_name
 
 TAXONOMY = load_taxonomy()
 D1 = Dialogue(

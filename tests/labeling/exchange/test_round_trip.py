@@ -19,9 +19,15 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, Rejection, iterate_questions
 from dialint.labeling.exchange.argilla import NAMESPACE
 from dialint.labeling.exchange.export_labels import table_format_for, write_rows
-from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext
+from dialint.labeling.exchange.format import (
+    GROUP,
+    DialogueView,
+    ExportItem,
+    LabelContext,
+    detect_format,
+    format_by_name,
+)
 from dialint.labeling.exchange.import_labels import LabelReader
-from dialint.labeling.exchange.registry import GROUP, detect_format, format_by_name
 
 TAXONOMY = load_taxonomy()
 CODES = ("L1", "C1", "R1")

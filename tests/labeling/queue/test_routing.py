@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,20 +12,22 @@ from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
-from dialint.labeling.queue.policy import MinutesPerItem, Policy, load_policy
 from dialint.labeling.queue.routing import (
     WORK,
-    AskedCodes,
+    Fate,
+    ProjectCodes,
     Routed,
+    Work,
+    allocate_day,
     audit_rate,
     make_candidates,
     permanent_random_number,
-    plan_day,
     project_of,
 )
+from dialint.labeling.queue.routing_policy import MinutesPerItem, RoutingPolicy, load_routing_policy
 
 SEVERITIES: dict[str, Severity] = {"C1": "S2", "T1": "S3"}
-ASKED = AskedCodes(SEVERITIES, SEVERITIES)
+ASKED = ProjectCodes(SEVERITIES, SEVERITIES)
 
 
 def finding(probability: float, code: str = "C1", turn: int = 1, severity: Severity = "S2") -> Finding:
@@ -55,13 +58,29 @@ def foreign(name: str, *findings: Finding, share: float | None = None) -> Verdic
     )  # fmt: skip
 
 
+def plan_day(
+    verdicts: Iterable[Verdict],
+    policy: RoutingPolicy,
+    seed: int,
+    asked: ProjectCodes,
+    backlog: Iterable[Verdict] = (),
+    assigned: Mapping[Work, Fate] | None = None,
+) -> list[Routed]:
+    """The plan of a day's verdicts, and of those left over from days before."""
+    fresh, late = (
+        [one for verdict in each for one in make_candidates(verdict, policy, asked, seed)]
+        for each in (verdicts, backlog)
+    )
+    return allocate_day(fresh, late, policy, assigned or {})
+
+
 def by_name(routed: list[Routed]) -> dict[str, Routed]:
     return {one.dialogue: one for one in routed}
 
 
 def test_fates_and_priorities_by_hand() -> None:
     """Value is probability x weight (S2 3, S3 1), priority value over minutes (review 3, crowd 8)."""
-    policy = Policy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
+    policy = RoutingPolicy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
     verdicts = [
         verdict("sure", finding(0.995, "T1", 1, "S3")),
         verdict("review", finding(0.8), finding(0.3, "T1", 3, "S3")),
@@ -85,7 +104,7 @@ def test_fates_and_priorities_by_hand() -> None:
 
 
 def test_a_suggestion_is_nobodys_work() -> None:
-    policy = Policy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
+    policy = RoutingPolicy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
     suggested = verdict("maybe").model_copy(update={"suggestions": (finding(0.9),)})
     mixed = verdict("both", finding(0.8)).model_copy(update={"suggestions": (finding(0.9, "T1", 3, "S3"),)})
     routed = by_name(plan_day([suggested, mixed], policy, 0, ASKED))
@@ -95,14 +114,14 @@ def test_a_suggestion_is_nobodys_work() -> None:
 
 def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
     """7 minutes: two reviews of 3; the crowd's 8 never fit."""
-    policy = Policy(audit_share=0.0, budget_minutes=7.0)
+    policy = RoutingPolicy(audit_share=0.0, budget_minutes=7.0)
     verdicts = [verdict(f"d{i}", finding(p)) for i, p in enumerate((0.6, 0.9, 0.7, 0.4))]
     routed = plan_day(verdicts, policy, 0, ASKED)
     assert [one.fate for one in routed] == ["later", "review", "review", "later"]
 
 
 def test_a_code_that_nobody_can_be_asked_of_is_passed_over() -> None:
-    (one,) = plan_day([verdict("d", finding(0.9, "L1"))], Policy(audit_share=0.0), 0, ASKED)
+    (one,) = plan_day([verdict("d", finding(0.9, "L1"))], RoutingPolicy(audit_share=0.0), 0, ASKED)
     assert (one.fate, one.value, one.unasked) == ("unasked", 0.0, ("L1",))
     assert (one.reason, one.accepted) == ("not asked: L1", 0)
 
@@ -124,8 +143,8 @@ def test_a_code_that_nobody_can_be_asked_of_is_passed_over() -> None:
 def test_each_project_gets_the_findings_of_its_own_codes(
     found: list[Finding], expected: dict[str, str]
 ) -> None:
-    asked = AskedCodes({"C1": "S2", "T1": "S3"}, {"C1": "S2", "I1": "S1"})
-    policy = Policy(audit_share=0.0, budget_minutes=1000.0)
+    asked = ProjectCodes({"C1": "S2", "T1": "S3"}, {"C1": "S2", "I1": "S1"})
+    policy = RoutingPolicy(audit_share=0.0, budget_minutes=1000.0)
     routed = plan_day([verdict("d", *found)], policy, 0, asked)
     codes = {one.fate: " ".join(sorted({*re.findall(r"\b[A-Z]\d\b", one.reason)})) for one in routed}
     assert codes == expected
@@ -145,7 +164,7 @@ FOUND = st.builds(
     SEVERITY,
 )
 POLICIES = st.builds(
-    lambda rising, budget, share: Policy(
+    lambda rising, budget, share: RoutingPolicy(
         crowd_at=rising[0], review_at=rising[1], accept_at=rising[2], budget_minutes=budget, audit_share=share
     ),
     st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3).map(sorted),
@@ -156,7 +175,7 @@ POLICIES = st.builds(
 
 @given(st.lists(st.lists(FOUND, max_size=4), max_size=5), POLICIES)
 def test_nothing_severe_is_accepted_unseen_without_a_permission(
-    found: list[list[Finding]], policy: Policy
+    found: list[list[Finding]], policy: RoutingPolicy
 ) -> None:
     verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
     for one, some in zip(plan_day(verdicts, policy, 0, ASKED), found, strict=True):
@@ -171,7 +190,7 @@ def test_nothing_severe_is_accepted_unseen_without_a_permission(
 @given(st.lists(st.lists(FOUND, min_size=1, max_size=4), max_size=5))
 def test_by_default_no_finding_is_accepted_at_all(found: list[list[Finding]]) -> None:
     verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
-    assert {one.fate for one in plan_day(verdicts, Policy(), 0, ASKED)} <= {
+    assert {one.fate for one in plan_day(verdicts, RoutingPolicy(), 0, ASKED)} <= {
         "review", "crowd", "later", "unasked", "audit",
     }  # fmt: skip
 
@@ -179,7 +198,7 @@ def test_by_default_no_finding_is_accepted_at_all(found: list[list[Finding]]) ->
 def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("accept_unseen:\n  - {code: C1, severity: S2, at: 0.9}\n")
-    policy = load_policy(path)
+    policy = load_routing_policy(path)
     cases = {
         "accept": [finding(0.95)],
         "review": [finding(0.85), finding(0.95, severity="S1")],
@@ -190,19 +209,19 @@ def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
     assert [one.fate for one in plan_day(verdicts, policy, 0, ASKED)] == [name.strip() for name in cases]
     path.write_text("accept_unseen:\n  - {code: C1, at: 0.9}\n")
     with pytest.raises(ConfigError, match="E_POLICY"):
-        load_policy(path)
+        load_routing_policy(path)
 
 
 def test_the_same_finding_twice_counts_once() -> None:
-    (found,) = make_candidates(verdict("d", finding(0.6), finding(0.8)), Policy(), ASKED, 0)
+    (found,) = make_candidates(verdict("d", finding(0.6), finding(0.8)), RoutingPolicy(), ASKED, 0)
     assert found.value == pytest.approx(0.8 * 3)
 
 
 def test_the_audit_rate_by_hand() -> None:
     """A tenth of 480 minutes is 48, at 8 minutes 6 dialogues; of 60 unflagged that is a tenth."""
-    assert audit_rate(60, Policy()) == pytest.approx(0.1)
-    assert audit_rate(3, Policy()) == 1.0
-    assert audit_rate(0, Policy()) == 0.0
+    assert audit_rate(60, RoutingPolicy()) == pytest.approx(0.1)
+    assert audit_rate(3, RoutingPolicy()) == 1.0
+    assert audit_rate(0, RoutingPolicy()) == 0.0
 
 
 def test_an_audit_tells_the_truth_without_bias() -> None:
@@ -211,7 +230,7 @@ def test_an_audit_tells_the_truth_without_bias() -> None:
     verdicts = [verdict(f"d{i}") for i in range(60)] + [verdict(f"f{i}", finding(0.9)) for i in range(5)]
     drawn, totals, seeds = Counter[str](), [], 400
     for seed in range(seeds):
-        audits = [one for one in plan_day(verdicts, Policy(), seed, ASKED) if one.fate == "audit"]
+        audits = [one for one in plan_day(verdicts, RoutingPolicy(), seed, ASKED) if one.fate == "audit"]
         assert {one.inclusion_probability for one in audits} <= {0.1}
         drawn.update(one.dialogue for one in audits)
         totals.append(sum(10.0 for one in audits if int(one.dialogue[1:]) < 12))
@@ -222,7 +241,7 @@ def test_an_audit_tells_the_truth_without_bias() -> None:
 
 
 def test_an_audit_has_no_place_of_its_own_in_the_queue() -> None:
-    policy = Policy(audit_share=0.5, budget_minutes=4000.0)
+    policy = RoutingPolicy(audit_share=0.5, budget_minutes=4000.0)
     doubtful = [verdict(f"c{i}", finding(0.2 + 0.001 * i)) for i in range(100)]
     routed = plan_day([*doubtful, *(verdict(f"d{i}") for i in range(500))], policy, 3, ASKED)
     crowd = sorted(one.priority for one in routed if one.fate == "crowd")
@@ -234,16 +253,11 @@ def test_an_audit_has_no_place_of_its_own_in_the_queue() -> None:
 
 
 def test_a_backlog_is_never_audited() -> None:
-    policy = Policy(audit_share=1.0, budget_minutes=10_000.0)
+    policy = RoutingPolicy(audit_share=1.0, budget_minutes=10_000.0)
     routed = by_name(plan_day([verdict("new")], policy, 0, ASKED, backlog=[verdict("old"), failed("bad")]))
     assert routed["new"].fate == "audit"
     assert routed["new"].inclusion_probability == 1.0
     assert (routed["old"].fate, routed["bad"].fate) == ("clean", "review")
-
-
-def test_two_verdicts_of_a_dialogue_are_refused() -> None:
-    with pytest.raises(ValueError):
-        plan_day([verdict("d"), verdict("d")], Policy(), 0, ASKED)
 
 
 @given(
@@ -253,7 +267,7 @@ def test_two_verdicts_of_a_dialogue_are_refused() -> None:
 def test_every_dialogue_has_one_fate_and_planning_again_gives_nothing(
     probabilities: list[float | None], budget: float, share: float, seed: int
 ) -> None:
-    policy = Policy(
+    policy = RoutingPolicy(
         budget_minutes=budget, audit_share=share, minutes=MinutesPerItem(review=3, crowd=7, audit=5)
     )
     verdicts = [verdict(f"d{i}", *([] if p is None else [finding(p)])) for i, p in enumerate(probabilities)]
@@ -266,7 +280,7 @@ def test_every_dialogue_has_one_fate_and_planning_again_gives_nothing(
 
 
 def test_what_comes_in_later_finds_the_budget_spent() -> None:
-    policy = Policy(audit_share=0.0, budget_minutes=6.0)
+    policy = RoutingPolicy(audit_share=0.0, budget_minutes=6.0)
     first = [verdict("a", finding(0.6)), verdict("b", finding(0.7))]
     routed = plan_day(first, policy, 0, ASKED)
     given = {(one.dialogue, project_of(one.fate)): one.fate for one in routed}
@@ -285,7 +299,7 @@ def test_luck_is_even_and_keeps() -> None:
 def test_a_policy_file(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("review_at: 0.6\nweights:\n  S1: 20\nminutes: {review: 2.5}\nbacklog_days: 3\n")
-    policy = load_policy(path)
+    policy = load_routing_policy(path)
     assert (policy.review_at, policy.weights.S1, policy.weights.S2) == (0.6, 20.0, 3.0)
     assert (policy.minutes.review, policy.backlog_days) == (2.5, 3)
 
@@ -299,12 +313,12 @@ def test_a_bad_policy_is_refused_with_its_line(tmp_path: Path, text: str, said: 
     path = tmp_path / "policy.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):
-        load_policy(path)
+        load_routing_policy(path)
 
 
 def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> None:
     """It comes after all that was found, a part of it after the whole."""
-    policy = Policy(audit_share=1.0, budget_minutes=6.0, not_judged_value=0.1)
+    policy = RoutingPolicy(audit_share=1.0, budget_minutes=6.0, not_judged_value=0.1)
     verdicts = [
         foreign("whole"),
         foreign("part", share=0.75),

@@ -11,9 +11,9 @@ from dialint.labeling.synthetic.dialogue_acts import (
     is_surely_unanswered,
     leaves_ask_open,
 )
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Pool
 from dialint.labeling.synthetic.repetition import FAMILIES as REPEATS
-from dialint.labeling.synthetic.statements import is_same_value
+from dialint.labeling.synthetic.slots import is_same_value
 from dialint.labeling.synthetic.topic import FAMILIES as JUMPS
 
 
@@ -73,12 +73,12 @@ def test_values_are_compared_by_what_they_mean(one: str, other: str, same: bool)
     assert is_same_value(other, one) is same
 
 
-def _talk(*lines: str) -> Draft:
+def _talk(*lines: str) -> ExampleDraft:
     turns = tuple(DraftTurn("customer" if line[0] == "c" else "agent", line[2:]) for line in lines)
-    return Draft(id="d", source="tests", domain="lamps", turns=turns)
+    return ExampleDraft(id="d", source="tests", domain="lamps", turns=turns)
 
 
-def _codes(draft: Draft, name: str) -> set[frozenset[str]]:
+def _codes(draft: ExampleDraft, name: str) -> set[frozenset[str]]:
     family = next(family for family in (*REPEATS, *JUMPS) if family.name == name)
     made = [found for seed in range(30) if (found := family.make(draft, Random(seed), Pool()))]
     return {frozenset(mark.code for turn in each.error.turns for mark in turn.marks) for each in made}

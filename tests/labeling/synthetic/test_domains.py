@@ -6,13 +6,13 @@ import pytest
 
 from dialint.labeling.synthetic import grammar, security, spelling, template, tone
 from dialint.labeling.synthetic.domains import asks_for_stated, domains_in, names_somebody, sample_fitting
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Family, HardNegative, Pool
 from dialint.labeling.synthetic.grammar import BROKEN, both_forms
 from dialint.labeling.synthetic.insertion import is_nothing_due, sample_placement
 from dialint.labeling.synthetic.spelling import MISSPELT
 
 MODULES = (spelling, grammar, tone, template, security)
-COFFEE = Draft(
+COFFEE = ExampleDraft(
     "c",
     "tests",
     "coffee",

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from dialint.detector.yaml_document import read_document
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, ErrorPair, Family, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import (
+    DraftTurn,
+    ErrorPair,
+    ExampleDraft,
+    Family,
+    HardNegative,
+    Pool,
+)
 from dialint.labeling.synthetic.families import all_families, all_negatives
 from dialint.labeling.synthetic.wordings import DATA
 
@@ -110,10 +117,10 @@ MINE = [family for family in all_families() if family.code not in ("P1", "P4")] 
 NEGATIVES = [negative for negative in all_negatives() if negative.code not in ("P1", "P4")]
 
 
-def talk(name: str) -> Draft:
+def talk(name: str) -> ExampleDraft:
     """One of the talks as a draft."""
     turns = tuple(DraftTurn("customer" if line[0] == "c" else "agent", line[2:]) for line in TALKS[name])
-    return Draft(id=name, source="tests", domain=name, turns=turns)
+    return ExampleDraft(id=name, source="tests", domain=name, turns=turns)
 
 
 def made_by(family: Family, seeds: int = 12) -> list[ErrorPair]:
@@ -156,14 +163,14 @@ def test_a_twin_is_clean_and_says_which_turn_is_the_counterpart(family: Family) 
 def test_the_same_seed_makes_the_same_error_and_other_seeds_others(family: Family) -> None:
     assert made_by(family, 3) == made_by(family, 3)
     texts = {turn.text for made in made_by(family, 20) for turn in made.error.turns if turn.marks}
-    assert len(texts) > 1 or family.name == "C1.dropped"  # one place in the talks
+    assert len(texts) > 1 or family.name in {"C1.dropped", "R1.cut-off"}  # one place in the talks
 
 
 @pytest.mark.parametrize("family", MINE, ids=lambda family: family.name)
 def test_nothing_is_made_in_a_dialogue_without_a_free_agent_turn(family: Family) -> None:
     whole = talk("hotel")
     taken = tuple(DraftTurn(turn.role, turn.text, touched=turn.role == "agent") for turn in whole.turns)
-    draft = Draft(id="taken", source="tests", domain="hotel", turns=taken)
+    draft = ExampleDraft(id="taken", source="tests", domain="hotel", turns=taken)
     made = [family.make(draft, Random(seed), POOL) for seed in range(6)]
     if family.code == "U2":
         for each in made:  # these put turns in and leave the taken ones as they are
@@ -176,7 +183,7 @@ def test_nothing_is_made_in_a_dialogue_without_a_free_agent_turn(family: Family)
 @pytest.mark.parametrize("code", ["C1", "U2", "U3", "R1", "M3"])
 def test_small_talk_offers_no_honest_place_for_errors_of_state(code: str) -> None:
     turns = (DraftTurn("customer", "Hello there!"), DraftTurn("agent", "Hi."))
-    draft = Draft(id="small", source="tests", domain="hotel", turns=turns)
+    draft = ExampleDraft(id="small", source="tests", domain="hotel", turns=turns)
     for family in MINE:
         if family.code == code and family.name != "M3.twice":
             assert all(family.make(draft, Random(seed), POOL) is None for seed in range(5))

@@ -9,12 +9,12 @@ import pytest
 
 from dialint.labeling.synthetic import grammar, spelling, template
 from dialint.labeling.synthetic.cleaning import correct_text, is_broken
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, HardNegative, Pool
 from dialint.labeling.synthetic.grammar import BROKEN, CHATTY, Rule, apply_rule, both_forms
 from dialint.labeling.synthetic.spelling import MISSPELT, UNUSUAL
 from dialint.labeling.synthetic.template import BRACKETS, KINDS, MACROS, NOTES, SHAPES, VOIDS
 
-TALK = Draft(
+TALK = ExampleDraft(
     "d",
     "tests",
     "hotel",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.synthetic.draft import (
-    Draft,
+from dialint.labeling.synthetic.example_draft import (
     DraftTurn,
     ErrorPair,
+    ExampleDraft,
     Family,
     HardNegative,
     Pool,
@@ -17,24 +17,24 @@ from dialint.labeling.synthetic.draft import (
 )
 from dialint.labeling.synthetic.families import Mixer
 
-DRAFT = Draft(
+DRAFT = ExampleDraft(
     id="d", source="tests", domain="bank", turns=(DraftTurn("customer", "Hi"), DraftTurn("agent", "Hello."))
 )
 
 
-def rude(draft: Draft, rng: Random, pool: Pool) -> ErrorPair:
+def rude(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair:
     return ErrorPair(
         draft.with_turn(1, error_turn("Get lost.", "T1.rude", "T1")),
         draft.with_turn(1, clean_turn("agent", "Hi.", "T1")),
     )
 
 
-def slipped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def slipped(draft: ExampleDraft, rng: Random, pool: Pool) -> ErrorPair | None:
     indexes = [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
     return ErrorPair(draft.with_turn(indexes[0], error_turn("Helo.", "L1.slip", "L1"))) if indexes else None
 
 
-def curt(draft: Draft, rng: Random, pool: Pool) -> Draft:
+def curt(draft: ExampleDraft, rng: Random, pool: Pool) -> ExampleDraft:
     return draft.with_turn(1, clean_turn("agent", "Yes.", "T1"))
 
 

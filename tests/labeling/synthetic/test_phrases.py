@@ -10,8 +10,8 @@ import pytest
 from dialint.labeling.synthetic import grammar
 from dialint.labeling.synthetic.cleaning import MISSPELLINGS, REAL_WORDS, fit_corrector
 from dialint.labeling.synthetic.dialogue_acts import sentences
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, join_texts
-from dialint.labeling.synthetic.statements import (
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, join_texts
+from dialint.labeling.synthetic.slots import (
     customer_statements,
     mentions,
 )
@@ -81,8 +81,10 @@ def test_no_misspelling_is_a_word_and_no_rule_leaves_a_sentence_as_it_was() -> N
 
 
 def test_mending_corrects_known_slips_and_leaves_out_likely_ones() -> None:
-    def draft(text: str) -> Draft:
-        return Draft("d", "tests", "hotel", (DraftTurn("customer", "recieve it"), DraftTurn("agent", text)))
+    def draft(text: str) -> ExampleDraft:
+        return ExampleDraft(
+            "d", "tests", "hotel", (DraftTurn("customer", "recieve it"), DraftTurn("agent", text))
+        )
 
     common = draft("the restaurant serves excellent pancakes and " * 70)
     mender = fit_corrector([common, draft("our pancakse are here")])

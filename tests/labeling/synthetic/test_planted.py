@@ -8,7 +8,7 @@ import pytest
 
 from dialint.labeling.synthetic import contradiction, state_planted
 from dialint.labeling.synthetic.contradiction import ATTRIBUTES, NEAR
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, Mark, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Family, Mark, Pool
 from dialint.labeling.synthetic.slots import (
     NOUNS,
     QUESTIONS,
@@ -33,7 +33,7 @@ LINES = (
     "c Hm, that could be.",
     "a It often is.",
 )
-DRAFT = Draft(
+DRAFT = ExampleDraft(
     id="lamp",
     source="tests",
     domain="lamps",

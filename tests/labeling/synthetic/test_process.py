@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import process
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Family, HardNegative, Pool
 from dialint.labeling.synthetic.flowcharts import complete_graph, find_steps, required_steps
 
 CHART = {
@@ -56,12 +56,12 @@ TALK = (
 )
 
 
-def talk(*turns: tuple[str, str, str]) -> Draft:
+def talk(*turns: tuple[str, str, str]) -> ExampleDraft:
     made = tuple(DraftTurn("agent" if r == "agent" else "customer", t, action=a) for r, t, a in turns or TALK)
-    return Draft("t", "tests", "tools", made, policy="tool_rent", required=required_steps(CHART))
+    return ExampleDraft("t", "tests", "tools", made, policy="tool_rent", required=required_steps(CHART))
 
 
-def changed(index: int, turn: tuple[str, str, str]) -> Draft:
+def changed(index: int, turn: tuple[str, str, str]) -> ExampleDraft:
     return talk(*TALK[:index], turn, *TALK[index + 1 :])
 
 
@@ -93,12 +93,12 @@ def test_steps_that_were_taken_are_found_with_what_they_ask() -> None:
         changed(1, ("agent", "And who are you?", "utter")),  # perhaps the step in other words
     ],
 )
-def test_a_step_that_leaves_traces_is_left_alone(draft: Draft) -> None:
+def test_a_step_that_leaves_traces_is_left_alone(draft: ExampleDraft) -> None:
     assert "name" not in [step.thing for step in find_steps(draft)]
 
 
 def test_without_a_chart_nothing_is_made() -> None:
-    bare = Draft("t", "tests", "tools", talk().turns)
+    bare = ExampleDraft("t", "tests", "tools", talk().turns)
     assert all(made.make(bare, Random(1), Pool()) is None for made in (*process.FAMILIES, *process.NEGATIVES))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dialint.labeling.synthetic import repetition
 from dialint.labeling.synthetic.cleaning import repeats_lawfully
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Family, HardNegative, Pool
 
 FAMILIES = [family for family in repetition.FAMILIES if family.use != "heldout"]
 NEGATIVES = [negative for negative in repetition.NEGATIVES if negative.use == "train"]
@@ -44,7 +44,7 @@ def test_what_a_system_was_asked_anew_may_be_told_in_the_same_words() -> None:
     assert not repeats_lawfully(lines, after_lookup={1})
 
 
-TALK = Draft("t", "tests", "tools", turns(
+TALK = ExampleDraft("t", "tests", "tools", turns(
     "c Can I have a drill on Monday?", f"a {NO} We open again on Tuesday.", "c Then on Tuesday.",
     f"a {OK}", "c Great, that suits me.", "a Bring your card, please. The shop closes at six.",
     "c I will.", "a Goodbye, and have a nice day!",
@@ -77,7 +77,7 @@ def test_the_customer_asks_for_it_in_the_twin_only() -> None:
 
 @pytest.mark.parametrize("negative", NEGATIVES, ids=lambda negative: negative.name)
 def test_a_lawful_repeat_is_a_probe_without_a_mark(negative: HardNegative) -> None:
-    natural = Draft("n", "tests", "tools", turns(
+    natural = ExampleDraft("n", "tests", "tools", turns(
         "c A drill?", f"a {NO}", "c How about Thursday?", f"a {NO}", "c Bye", "a Goodbye, have a nice day!"
     ))  # fmt: skip
     made = negative.make(natural, Random(2), Pool())

@@ -5,11 +5,11 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import resolution
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Family, HardNegative, Pool
 
 FAMILIES = resolution.FAMILIES
 NEGATIVES = [negative for negative in resolution.NEGATIVES if negative.use != "heldout"]
-BIKE = Draft(
+BIKE = ExampleDraft(
     id="bike",
     source="hand",
     domain="repairs",

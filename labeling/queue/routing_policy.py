@@ -50,7 +50,7 @@ class AcceptUnseen(Record):
     at: Probability
 
 
-class Policy(Record):
+class RoutingPolicy(Record):
     """When people review.
 
     A finding of S3 or S4 with probability `accept_at` or above is accepted unseen; 1 accepts none. One of S1
@@ -87,23 +87,23 @@ class Policy(Record):
         )
 
     @model_validator(mode="after")
-    def _rising(self) -> Policy:
+    def _rising(self) -> RoutingPolicy:
         if not self.crowd_at <= self.review_at <= self.accept_at:
             raise ValueError("crowd_at, review_at and accept_at must rise in this order")
         return self
 
 
-def load_policy(path: Path | None = None) -> Policy:
+def load_routing_policy(path: Path | None = None) -> RoutingPolicy:
     """Read the policy from a YAML file; without a path the default policy.
 
     Raises:
         ConfigError: E_POLICY with the line.
     """
     if path is None:
-        return Policy()
+        return RoutingPolicy()
     document = read_document(path, "E_POLICY")
     try:
-        return Policy.model_validate(document.value or {}, strict=False)
+        return RoutingPolicy.model_validate(document.value or {}, strict=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise ConfigError("E_POLICY", f"{document.place(first['loc'])}: {first['msg']}") from None

@@ -42,7 +42,7 @@ class DraftTurn:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ExampleDraft:
     """A dialogue being built; `source` is the corpus, `domain` what the corpus says of its domain. `policy`
     names the flow chart that the agent was to follow, and `required` the steps that the chart demands before
     each outcome; see `dialint.labeling.synthetic.flowcharts`."""
@@ -54,7 +54,7 @@ class Draft:
     policy: str | None = None
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
-    def with_turn(self, index: int, turn: DraftTurn) -> Draft:
+    def with_turn(self, index: int, turn: DraftTurn) -> ExampleDraft:
         """The draft with the turn at `index` replaced."""
         return replace(self, turns=(*self.turns[:index], turn, *self.turns[index + 1 :]))
 
@@ -93,8 +93,8 @@ class ErrorPair:
     """The dialogue with the error and, where the code allows one, its clean twin: the same form with another
     history, so that form alone does not tell the label."""
 
-    error: Draft
-    twin: Draft | None = None
+    error: ExampleDraft
+    twin: ExampleDraft | None = None
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,10 @@ Use = Literal["train", "dev", "heldout"]
 """What a family is for: to train on; to choose recipes, codes and thresholds with, never trained on;
 or for the held-out sets alone, which decide nothing. Separated by idea, not by a sample of wordings."""
 
-
-MakeError = Callable[[Draft, Random, Pool], ErrorPair | None]
+MakeError = Callable[[ExampleDraft, Random, Pool], ErrorPair | None]
 """Makes one error, or returns None where this dialogue offers no fitting turn for it."""
 
-
-MakeNegative = Callable[[Draft, Random, Pool], Draft | None]
+MakeNegative = Callable[[ExampleDraft, Random, Pool], ExampleDraft | None]
 """Makes a clean dialogue that looks like an error, or returns None where it cannot."""
 
 
@@ -141,27 +139,27 @@ class HardNegative:
     use: Use = "train"
 
 
-def untouched_agent_turns(draft: Draft) -> list[int]:
+def untouched_agent_turns(draft: ExampleDraft) -> list[int]:
     """Indexes of agent turns that no family has touched."""
     return [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
 
 
-def agent_texts(draft: Draft) -> list[str]:
+def agent_texts(draft: ExampleDraft) -> list[str]:
     """The agent's texts in turns that no family has touched."""
     return [turn.text for turn in draft.turns if turn.role == "agent" and not turn.touched]
 
 
-def customer_texts(draft: Draft) -> list[str]:
+def customer_texts(draft: ExampleDraft) -> list[str]:
     """The customer's texts in the draft."""
     return [turn.text for turn in draft.turns if turn.role == "customer"]
 
 
-def match_agent_style(text: str, draft: Draft) -> str:
+def match_agent_style(text: str, draft: ExampleDraft) -> str:
     """The text in the style of the agent's own turns."""
     return match_style(text, agent_texts(draft))
 
 
-def match_customer_style(text: str, draft: Draft) -> str:
+def match_customer_style(text: str, draft: ExampleDraft) -> str:
     """The text in the style of the customer's own turns."""
     own = [turn.text for turn in draft.turns if turn.role == "customer" and not turn.touched]
     return match_style(text, own)
@@ -178,17 +176,17 @@ def error_turn(text: str, family: str, *codes: str, start: int = 0, end: int | N
     return DraftTurn("agent", text, tuple(Mark(code, family, start, stop) for code in codes), touched=True)
 
 
-def customer_turn(text: str, draft: Draft) -> DraftTurn:
+def customer_turn(text: str, draft: ExampleDraft) -> DraftTurn:
     """A turn of the customer that a scene brings in."""
     return DraftTurn("customer", match_customer_style(text, draft), touched=True)
 
 
-def agent_turn(text: str, draft: Draft) -> DraftTurn:
+def agent_turn(text: str, draft: ExampleDraft) -> DraftTurn:
     """A clean turn of the agent that a scene brings in."""
     return DraftTurn("agent", match_agent_style(text, draft), touched=True)
 
 
-def splice(draft: Draft, start: int, end: int, made: Iterable[DraftTurn]) -> Draft:
+def splice(draft: ExampleDraft, start: int, end: int, made: Iterable[DraftTurn]) -> ExampleDraft:
     """The draft with the turns from `start` to `end` (exclusive) replaced by `made`."""
     return replace(draft, turns=(*draft.turns[:start], *made, *draft.turns[end:]))
 
@@ -209,7 +207,7 @@ def add_words(turn: DraftTurn, words: str, first: bool = False) -> DraftTurn:
     return replace(turn, text=join_texts(turn.text, words)[0], touched=True)
 
 
-def add_customer_words(draft: Draft, index: int, words: str) -> Draft:
+def add_customer_words(draft: ExampleDraft, index: int, words: str) -> ExampleDraft:
     """The draft in which the customer's turn at `index` also says `words`."""
     return draft.with_turn(index, add_words(draft.turns[index], match_customer_style(words, draft)))
 
