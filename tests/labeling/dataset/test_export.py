@@ -12,7 +12,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import dataset_speed as speed
 import pytest
 from cyclopts import CycloptsError
 from hypothesis import given, settings
@@ -536,17 +535,6 @@ def test_inputs_that_are_wrong_are_named(tmp_path: Path) -> None:
     for over in ({"shares": (1.0, 1.0, 0.0, 0.0)}, {"near": 0.2}, {"codes": ("Z",)}):
         with pytest.raises(ConfigError):
             house.run("never", **over)
-
-
-def test_the_benchmark_runs(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    speed.made(tmp_path, 60)
-    assert min(speed.measured(tmp_path, out, 60, near=0.6)) > 0
-    assert len(speed.best(tmp_path, 60)) == len(speed.WAYS)
-    found = list(examples(out))
-    assert len(found) == 60
-    assert any(example.labels for example in found)
-    assert pairs(out)
 
 
 STARTS = [
