@@ -65,29 +65,27 @@ def preview_agreed(
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    chosen, counts = _load_agreed(store, actor, config, taxonomy)
+    chosen, counts = _select(store, actor, config, taxonomy)
     sample = random.Random(seed).sample(chosen, min(n, len(chosen)))
     sample.sort(key=lambda one: (one.n_yes == 0, one.code, one.dialogue, one.turn))
     return AcceptPreview(counts, tuple(sample))
 
 
 def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptCounts:
-    """Count the questions on which all agree and, if `config.apply`, write labels of probability 1 or 0.
+    """Write labels of probability 1 or 0 for the questions on which all agree.
 
     Raises:
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    chosen, counts = _load_agreed(store, actor, config, taxonomy)
-    if not config.apply:
-        return counts
+    chosen, counts = _select(store, actor, config, taxonomy)
     labels = [to_label(posterior, METHOD, float(posterior.n_yes > 0)) for posterior in chosen]
-    written = write_labels(store, actor, [label for label in labels if label.probability])
-    absent = [label for label in labels if not label.probability]
-    return replace(counts, labels=written + write_labels(store, actor, absent, only_existing=True))
+    n = write_labels(store, actor, [label for label in labels if label.probability])
+    n += write_labels(store, actor, [label for label in labels if not label.probability], only_existing=True)
+    return replace(counts, labels=n)
 
 
-def _load_agreed(
+def _select(
     store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy
 ) -> tuple[list[QuestionPosterior], AcceptCounts]:
     store.read(lambda transaction: require_permission(transaction, actor, "plan"))
