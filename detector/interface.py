@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self
+
+from cyclopts import Parameter
 
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy
@@ -177,8 +179,8 @@ class DetectorConfig:
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
     threads: int = 0
     """CPU threads of the model; 0 for OMP_NUM_THREADS if it is set, else every core this process may use."""
-    row_tokens: int = 4096
-    """Tokens that go through the model together."""
+    row_tokens: Annotated[int, Parameter(parse=False)] = 4096
+    """Tokens that go through the model together; no option."""
     policy: tuple[Path, ...] = ()
     """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one; one that
     names none by the only one, or by the one of several that lists most of the tools it calls."""

@@ -1,13 +1,12 @@
-"""The releases that are in use on this machine: copies of complete folders, and one pointer for each kind.
+"""The releases that are in use on this machine: copies of complete folders, and one history for each kind.
 
-    $DIALINT_HOME/releases/judge/current.json      the pointer, sealed; replaced in one rename
-                                 history.jsonl     one line for each promotion and rollback, written before it
+    $DIALINT_HOME/releases/judge/history.jsonl     one sealed line for each promotion and rollback
                                  NAME-1a2b3c4d/    a release; its name ends with the hash of its content
 
 A scan release is a folder of `dialint train pack`, a judge one of `dialint train sft judge` or a stage after
-it. A folder is copied, verified and renamed before the pointer moves, and never changes afterwards; so a
-reader of the pointer sees the old or the new complete release, whenever a promotion is killed. What a model
-is worth is not decided here, but by `dialint eval`.
+it. A folder is copied, verified and renamed before its line is written, and never changes afterwards; a line
+that a kill has cut off counts as never written. So a reader of the history sees the old or the new complete
+release, whenever a promotion is killed. What a model is worth is not decided here, but by `dialint eval`.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ from dialint.detector.artifacts import (
     fsync_folder,
     make_output_folder,
     read_manifest,
-    remove_orphans,
-    write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused, UserError
 from dialint.detector.manifests import Folder
@@ -48,22 +45,17 @@ KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
 CURRENT = "current"
 """The name by which commands mean the release that was promoted last."""
 HASH_CHARS = 8
-MAX_EARLIER = 50
-
-
 ReleaseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$", max_length=255)]
 """The name of a release's folder in the registry."""
 
 
-class Pointer(Record):
-    """Content of ``current.json``: the release in use, its fingerprint, those before it, newest last, and the
-    number of the line of the history that made it so."""
+@dataclass(frozen=True)
+class Pointer:
+    """The release in use, its fingerprint, and the ids of those before it, newest last."""
 
-    kind: ReleaseKind
-    id: ReleaseId
+    id: str
     fingerprint: str
-    earlier: tuple[ReleaseId, ...] = ()
-    line: int
+    earlier: tuple[str, ...] = ()
 
 
 class HistoryLine(Record):
@@ -71,8 +63,8 @@ class HistoryLine(Record):
 
     line: int
     at: str
-    action: Literal["promote", "rollback", "interrupted"]
-    id: str
+    action: Literal["promote", "rollback"]
+    id: ReleaseId
     before: str | None
     fingerprint: str
     uid: int
@@ -144,27 +136,24 @@ class Registry:
         self.folder = (home if home is not None else home_folder()) / "releases" / kind
 
     @property
-    def _pointer(self) -> Path:
-        return self.folder / "current.json"
-
-    @property
     def _history(self) -> Path:
         return self.folder / "history.jsonl"
 
     def current(self) -> Pointer | None:
-        """The pointer; None before the first promotion.
+        """The release that the history makes the current one; None before the first promotion.
 
         Raises:
-            OutputRefused: E_MANIFEST, it is damaged.
+            OutputRefused: E_CHECKSUM, a line of the history was changed.
         """
-        if not self._pointer.exists():
+        lines: list[HistoryLine] = []
+        for line in self.history():
+            if line.action == "promote":
+                lines.append(line)
+            else:
+                lines.pop()
+        if not lines:
             return None
-        try:
-            return Pointer.model_validate_json(json.dumps(read_manifest(self._pointer)))
-        except ValidationError:
-            raise OutputRefused(
-                "E_MANIFEST", "{path}: not a pointer to a release", path=self._pointer
-            ) from None
+        return Pointer(lines[-1].id, lines[-1].fingerprint, tuple(line.id for line in lines[:-1]))
 
     def ids(self) -> list[str]:
         """The ids of all complete releases, by name."""
@@ -189,8 +178,7 @@ class Registry:
                 prepare(self.folder / source.id)
             if before is not None and before.id == source.id:
                 return before
-            earlier = () if before is None else (*before.earlier, before.id)[-MAX_EARLIER:]
-            return self._move("promote", source.id, source.fingerprint, before, earlier)
+            return self._append("promote", source.id, source.fingerprint, before)
 
     def rollback(self, prepare: Callable[[Path], None] | None = None) -> Pointer:
         """Make the release before the current one current again; `prepare` as in `promote`.
@@ -208,7 +196,7 @@ class Registry:
             target = verify_folder(self.folder / before.earlier[-1])
             if prepare is not None:
                 prepare(target.folder)
-            return self._move("rollback", target.id, target.fingerprint, before, before.earlier[:-1])
+            return self._append("rollback", target.id, target.fingerprint, before)
 
     def verify(self) -> Iterator[tuple[str, str]]:
         """Everything in the registry with what is wrong with it, which is empty if nothing is."""
@@ -226,9 +214,7 @@ class Registry:
             if pointer is not None:
                 folder = self.folder / pointer.id
                 there = folder.is_dir() and verify_folder(folder).fingerprint == pointer.fingerprint
-                yield self._pointer.name, "" if there else "it points to a release that is not there"
-            self.history()
-            yield self._history.name, ""
+                yield self._history.name, "" if there else "the current release is not there"
         except UserError as error:
             yield self.kind, str(error)
 
@@ -262,39 +248,17 @@ class Registry:
         content = self._history.read_bytes()
         return content[: content.rfind(b"\n") + 1]
 
-    def _move(
-        self,
-        action: Literal["promote", "rollback"],
-        release: str,
-        digest: str,
-        before: Pointer | None,
-        earlier: tuple[str, ...],
-    ) -> Pointer:
-        """Write the line of the history, then the pointer. A line without its pointer is followed by one that
-        says so."""
-        lines = self.history()
-        if lines and lines[-1].action != "interrupted" and (before is None or lines[-1].line > before.line):
-            last = lines[-1]
-            lines.append(self._append(lines, "interrupted", last.id, last.before, last.fingerprint))
-        line = self._append(lines, action, release, None if before is None else before.id, digest)
-        pointer = Pointer(kind=self.kind, id=release, fingerprint=digest, earlier=earlier, line=line.line)
-        write_manifest(self._pointer, pointer.model_dump(mode="json"))
-        return pointer
-
     def _append(
-        self,
-        lines: list[HistoryLine],
-        action: Literal["promote", "rollback", "interrupted"],
-        release: str,
-        before: str | None,
-        digest: str,
-    ) -> HistoryLine:
+        self, action: Literal["promote", "rollback"], release: str, digest: str, before: Pointer | None
+    ) -> Pointer:
+        """Write the line that makes a release the current one."""
+        lines = self.history()
         line = HistoryLine(
             line=len(lines),
             at=datetime.now(UTC).isoformat(timespec="seconds"),
             action=action,
             id=release,
-            before=before,
+            before=None if before is None else before.id,
             fingerprint=digest,
             uid=os.getuid(),
         )
@@ -305,7 +269,9 @@ class Registry:
             file.sync()
         finally:
             file.close()
-        return line
+        current = self.current()
+        assert current is not None
+        return current
 
     def _copy(self, source: VerifiedFolder) -> None:
         """Copy a release into the registry, unless it is there: verified again, then renamed."""
@@ -349,7 +315,6 @@ class Registry:
             with disk_errors(self.folder):
                 for part in self.folder.glob(f".*{TEMPORARY_SUFFIX}/"):
                     shutil.rmtree(part)
-                remove_orphans(self._pointer)
             yield
         finally:
             os.close(handle)

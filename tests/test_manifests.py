@@ -231,24 +231,9 @@ def _pooling(folder: Path) -> tuple[Path, list[Reader]]:
     return folder / MANIFEST, [select_scan, verify_path]
 
 
-def _pointer(folder: Path) -> tuple[Path, list[Reader]]:
-    home = folder / "home"
-    write_release(folder.parent / "first")
-    registry = Registry("scan", home)
-    registry.promote(verify_folder(folder.parent / "first"))
-
-    def use(folder: Path) -> None:
-        registry = Registry("scan", folder / "home")
-        list(registry.verify())
-        registry.current()
-        registry.rollback()
-
-    return registry.folder / "current.json", [use]
-
-
 MAKERS = {
     make.__name__[1:]: make
-    for make in (_release, _judge, _dataset, _checkpoint, _backup, _verdicts, _baseline, _pooling, _pointer)
+    for make in (_release, _judge, _dataset, _checkpoint, _backup, _verdicts, _baseline, _pooling)
 }
 
 

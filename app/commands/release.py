@@ -89,7 +89,7 @@ def list_() -> None:
     for kind in KINDS:
         registry = Registry(kind)
         pointer = registry.current()
-        promoted = {line.id: line.at for line in registry.history() if line.action != "interrupted"}
+        promoted = {line.id: line.at for line in registry.history()}
         for name in registry.ids():
             mark = "current" if pointer is not None and pointer.id == name else ""
             rows.append((kind, name, mark, promoted.get(name, "")))

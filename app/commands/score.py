@@ -40,7 +40,12 @@ def score(
             from difflib import get_close_matches
 
             groups = (ScoreConfig, ReadConfig, DetectorConfig, JudgeConfig, WatchConfig, ClusterConfig)
-            names = ["--" + field.name.replace("_", "-") for group in groups for field in fields(group)]
+            names = [
+                f"--{each.name.replace('_', '-')}"
+                for group in groups
+                for each in fields(group)
+                if each.name != "row_tokens"
+            ]
             near = get_close_matches(log.partition("=")[0], names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ConfigError("E_OPTION", f"unknown option {log}{hint}; `dialint score --help` lists all")

@@ -87,7 +87,7 @@ def list_releases() -> tuple[list[ReleaseEntry], DialintError | None]:
         registry = Registry(kind)
         try:
             pointer = registry.current()
-            at = {line.id: line.at for line in registry.history() if line.action != "interrupted"}
+            at = {line.id: line.at for line in registry.history()}
         except DialintError as damaged:
             problem = damaged
             continue
