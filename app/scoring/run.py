@@ -151,9 +151,10 @@ class ScoringRun:
     def share_done(self, n: int) -> float:
         """Share of the work that is done with the `n` dialogues that have been read, 0 to 1: of the logs'
         bytes, or of ``--limit``."""
+        if self.config.limit:
+            return min(1.0, n / self.config.limit)
         total = sum(source.size for source in self.sources)
-        by_limit = n / self.config.limit if self.config.limit else 0.0
-        return min(1.0, max(by_limit, self.counts.bytes_read / total if total else 0.0))
+        return min(1.0, self.counts.bytes_read / total) if total else 0.0
 
     def send_ahead(self, chunks: Iterator[list[Loaded]], n_done: int = 0) -> Iterator[list[Loaded]]:
         """The chunks as they are; a cluster begins with those after the first `n_done` before it is asked."""

@@ -59,18 +59,17 @@ def is_beside(name: str) -> bool:
     return name.endswith(BESIDE) or parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts)
 
 
-def archive_kind(path: Path) -> Literal["zip", "xlsx"] | None:
+def archive_kind(file: IO[bytes]) -> Literal["zip", "xlsx"] | None:
     """The kind of archive that a file is; None if it is none."""
-    with open(path, "rb") as file:
-        start = file.read(len(ZIP))
-        if start == EMPTY_ZIP:
-            return "zip"
-        if start != ZIP:
-            return None
-        try:
-            names = zipfile.ZipFile(file).NameToInfo
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            return "zip"
+    start = file.read(len(ZIP))
+    if start == EMPTY_ZIP:
+        return "zip"
+    if start != ZIP:
+        return None
+    try:
+        names = zipfile.ZipFile(file).NameToInfo
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return "zip"
     return (
         "xlsx" if "[Content_Types].xml" in names and any(name.startswith("xl/") for name in names) else "zip"
     )

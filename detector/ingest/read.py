@@ -48,7 +48,7 @@ def inspect(source: Source, config: ReadConfig) -> str:
     digest = hashlib.sha256()
     detected = _detect(source, config)
     if detected is not None and detected.framing == "parquet":
-        with open(source.path, "rb") as file:
+        with source.open() as file:
             digest = hashlib.file_digest(file, "sha256")
     else:
         _check_text(source, config, detected, digest)

@@ -14,9 +14,11 @@ import stat
 import sys
 import tempfile
 import weakref
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,11 +34,41 @@ DESCRIPTORS = Path("/proc/self/fd")
 Signature = tuple[int, int, int, int]
 
 
-@dataclass
+MAX_OPEN = 64
+"""Logs that stay open between their readers."""
+
+
+@dataclass(eq=False)
 class Position:
-    """Bytes of a file on disk that the current reader has consumed."""
+    """Bytes of a file on disk that the current reader has consumed, and the file, which stays open for the
+    next reader: what looks at the first bytes, hashes and scores a log opens it once."""
 
     at: int = 0
+    file: BufferedReader | None = None
+    is_listed: bool = False
+
+    def keep(self, file: BufferedReader) -> None:
+        """Keep the file, unless another one is kept; close the one that was kept longest if there are too
+        many."""
+        if self.file is not None:
+            file.close()
+            return
+        self.file = file
+        if not self.is_listed:
+            self.is_listed = True
+            _KEPT.append(weakref.ref(self))
+        if len(_KEPT) > MAX_OPEN and (oldest := _KEPT.popleft()()) is not None:
+            oldest.close()
+
+    def close(self) -> None:
+        """Close the file that is kept, if any."""
+        self.is_listed = False
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+
+_KEPT: deque[weakref.ref[Position]] = deque()
 
 
 @dataclass(frozen=True)
@@ -55,6 +87,19 @@ class Source:
     beside: tuple[str, ...] = ()
     is_member: bool = False
     position: Position = field(default_factory=Position, repr=False, compare=False)
+
+    @contextmanager
+    def open(self) -> Iterator[BufferedReader]:
+        """The file on disk, from its first byte on. A reader inside another one gets a file of its own."""
+        file, self.position.file = self.position.file, None
+        if file is None:
+            file = open(self.path, "rb")  # noqa: SIM115  kept for the next reader
+            weakref.finalize(self.position, file.close)
+        file.seek(0)
+        try:
+            yield file
+        finally:
+            self.position.keep(file)
 
     def check_unchanged(self) -> None:
         """Raises:
@@ -132,7 +177,8 @@ def _logs_in(path: str, left_out: list[str]) -> list[str]:
 
 def _unpacked(source: Source) -> list[Source]:
     """The logs of an archive or a workbook; any other file as it is."""
-    kind = archive_kind(source.path)
+    with source.open() as file:
+        kind = archive_kind(file)
     if kind is None:
         return [source]
     left_out = list(source.beside)

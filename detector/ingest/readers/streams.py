@@ -47,7 +47,7 @@ FOREIGN = {
 
 def magic(source: Source) -> bytes:
     """The first 16 bytes of the file on disk."""
-    with open(source.path, "rb") as file:
+    with source.open() as file:
         return file.read(16)
 
 
@@ -104,7 +104,7 @@ def decompress(
 
 
 def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[bytes]:
-    with open(source.path, "rb") as file:
+    with source.open() as file:
         source.position.at = 0
         while block := file.read(BLOCK_BYTES):
             source.position.at += len(block)

@@ -57,8 +57,7 @@ def detector_for(*languages: str) -> ReleaseDetector:
     """The embedded release, loaded once, with languages forced."""
     if not languages:
         return load_detector(DetectorConfig(threads=1))
-    loaded = detector_for()
-    return ReleaseDetector(loaded.info, loaded.release, loaded.scanner, loaded.taxonomy, languages)
+    return detector_for().copy(languages=languages)
 
 
 def scored(log: Path, out: Path, *languages: str, **options: object) -> dict[str, Verdict]:
@@ -100,8 +99,8 @@ def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
     verdict = verdicts["mixed"]
     assert verdict.status == "scored"
     assert verdict.judged_share == pytest.approx(1 / 3, abs=1e-4)
-    assert ("T1", 3) in {(finding.code, finding.turn) for finding in verdict.findings}
-    assert {finding.turn for finding in verdict.findings} == {3}
+    assert ("T1", 3) in {(finding.code, finding.turn) for finding in verdict.suggestions}
+    assert {finding.turn for finding in (*verdict.findings, *verdict.suggestions)} == {3}
     assert {turn for gap in verdict.not_judged for turn in gap.turns if "L1" in gap.codes} == {1, 5}
 
 

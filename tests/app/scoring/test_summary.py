@@ -30,7 +30,9 @@ READING: dict[str, Any] = {"rejected": 0, "warnings": {}}
 def printed(**detector: Any) -> list[str]:
     console = Console(width=1000)
     with console.capture() as capture:
-        fake: Any = SimpleNamespace(taxonomy=load_taxonomy(), **detector)
+        fake: Any = SimpleNamespace(
+            **{"taxonomy": load_taxonomy(), "info": None, "judge_info": None} | detector
+        )
         console.print(summary_table(Tally(), READING, fake, {}))
     return [line.rstrip() for line in capture.get().splitlines()]
 
