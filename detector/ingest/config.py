@@ -5,6 +5,7 @@ Only settings: nothing here opens a log, but a mapping file is read with the opt
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -13,7 +14,6 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import sha256_file
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.mapping import (
     MEANINGS,
@@ -176,11 +176,12 @@ class ReadConfig:
 
         Raises:
             ConfigError: E_PLUGIN, two packages offer a format of one name.
-            WorldError: the file cannot be read.
+            OSError: the file cannot be read; a log that was read by it says so before.
         """
         settings = {**asdict(self), "mapping": self.mapped.as_json()}
         if self.format_file is not None:
-            others = [{"file": self.format_file.name, "sha256": sha256_file(self.format_file)}]
+            digest = hashlib.sha256(self.format_file.read_bytes()).hexdigest()
+            others = [{"file": self.format_file.name, "sha256": digest}]
         else:
             entries = plugins(FORMATS)
             others = describe(entry for name, entry in entries.items() if self.format in ("auto", name))
