@@ -27,7 +27,7 @@ from dialint.detector.interface import Detector, DetectorConfig, Monitor, defaul
 from dialint.detector.language_coverage import LanguageCoverage, TurnCoverage
 from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
-from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.masking import MaskedText, mask_dialogue, recognizer_plugins
 from dialint.detector.overrides import NO_OVERRIDES, Overrides, read_overrides
 from dialint.detector.plugins import Plugin, describe
 from dialint.detector.policy import Policy, load_policies, policy_for
@@ -255,7 +255,7 @@ class ReleaseDetector:
                 *[policy.model_dump(mode="json") for policy in self._policies.values()],
                 *([] if overrides.fingerprint is None else [overrides.fingerprint]),
                 *(["domain: trust"] if trust_domain else []),
-                *describe(plugins.values()),
+                *describe([*plugins.values(), *recognizer_plugins().values()]),
             ]
         )
 

@@ -34,7 +34,7 @@ from dialint.detector.errors import ConfigError
 PACKAGE = "dialint"
 CHECKS = "dialint.detector.checks"
 PAGES = "dialint.app.console.pages"
-FORMATS = "dialint.detector.ingest.formats"
+FORMATS, MASKING = "dialint.detector.ingest.formats", "dialint.detector.masking"
 OWN: dict[str, dict[str, str]] = {
     "dialint.formats": {
         "canonical": f"{FORMATS}.canonical:canonical",
@@ -96,7 +96,15 @@ OWN: dict[str, dict[str, str]] = {
         "mace": "dialint.labeling.aggregation.methods:mace",
         "glad": "dialint.labeling.aggregation.methods:glad",
     },
-    "dialint.recognizers": {},
+    "dialint.recognizers": {
+        "email_addresses": f"{MASKING}.email_addresses:find",
+        "online_ids": f"{MASKING}.identifiers:find_online_ids",
+        "id_numbers": f"{MASKING}.identifiers:find_numbers",
+        "cued_values": f"{MASKING}.cued_values:find",
+        "street_addresses": f"{MASKING}.street_addresses:find",
+        "digit_runs": f"{MASKING}.digit_runs:find",
+        "names": f"{MASKING}.names:find",
+    },
     "dialint.pages": {
         "overview": f"{PAGES}:OVERVIEW",
         "explore": f"{PAGES}:EXPLORE",

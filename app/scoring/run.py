@@ -31,6 +31,7 @@ from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile, profile_log
+from dialint.detector.masking import recognizer_plugins
 from dialint.detector.overrides import Overrides, read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
@@ -333,7 +334,8 @@ def prepare_run(
     far = ""
     if domain is not None and domain.is_far(log.distance, log.n_dialogues):
         far = describe_far(detector.release, domain, log.distance, config.detector.domain)
-    plugins = describe(check_plugins(config.detector.check).values())
+    checks, recognizers = check_plugins(config.detector.check), recognizer_plugins()
+    plugins = describe([*checks.values(), *recognizers.values()])
     description = {
         "inputs": requested["inputs"],
         "release": {

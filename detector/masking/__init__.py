@@ -4,7 +4,16 @@
 unmasked text is passed on.
 """
 
-from dialint.detector.masking.dialogue import mask_dialogue, mask_text, mask_words
+from dialint.detector.masking.dialogue import mask_dialogue, mask_text, mask_words, recognizer_plugins
 from dialint.detector.masking.spans import KINDS, Kind, MaskedSpan, MaskedText
 
-__all__ = ["KINDS", "Kind", "MaskedSpan", "MaskedText", "mask_dialogue", "mask_text", "mask_words"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "MaskedSpan",
+    "MaskedText",
+    "mask_dialogue",
+    "mask_text",
+    "mask_words",
+    "recognizer_plugins",
+]

@@ -10,26 +10,23 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.masking.digit_runs import NUMBER_WORD, SPELLED_NUMBER
-from dialint.detector.masking.id_numbers import HAS_DIGIT
-from dialint.detector.masking.lexicon import NOT_NAMES, words
-from dialint.detector.masking.spans import Entity, Kind, View
+from dialint.detector.masking.identifiers import HAS_DIGIT
+from dialint.detector.masking.name_words import NOT_NAMES
+from dialint.detector.masking.spans import Entity, Kind, View, words
 
 _LINK = (
-    r"(?P<link>(?:[\s:=,#\"'«“(.-]|n[º°]\.?|(?:is|was|are|has|now|currently|to|still|it's|its|on|in|"
-    r"as|on file|"
-    r"number|numbers|no|nr|id|code|the|my|your|new|temporary|provided|ending|sent|received|"
-    r"ist|war|lautet|nummer|auf|zu|am|der|die|den|das|es|era|fue|número|numero|el|a|de|del|al|"
-    r"est|était|numéro|le|la|en|du|reçu|par|provisoire|confirmation|это|был|была|на|номер|мой|из|смс|sms|"
-    r"que|me|dieron|dio|llegó|enviaron|mandaron|dice|tengo|hab|habe|ich|geändert|lautete|war|j'ai|m'a|"
-    r"été|envoyé|c'est|"
-    r"пришёл|пришел|такой|прислали|я|мне|ввожу|у|меня|стоит|i|got|you|gave|used|typed|entered|"
-    r"hat|дня|полная|am|vom|born|un|une|por|für|for|at|bei|der|von|cliente|del|titular|"
-    r"пациента|пациентки|клиента|ребёнка|patientin|patienten|kunden|kundin)(?!\w)){1,10}+)"
+    r"(?P<link>(?:[\s:=,#\"'«“(.-]|n[º°]\.?|(?:is|was|are|has|now|currently|to|still|it's|its|on|in|as|"
+    r"on file|number|numbers|no|nr|id|code|the|my|your|new|temporary|provided|ending|sent|received|ist|war|"
+    r"lautet|nummer|auf|zu|am|der|die|den|das|es|era|fue|número|numero|el|a|de|del|al|est|était|numéro|le|"
+    r"la|en|du|reçu|par|provisoire|confirmation|это|был|была|на|номер|мой|из|смс|sms|que|me|dieron|dio|"
+    r"llegó|enviaron|mandaron|dice|tengo|hab|habe|ich|geändert|lautete|war|j'ai|m'a|été|envoyé|c'est|пришёл|"
+    r"пришел|такой|прислали|я|мне|ввожу|у|меня|стоит|i|got|you|gave|used|typed|entered|hat|дня|полная|am|"
+    r"vom|born|un|une|por|für|for|at|bei|der|von|cliente|del|titular|пациента|пациентки|клиента|ребёнка|"
+    r"patientin|patienten|kunden|kundin)(?!\w)){1,10}+)"
 )
 _MONTH = (
-    r"(?:jan|jän|ene|feb|fév|mar|mär|apr|abr|avr|may|mai|jun|juin|jul|juil|aug|ago|aoû|sep|oct|okt|"
-    r"nov|dec|dez|dic|"
-    r"déc|янв|фев|мар|апр|мая|май|июн|июл|авг|сен|окт|ноя|дек)[^\W\d_]{0,8}+\.?"
+    r"(?:jan|jän|ene|feb|fév|mar|mär|apr|abr|avr|may|mai|jun|juin|jul|juil|aug|ago|aoû|sep|oct|okt|nov|dec|"
+    r"dez|dic|déc|янв|фев|мар|апр|мая|май|июн|июл|авг|сен|окт|ноя|дек)[^\W\d_]{0,8}+\.?"
 )
 _DATE = (
     rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}\s?[-/.]\s?\d{{1,2}}\s?[-/.]\s?(?:\d{{4}}|\d\d)|"
@@ -39,20 +36,17 @@ _DATE = (
 )
 _BIRTH_WORD = (
     r"born|date of birth|birth ?dates?|birthday|d\.?o\.?b|geboren|geb|geburtsdatum|geburtstag|"
-    r"fecha de nacimiento|"
-    r"nací|nacid[oa]|cumpleaños|née?|date de naissance|anniversaire|дата рождения|дату рождения|"
-    r"день рождения|"
-    r"родил(?:ся|ась)|рождени[яе]|рожд[её]н[а]?|д\.\s?р\.?|др|f(?:\.|echa)?(?: de)? nac(?:imiento)?\.?|"
-    r"nacimiento|"
-    r"jahrgang|birth ?year|year of birth|born on|d\.? de naissance|naissance|date de naiss\.?"
+    r"fecha de nacimiento|nací|nacid[oa]|cumpleaños|née?|date de naissance|anniversaire|дата рождения|"
+    r"дату рождения|день рождения|родил(?:ся|ась)|рождени[яе]|рожд[её]н[а]?|д\.\s?р\.?|др|f(?:\.|"
+    r"echa)?(?: de)? nac(?:imiento)?\.?|nacimiento|jahrgang|birth ?year|year of birth|born on|"
+    r"d\.? de naissance|naissance|date de naiss\.?"
 )
 _BIRTH = re.compile(rf"(?<!\w)(?:{_BIRTH_WORD})(?!\w){_LINK}(?P<value>{_DATE}|(?:19|20)\d\d(?!\w))")
 _BIRTH_AFTER = re.compile(
     rf"(?<!\w)(?P<value>{_DATE}|(?:19|20)\d\d(?=\s(?:г|года)))(?:,?\s(?:is|ist|es|est|was|это|года?|г\.?))?"
     r"(?:\s(?:my|her|his|mein|meine|mi|ma|мой|моя|when i was|am|in \w{3,15}))?\s?"
     rf"(?:date of birth|dob|birthday|born|geboren|geburtstag|geburtsdatum|fecha de nacimiento|cumpleaños|"
-    rf"date de naissance|"
-    rf"anniversaire|дата рождения|день рождения|рождения|г\.\s?р\.?)(?![\w?])"
+    rf"date de naissance|anniversaire|дата рождения|день рождения|рождения|г\.\s?р\.?)(?![\w?])"
 )
 _PASSWORD_WORD = (
     r"pass ?words?|passphrase|passwort|kennwort|contraseña|clave|mot de passe|пароль|login pass|pwd|"
@@ -76,28 +70,20 @@ _PASSWORD_PARTS = (
 )  # fmt: skip
 _STATES = re.compile(r"[:=]|(?<!\w)(?:is|was|ist|lautet|es|era|est|était|это|to)(?!\w)")
 _CODE_WORD = (
-    r"pin(?:[ -]?(?:code|number|nummer))?|cvv2?|cvc2?|passcode|otp|(?:mobile)?tan|puk|(?:three|"
-    r"last three|3) digits|"
-    r"(?:login|log-in|entry|door|gate|unlock|activation|access|passcode|two-factor|2-factor|"
-    r"confirmation) code|"
-    r"(?:code|pin|passcode|otp) (?:i|you|we|that i|that you|he|she) (?:\w{2,6} )?(?:got|received|sent|"
-    r"texted|typed|entered|gave|"
-    r"was sent)|code (?:from|in|by|via) (?:the |my |your |an )?(?:sms|text|message|email|app)|"
-    r"(?:zugangs|bestätigungs|verifizierungs|freischalt|einmal|aktivierungs|sms|pin|entsperr|"
-    r"transaktions|prüf)-?code|"
-    r"geheimzahl|geheimnummer|c[oó]digo (?:que (?:me|les|te) (?:llegó|dieron|enviaron|mandaron|llega)|"
-    r"que recibí|de acceso|"
-    r"de confirmación|de activación|pin|postal secreto)|clave dinámica|code (?:de confirmation|d'accès|"
-    r"de validation|"
-    r"d'activation|confidentiel|à usage unique|que j'ai reçu|pin|de la carte|de déverrouillage)|"
-    r"код (?:доступа|активации|авторизации|входа|смс|sms|пришел|пришёл|такой|от)|(?:пришёл|пришел|"
-    r"прислали|получил|получила|"
-    r"ввожу|ввёл|ввел|ввела|мой|одноразовый) код|кодом|cvc|"
-    r"(?:security|verification|one[- ]time|access|sms|authentication|confirmation pin|2fa) code|"
-    r"sicherheitscode|"
-    r"prüfziffer|bestätigungscode|código (?:de )?(?:verificación|seguridad|sms)|code (?:secret|"
-    r"de sécurité|de "
-    r"vérification|reçu|sms)|cryptogramme|пин(?:-?код\w*)?|код (?:из|подтверждения|безопасности)"
+    r"pin(?:[ -]?(?:code|number|nummer))?|cvv2?|cvc2?|passcode|otp|(?:mobile)?tan|puk|(?:three|last three|"
+    r"3) digits|(?:login|log-in|entry|door|gate|unlock|activation|access|passcode|two-factor|2-factor|"
+    r"confirmation) code|(?:code|pin|passcode|otp) (?:i|you|we|that i|that you|he|she) (?:\w{2,6} )?(?:got|"
+    r"received|sent|texted|typed|entered|gave|was sent)|code (?:from|in|by|via) (?:the |my |your |"
+    r"an )?(?:sms|text|message|email|app)|(?:zugangs|bestätigungs|verifizierungs|freischalt|einmal|"
+    r"aktivierungs|sms|pin|entsperr|transaktions|prüf)-?code|geheimzahl|geheimnummer|c[oó]digo (?:que (?:me|"
+    r"les|te) (?:llegó|dieron|enviaron|mandaron|llega)|que recibí|de acceso|de confirmación|de activación|"
+    r"pin|postal secreto)|clave dinámica|code (?:de confirmation|d'accès|de validation|d'activation|"
+    r"confidentiel|à usage unique|que j'ai reçu|pin|de la carte|de déverrouillage)|код (?:доступа|активации|"
+    r"авторизации|входа|смс|sms|пришел|пришёл|такой|от)|(?:пришёл|пришел|прислали|получил|получила|ввожу|"
+    r"ввёл|ввел|ввела|мой|одноразовый) код|кодом|cvc|(?:security|verification|one[- ]time|access|sms|"
+    r"authentication|confirmation pin|2fa) code|sicherheitscode|prüfziffer|bestätigungscode|"
+    r"código (?:de )?(?:verificación|seguridad|sms)|code (?:secret|de sécurité|de vérification|reçu|sms)|"
+    r"cryptogramme|пин(?:-?код\w*)?|код (?:из|подтверждения|безопасности)"
 )
 _SPELLED = rf"(?:(?:{NUMBER_WORD})[\s,-]{{1,2}}){{2,7}}(?:{NUMBER_WORD})"
 _CODE_VALUE = rf"(?P<value>\d(?:[ -]?\d){{2,7}}|{_SPELLED})"
@@ -107,25 +93,21 @@ _CODE_BEFORE = re.compile(
     rf"(?:(?:my|the|your|mein|meine|die|der|das|mi|el|la|mon|le|мой) )?(?:{_CODE_WORD})(?!\w)"
 )
 _EXPIRY = re.compile(
-    r"(?<!\w)(?:exp(?:iry|ires|iration)?(?: date)?|valid (?:thru|until|to)|gültig bis|ablaufdatum|"
-    r"caduca|caducidad|"
-    rf"vence|expire|expiration|срок(?: действия)?|действует до|действительна до|годна до|годен до|válida "
-    rf"hasta|"
-    rf"vencimiento|expira|valable jusqu'(?:au|en)|gültigkeit|ablauf|"
-    rf"verfall)(?!\w){_LINK}(?P<value>(?:0?[1-9]|"
-    rf"1[0-2])\s?[/-]\s?(?:20)?\d\d)(?![\w/-])"
+    r"(?<!\w)(?:exp(?:iry|ires|iration)?(?: date)?|valid (?:thru|until|to)|gültig bis|ablaufdatum|caduca|"
+    r"caducidad|"
+    rf"vence|expire|expiration|срок(?: действия)?|действует до|действительна до|годна до|годен до|"
+    rf"válida hasta|vencimiento|expira|valable jusqu'(?:au|en)|gültigkeit|ablauf|"
+    rf"verfall)(?!\w){_LINK}(?P<value>(?:0?[1-9]|1[0-2])\s?[/-]\s?(?:20)?\d\d)(?![\w/-])"
 )
 """Of a card."""
 _ACCOUNT_WORD = (
-    r"(?:(?:bank|checking|savings|customer|client|member(?:ship)?|user) )?(?:account|acct|a/c)|"
-    r"(?:customer|client|member(?:ship)?) (?:number|id|no)|sort code|routing number|"
-    r"kontonummer|konto|kundennummer|blz|bankleitzahl|cuenta|número de (?:cuenta|cliente)|clabe|"
-    r"(?:numéro de )?compte|numéro de client|rib|(?:лицев\w{1,4} |расчётн\w{1,4} )?сч[её]та?|номер клиента|"
-    r"р/с|л/с|р\.с\.|kundennr\.?|kunden-nr\.?|mitgliedsnummer|vertragskonto|depot(?:nummer)?|compte "
-    r"bancaire|n° (?:de )?(?:client|"
-    r"compte)|cuenta (?:corriente|bancaria|de ahorros)|n[º°.] de (?:cuenta|cliente)|(?:customer|client|"
-    r"member|membership|account) "
-    r"(?:number|no\.?|id|reference)|номер(?:ом)? (?:счета|счёта|договора клиента)"
+    r"(?:(?:bank|checking|savings|customer|client|member(?:ship)?|user) )?(?:account|acct|a/c)|(?:customer|"
+    r"client|member(?:ship)?) (?:number|id|no)|sort code|routing number|kontonummer|konto|kundennummer|blz|"
+    r"bankleitzahl|cuenta|número de (?:cuenta|cliente)|clabe|(?:numéro de )?compte|numéro de client|rib|"
+    r"(?:лицев\w{1,4} |расчётн\w{1,4} )?сч[её]та?|номер клиента|р/с|л/с|р\.с\.|kundennr\.?|kunden-nr\.?|"
+    r"mitgliedsnummer|vertragskonto|depot(?:nummer)?|compte bancaire|n° (?:de )?(?:client|compte)|"
+    r"cuenta (?:corriente|bancaria|de ahorros)|n[º°.] de (?:cuenta|cliente)|(?:customer|client|member|"
+    r"membership|account) (?:number|no\.?|id|reference)|номер(?:ом)? (?:счета|счёта|договора клиента)"
 )
 _ACCOUNT = re.compile(
     rf"(?<!\w)(?:{_ACCOUNT_WORD})(?!\w){_LINK}"
@@ -134,13 +116,11 @@ _ACCOUNT = re.compile(
 _MONEY_AFTER = re.compile(r"\s?(?:[$€£¥₽]|usd|eur|gbp|euros?|dollars?|pounds?|руб)")
 _PLATE = re.compile(
     r"(?<!\w)(?:(?:licen[cs]e|number) plates?|plate(?: number)?|(?:car |"
-    r"vehicle )?reg(?:istration)?(?: number| plate)?|"
-    r"kennzeichen|nummernschild|matr[ií]cula|placa|plaque(?: d'immatriculation)?|immatriculée?|"
-    r"immatriculation|"
-    r"patente(?: del (?:auto|coche))?|kfz|plaque|"
+    r"vehicle )?reg(?:istration)?(?: number| plate)?|kennzeichen|nummernschild|matr[ií]cula|placa|"
+    r"plaque(?: d'immatriculation)?|immatriculée?|immatriculation|patente(?: del (?:auto|coche))?|kfz|plaque|"
     r"(?:voiture|véhicule|auto|coche|wagen|pkw|fahrzeug|car|van|машин\w|автомобил\w|"
-    r"авто)(?=[\s,:(]{1,3}(?:c'est|is|ist|es|est|"
-    r"с номером|номер|mit|con|avec|immatriculée?|[^\W\d_]{1,3}[ -]?\d))|"
+    r"авто)(?=[\s,:(]{1,3}(?:c'est|is|ist|es|est|с номером|номер|mit|con|avec|immatriculée?|"
+    r"[^\W\d_]{1,3}[ -]?\d))|"
     rf"гос\.? ?номер\w{{0,2}}|номер (?:машины|автомобиля|авто))(?!\w){_LINK}"
     r"(?P<value>(?:[^\W_]{1,4}[ -]){1,2}[^\W_]{1,4}|[^\W_]{5,9})(?![^\W_])"
 )
@@ -153,12 +133,10 @@ _VIN_CUE = re.compile(
     r"вин|série du véhicule|номер кузова|rahmennummer|número de serie)(?!\w)[^.!?\n]{0,24}$"
 )
 _NO_SECRETS = NOT_NAMES | words(
-    "reset resets resetting expired required changed correct weak strong protected saved working "
-    "accepted rejected "
-    "locked stored sensitive already being used too that case falsch richtig abgelaufen vergessen "
-    "nicht gesperrt "
-    "incorrecta incorrecto correcta vencida faux fausse incorrect expiré perdu неверный неправильный "
-    "забыт hidden"
+    "reset resets resetting expired required changed correct weak strong protected saved working accepted "
+    "rejected locked stored sensitive already being used too that case falsch richtig abgelaufen vergessen "
+    "nicht gesperrt incorrecta incorrecto correcta vencida faux fausse incorrect expiré perdu неверный "
+    "неправильный забыт hidden"
 )
 _REQUESTS: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     (

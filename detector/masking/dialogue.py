@@ -1,4 +1,4 @@
-"""Masks dialogues: runs recognisers and searches for further mentions of names until nothing new matches.
+"""Masks dialogues: runs recognizers and searches for further mentions of names until nothing new matches.
 
 The same value gets the same placeholder in all turns, also where only another turn introduces it as a name.
 """
@@ -7,25 +7,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pydantic import JsonValue
 
-from dialint.detector.masking import (
-    cued_values,
-    digit_runs,
-    email_addresses,
-    id_numbers,
-    names,
-    online_ids,
-    street_addresses,
-)
-from dialint.detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
+from dialint.detector.errors import ConfigError
+from dialint.detector.masking.name_words import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
 from dialint.detector.masking.spans import (
     BLANK,
     COMBINING,
+    KINDS,
     PLACEHOLDER,
     Entity,
     Kind,
@@ -35,8 +29,10 @@ from dialint.detector.masking.spans import (
     make_view,
     replace_spans,
 )
+from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Dialogue, Turn
 
+RECOGNIZERS = "dialint.recognizers"
 _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
 """A word without a final 's: the name in "Anna's parcel" is Anna."""
 _PLAIN_KEY = re.compile(r"[a-z_][A-Za-z_]{0,39}+")
@@ -84,22 +80,53 @@ def _mention(view: View, run: list[re.Match[str]], names: DialogueNames) -> Iter
     yield Entity(run[0].start(), run[-1].end(), "NAME", " ".join(words))
 
 
-Recogniser = Callable[[View, str], Iterator[Entity]]
+Recognizer = Callable[[View, str], Iterable[Entity]]
+"""A function of a view and of the turn before, in lower case, which may ask for a value. It returns entities
+of one of `KINDS`; they may not overlap those of an earlier recognizer."""
 
-RECOGNISERS: tuple[Recogniser, ...] = (
-    email_addresses.find,
-    online_ids.find,
-    id_numbers.find,
-    cued_values.find,
-    street_addresses.find,
-    digit_runs.find,
-    names.find,
-)
-"""In order of precedence: the entities of a recogniser may not overlap those of an earlier one."""
+
+def recognizer_plugins() -> Mapping[str, Plugin]:
+    """Return where the recognizers come from.
+
+    Raises:
+        ConfigError: E_PLUGIN.
+    """
+    return plugins(RECOGNIZERS)
+
+
+@cache
+def load_recognizers() -> tuple[Recognizer, ...]:
+    """Return dialint's own recognizers, in order of precedence, and those that installed packages offer in
+    the group ``dialint.recognizers``.
+
+    Raises:
+        ConfigError: E_PLUGIN.
+    """
+    return tuple(_checked(entry) for entry in recognizer_plugins().values())
+
+
+def _checked(entry: Plugin) -> Recognizer:
+    """The function of an entry; one of others must not return entities that have no placeholder."""
+    find: Recognizer = entry.load(Callable)
+    if entry.is_own:
+        return find
+
+    def find_checked(view: View, before: str) -> Iterator[Entity]:
+        for item in find(view, before):
+            if item.kind not in KINDS or not 0 <= item.start < item.end <= len(view.text) or not item.key:
+                raise ConfigError(
+                    "E_PLUGIN", "{origin}: {name} of {group} returns {item}; expected a range of the text, a "
+                    "kind of {kinds}, and a key",
+                    origin=entry.origin, name=entry.name, group=RECOGNIZERS,
+                    item=(item.start, item.end, item.kind), kinds=", ".join(KINDS),
+                )  # fmt: skip
+            yield item
+
+    return find_checked
 
 
 @dataclass
-class _Draft:
+class _TextMasking:
     """A text being masked, and its entities so far, in order, with offsets of the original."""
 
     text: str
@@ -134,9 +161,9 @@ class _Draft:
         return bool(selected)
 
     def search(self, before: str) -> bool:
-        """Run all recognisers until nothing new matches; return whether anything matched."""
+        """Run all recognizers until nothing new matches; return whether anything matched."""
         changed = False
-        while self.add(item for find in RECOGNISERS for item in find(self.view, before)):
+        while self.add(item for find in load_recognizers() for item in find(self.view, before)):
             changed = True
         return changed
 
@@ -231,50 +258,52 @@ def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn
 
 def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
     """Mask each text. The first `n_turns` are consecutive turns, so that each may answer the one before."""
-    drafts = [_Draft(text) for text in texts]
-    stale = list(range(len(drafts)))
+    maskings = [_TextMasking(text) for text in texts]
+    stale = list(range(len(maskings)))
     names: set[str] = set()
     while stale:
-        changed = {i for i in stale if drafts[i].search(drafts[i - 1].view.low if 0 < i < n_turns else "")}
-        entities = [item for draft in drafts for item in draft.entities]
+        changed = {
+            i for i in stale if maskings[i].search(maskings[i - 1].view.low if 0 < i < n_turns else "")
+        }
+        entities = [item for masking in maskings for item in masking.entities]
         new_names = {item.key for item in entities if item.kind == "NAME" and item.key[0] != "["}
         changed |= _add_mentions(
-            drafts, new_names, range(len(drafts)) if new_names != names else sorted(changed)
+            maskings, new_names, range(len(maskings)) if new_names != names else sorted(changed)
         )
         names = new_names
         stale = sorted(changed | {i + 1 for i in changed if i + 1 < n_turns})
-    placeholders = _Numbering(drafts)
+    placeholders = _Numbering(maskings)
     return [
-        replace_spans(draft.text, draft.entities, [placeholders.name(item) for item in draft.entities])
-        for draft in drafts
+        replace_spans(masking.text, masking.entities, [placeholders.name(item) for item in masking.entities])
+        for masking in maskings
     ]
 
 
-def _add_mentions(drafts: Sequence[_Draft], names: set[str], positions: Iterable[int]) -> set[int]:
-    """Add mentions of `names` to the drafts at `positions`; return the indices of drafts that had one."""
+def _add_mentions(maskings: Sequence[_TextMasking], names: set[str], positions: Iterable[int]) -> set[int]:
+    """Add mentions of `names` to the texts at `positions`; return the indices of texts that had one."""
     if not names:
         return set()
     dialogue_names = DialogueNames(names)
-    return {i for i in positions if drafts[i].add(find_mentions(drafts[i].view, dialogue_names))}
+    return {i for i in positions if maskings[i].add(find_mentions(maskings[i].view, dialogue_names))}
 
 
 class _Numbering:
     """Placeholders by kind and value; numbering continues after placeholders already in the texts."""
 
-    def __init__(self, drafts: Sequence[_Draft]) -> None:
+    def __init__(self, maskings: Sequence[_TextMasking]) -> None:
         self._last: dict[Kind, int] = {}
         self._names: dict[tuple[Kind, str], str] = {}
-        for draft in drafts:
-            for item in draft.entities:
+        for masking in maskings:
+            for item in masking.entities:
                 if match := PLACEHOLDER.fullmatch(item.key):
                     self._names[item.kind, item.key] = item.key
                     self._last[item.kind] = max(self._last.get(item.kind, 0), int(match[2]))
-        keys = {item.key for draft in drafts for item in draft.entities if item.kind == "NAME"}
+        keys = {item.key for masking in maskings for item in masking.entities if item.kind == "NAME"}
         self._people: dict[str, str] = {}
         for person in sorted(keys, key=lambda key: (-len(_name_parts(key)), key)):
             for part in _name_parts(person):
                 self._people.setdefault(part, person)
-        phones = {item.key for draft in drafts for item in draft.entities if item.kind == "PHONE"}
+        phones = {item.key for masking in maskings for item in masking.entities if item.kind == "PHONE"}
         self._phones = {phone[-9:]: phone for phone in sorted(phones, key=lambda phone: (len(phone), phone))}
 
     def name(self, item: Entity) -> str:

@@ -1,9 +1,10 @@
 """Numbers that are mostly digits: payment cards, social security numbers, phones; typed or spelled out.
 
 One pass finds runs of digits, another runs of number words (English, Spanish, Russian); `_kind_of` decides
-what each is, or that it is an order, a price, a date and stays. International phone numbers are checked with
-libphonenumber, with its looser test: numbers that are possible, assigned or not. National shapes are rules of
-our own: trying every country on every number would cost a millisecond each.
+what each is, or that it is an order, a price, a date and stays: by the nearest cue before it, else by one
+right after it, else, at the beginning of a turn, by the request of the turn before. International phone
+numbers are checked with libphonenumber, with its looser test: numbers that are possible, assigned or not.
+National shapes are rules of our own: trying every country on every number would cost a millisecond each.
 """
 
 from __future__ import annotations
@@ -11,9 +12,123 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Literal
 
-from dialint.detector.masking.cue_words import Cue, cue_after, cue_before, cue_requested, is_ending
 from dialint.detector.masking.spans import Entity, Kind, View
+
+Cue = Literal["keep", "phone", "card", "ssn", "id"]
+"""`keep`: an order, a ticket, a price: not personal."""
+
+_BY_GROUP: dict[str, Cue] = {
+    "phone": "phone",
+    "unspaced_phone": "phone",
+    "card": "card",
+    "ssn": "ssn",
+    "id": "id",
+}
+
+WINDOW = 64
+
+_KEEP = (
+    r"orders?|tickets?|cases?|track(?:ing)?|parcels?|shipments?|package|consignment|waybill|awb|invoices?|"
+    r"receipt|bookings?|reservations?|confirmation|references?|ref|pnr|serial|sku|items?|models?|parts?|"
+    r"products?|article|flights?|trains?|buses|rma|return|returns|transactions?|txn|voucher|coupon|promo|"
+    r"code|pin|otp|po|purchase|trace|span|run|session|hash|commit|version|firmware|build|batch|lot|isbn|ean|"
+    r"upc|barcode|asin|quote|claim|policy|contract|account|acct|customer|member(?:ship)?|loyalty|"
+    r"subscription|user|meter|imei|error|incident|chat|job|request|id|gift card|pedido|pedidos|factura|"
+    r"reserva|seguimiento|envío|envio|referencia|bestellung|bestellnummer|rechnung|sendungsnummer|commande|"
+    r"facture|suivi|заказа?|заказы|трек|трек-номер|накладн\w+|бронировани\w+|брони|бронь|артикул|счёт|счет|"
+    r"договора?|заявк\w+|обращени\w+"
+)
+_PHONE = (
+    r"phones?|phone number|telephone|tel|tele|call|calls|called|calling|ring|mobile|mob|cell|cellphone|"
+    r"whatsapp|sms|text|texts|fax|dial|hotline|contact|reach(?:ed|able|ing)?|landline|ph|ph no|phone no|"
+    r"my no|my num|callback|call back|handy|viber|signal|telegram|(?:my|your|his|her|best|alternative|"
+    r"another|different|new|old|our|their|good|direct|office|home|work) number|teléfono|telefono|móvil|"
+    r"movil|celular|llámame|llamame|llamar|llámeme|llámenos|mi número|mi numero|telefon|telefonnummer|"
+    r"handynummer|anrufen|rückruf|numéro|appelez|téléphone|mon portable|телефон\w*|тел|звон\w*|позвон\w*|"
+    r"перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|набер\w+|домашн\w+|festnetz|"
+    r"portable(?= ?:| est)|joignable|fixe|cel|contacto|erreichen|erreichbar|mobil|rufen|tél"
+)
+_CARD = (
+    r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|cc|visa|mastercard|amex|american express|"
+    r"maestro|pan|tarjeta|karte|kreditkarte|carte|карт\w*"
+)
+_SSN = (
+    r"ssn|social|social security|social insurance|sin|national insurance|ni number|nino|nif|dni|nie|pesel|"
+    r"tax id|tin|itin|taxpayer|aadhaar|aadhar|cpf|codice fiscale|steuer-?id\w*|nir|sécurité sociale|"
+    r"seguridad social|снилс|инн|nhs|bsn|burgerservicenummer"
+)
+_ID = r"passports?|pasaporte|reisepass|passeport|паспорт\w*|licen[cs]e|permit|identity card|id card|ausweis"
+
+_CUES = re.compile(
+    rf"(?<![^\W_])(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|"
+    rf"(?P<keep>{_KEEP}))(?![^\W\d_])"
+    r"|(?P<hash>[#№$€£¥₽])|(?P<unspaced_phone>电话|電話|手机|手機|携帯|联系方式|号码是|번호|전화|휴대폰|โทร|هاتف|رقمي|جوال|טלפון|फोन|मोबाइल)"
+)
+_FOREIGN = re.compile(r"\d{3}|[{}\[\]]")
+_FILLER = re.compile(
+    r"(?:\W++|(?<!\w)(?=\w*\d)\w++|(?<!\w)(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|"
+    r"are|were|it's|its|it|the|my|your|our|of|for|with|by|and|or|a|this|that|here|has|reads|says|ending|"
+    r"starting|called|s|número|numero|es|номер\w*|мой|ваш|nummer|ist|de|del|y|и)\b|[是为為はがの号码號碼番号]|번호|"
+    r"[는은가이])*+"
+)
+_LINK = re.compile(
+    r"(?:[^\w.!?\n]++|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|"
+    r"registered|file|s|attached|connected|from)\b)*+"
+)
+_VERB = re.compile(r"[\s,)-]{0,3}(?:is|was|it's|that's|es|ist|-|это)\b|\s?\((?=\w)")
+_SENTENCE_END = re.compile(r"[.!?\n]")
+_ENDING = re.compile(r"(?:last|final|first|ending|ends|end|últimos|letzten|последн\w+)\b[^.!?\n]{0,24}$")
+
+
+def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
+    """The nearest cue in the `WINDOW` characters before `start`, and whether only filler words and other
+    numbers are in between. A cue before another number counts only if it is adjacent."""
+    cues = list(_CUES.finditer(view.low, max(0, start - WINDOW), start))
+    while len(cues) > 1 and _belongs(view, cues[-2], cues[-1]):
+        cues.pop()
+    if not cues:
+        return None, False
+    nearest = cues[-1]
+    adjacent = _FILLER.fullmatch(view.low, nearest.end(), start) is not None
+    if not adjacent and _FOREIGN.search(view.low, nearest.end(), start):
+        return None, False
+    return _cue_of(nearest), adjacent
+
+
+def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
+    """Whether the cue `second` only qualifies `first`, as in "phone #" or "the card on my account"."""
+    if _cue_of(first) == "keep" or _cue_of(second) != "keep":
+        return False
+    return _LINK.fullmatch(view.low, first.end(), second.start()) is not None
+
+
+def cue_after(view: View, end: int) -> Cue | None:
+    """The cue in the words right after a number, as in "... is my mobile"."""
+    window = view.low[end : end + 40]
+    match = _VERB.match(window)
+    if not match:
+        return None
+    sentence = _SENTENCE_END.split(window[match.end() :], maxsplit=1)[0]
+    result = _CUES.search(sentence)
+    return _cue_of(result) if result else None
+
+
+def cue_requested(before: str) -> Cue | None:
+    """The kind of number that the turn before requested, by its last cue."""
+    cues = list(_CUES.finditer(before, max(0, len(before) - 200)))
+    return _cue_of(cues[-1]) if cues else None
+
+
+def is_ending(view: View, start: int) -> bool:
+    """Whether the number at `start` is described as the end of a longer one ("last four digits")."""
+    return _ENDING.search(view.low, max(0, start - 40), start) is not None
+
+
+def _cue_of(match: re.Match[str]) -> Cue:
+    return _BY_GROUP.get(str(match.lastgroup), "keep")
+
 
 _DIGITS = {
     "zero": "0", "oh": "0", "o": "0", "nought": "0", "one": "1", "two": "2", "three": "3", "four": "4",
@@ -130,9 +245,8 @@ _EXTENSION = re.compile(r"[\s,]{0,2}(?:ext|extension|extn|x|доб)\.?\s?\d{1,5}
 _CUT = re.compile(r"\s?/\s|\s/|\s-\s|\s{2,}|\)\s?\(")
 _NOT_PERSONAL = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:\D|$)|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}(?:\D|$)|"
-    r"\d{1,2}[-/. ]\d{1,2}[-/. ](?:19|20)\d{2}(?:\D|$)|"
-    r"(?:19|20)\d\d ?[-/] ?(?:19|20)\d\d$|\d{1,24}\.\d\d[ /-]{1,3}\d{1,24}\.\d\d$|"
-    r"\+?\s?\d{1,24}\.\d\d?\s?[-+/*]|"
+    r"\d{1,2}[-/. ]\d{1,2}[-/. ](?:19|20)\d{2}(?:\D|$)|(?:19|20)\d\d ?[-/] ?(?:19|20)\d\d$|"
+    r"\d{1,24}\.\d\d[ /-]{1,3}\d{1,24}\.\d\d$|\+?\s?\d{1,24}\.\d\d?\s?[-+/*]|"
     r"\d{1,3}(?:[. ]\d{3}){1,8}$(?<=000)"
 )
 _MONEY_AFTER = re.compile(
@@ -140,9 +254,8 @@ _MONEY_AFTER = re.compile(
 )
 _SCHEMES = re.compile(
     r"4\d{15}(?:\d{3})?|5[1-5]\d{14}|222[1-9]\d{12}|22[3-9]\d{13}|2[3-6]\d{14}|27[01]\d{13}|2720\d{12}|"
-    r"220[0-5]\d{12,15}|"
-    r"3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14}|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}|"
-    r"(?:5018|5020|5038|6304|6759|676[1-3])\d{8,15}|60\d{14}|508\d{13}"
+    r"220[0-5]\d{12,15}|3[47]\d{13}|3(?:0[0-5]|[689]\d)\d{11}|35\d{14}|6(?:011|5\d\d|4[4-9]\d)\d{12}|"
+    r"62\d{14,17}|(?:5018|5020|5038|6304|6759|676[1-3])\d{8,15}|60\d{14}|508\d{13}"
 )
 """Visa, Mastercard, Mir, American Express, Diners, JCB, Discover, UnionPay, Maestro, RuPay."""
 

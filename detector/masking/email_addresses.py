@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.masking.lexicon import words
-from dialint.detector.masking.spans import Entity, View
+from dialint.detector.masking.spans import Entity, View, words
 
 MAX_LOCAL = 64
 MAX_DOMAIN = 120
@@ -58,10 +57,8 @@ _SIGNS = (
 """Words written for signs, in the order in which they are replaced."""
 _PROVIDER = re.compile(
     r"(?:g\s?mail|google\s?mail|yahoo|hot\s?mail|outlook|i\s?cloud|proton(?:\s?mail)?|gmx|web|aol|yandex|"
-    r"mail|"
-    r"live|msn|me|fastmail|zoho|rambler|posteo|t-online|freenet|laposte|orange|wanadoo|bluewin|яндекс|"
-    r"мейл|майл|"
-    r"рамблер|bk|inbox)\b"
+    r"mail|live|msn|me|fastmail|zoho|rambler|posteo|t-online|freenet|laposte|orange|wanadoo|bluewin|яндекс|"
+    r"мейл|майл|рамблер|bk|inbox)\b"
 )
 _TLD = words(
     "com org net edu gov info biz io co uk de fr es it nl pl ru eu us ca au br mx ch at be se no dk fi ie "
@@ -74,13 +71,11 @@ _CUE = re.compile(
 _INITIALS = re.compile(r"(?:(?<![^\s:,;(])[b-hj-z]\s){1,3}$")
 _HANDLE = re.compile(r"(?<![^\W_])[^\W\d_](?=[\w.]{2,63}+$)[\w.]{0,62}[\d_.]\w{1,62}+$")
 _VERBS = words(
-    "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been "
-    "am me us him "
-    "her them it you work works worked working available sold found see seen check checked sign signed "
-    "login visit "
-    "here there stay stayed arrive arrived start starts started end ends back up down out in on online "
-    "and or not "
-    "price prices page site website store deal deals account item listed live that this"
+    "look looked looking shop shopped shopping buy bought order ordered ordering was is are were be been am "
+    "me us him her them it you work works worked working available sold found see seen check checked sign "
+    "signed login visit here there stay stayed arrive arrived start starts started end ends back up down "
+    "out in on online and or not price prices page site website store deal deals account item listed live "
+    "that this"
 )
 
 _NO_DOMAINS = words("the a an my your our their this that his her its noon home work")

@@ -10,22 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.masking.lexicon import (
+from dialint.detector.masking.name_words import (
     GIVEN_NAMES,
+    NAME_REQUEST,
     NAMES_TOO,
     NOT_NAMES,
     PARTICLES,
     PLACES,
+    SIGNATURE,
     THINGS_TOO,
     TITLES,
+    find_cues,
     is_patronymic,
     is_surname,
-    words,
 )
-from dialint.detector.masking.name_cues import NAME_REQUEST as _NAME_REQUEST
-from dialint.detector.masking.name_cues import SIGNATURE as _SIGNATURE
-from dialint.detector.masking.name_cues import find_cues
-from dialint.detector.masking.spans import BLANK, Entity, View
+from dialint.detector.masking.spans import BLANK, Entity, View, words
 
 MAX_WORDS = 4
 
@@ -51,15 +50,12 @@ _FORM = re.compile(
 )
 _PLACE = re.compile(
     r"\s(?:hotel|restaurant|college|street|road|inn|house|museum|park|guest|lodge|bar|cafe|salon|airport|"
-    r"store|station|bed|b&b|avenue|ave|square|hall|church|cathedral|school|university|theat(?:re|er)|"
-    r"cinema|center|centre|"
-    r"mall|bridge|bay|hole|springs|falls|heights|valley|creek|county|port|harbou?r|forest|canyon|mountain|woods|beach|island|hill|lake|river|city|tower|drive|lane|st|rd|kitchen|grill|pizza|"
-    r"pizzeria|bistro|spa|"
-    r"suites?|resort|apartments?|plaza|court|collection|sofa|sponge|lamp|shirt|dress|model|edition|"
-    r"series|hospital|clinic|"
-    r"hostel|manor|gardens?|gallery|club|pub|tavern|oriental|indian|chinese|straße|strasse|platz|allee|"
-    r"отель|улица|hostal|"
-    r"'s (?=[a-z]{0,12}\W?$))\b"
+    r"store|station|bed|b&b|avenue|ave|square|hall|church|cathedral|school|university|theat(?:re|er)|cinema|"
+    r"center|centre|mall|bridge|bay|hole|springs|falls|heights|valley|creek|county|port|harbou?r|forest|"
+    r"canyon|mountain|woods|beach|island|hill|lake|river|city|tower|drive|lane|st|rd|kitchen|grill|pizza|"
+    r"pizzeria|bistro|spa|suites?|resort|apartments?|plaza|court|collection|sofa|sponge|lamp|shirt|dress|"
+    r"model|edition|series|hospital|clinic|hostel|manor|gardens?|gallery|club|pub|tavern|oriental|indian|"
+    r"chinese|straße|strasse|platz|allee|отель|улица|hostal|'s (?=[a-z]{0,12}\W?$))\b"
 )
 _BRAND = re.compile(
     r"\b(?:dr\.? pepper|mr\.? (?:clean|muscle|coffee|kipling)|mrs\.? (?:butterworth|meyer)|uncle ben)"
@@ -83,13 +79,11 @@ _SPEAKER = re.compile(
 )
 """The speaker of a line of a transcript: "ANNA: hello"."""
 _AFTER_WEAK = re.compile(
-    r"\s(?:here|speaking|calling|again|from|with|and i|and my|at|writing|chatting|said|says|told|"
-    r"promised|has|had|is|was|will|"
-    r"who|about|please|bitte|para|pour|für|yesterday|today|earlier|did|can|could|would|und|y|et|и|vom|"
-    r"aus|von|der|die|hat|ist|meinte|sagte|wird|war|"
-    r"de|del|me|no|ha|es|dijo|le|que|du|a|au|m'a|est|va|qui|из|от|сказал|сказала|обещал|обещала|был|была|"
-    r"не|мне|"
-    r"обещает|уже|и|что|\()(?!\w)|\s?[,.!?;:)\n-]|\s?$"
+    r"\s(?:here|speaking|calling|again|from|with|and i|and my|at|writing|chatting|said|says|told|promised|"
+    r"has|had|is|was|will|who|about|please|bitte|para|pour|für|yesterday|today|earlier|did|can|could|would|"
+    r"und|y|et|и|vom|aus|von|der|die|hat|ist|meinte|sagte|wird|war|de|del|me|no|ha|es|dijo|le|que|du|a|au|"
+    r"m'a|est|va|qui|из|от|сказал|сказала|обещал|обещала|был|была|не|мне|обещает|уже|и|что|\()(?!\w)|"
+    r"\s?[,.!?;:)\n-]|\s?$"
 )
 
 _CAPITALISED = re.compile(
@@ -103,10 +97,8 @@ _CAPITAL_AFTER = re.compile(r"['-]?\s?(?![a-zа-яё])[^\W\d_]")
 _NEXT_NAME = re.compile(f"{BLANK},? (?:and|und|y|e|et|и|or|oder|o|ou|или) $")
 WORDS_BEFORE_PEOPLE = words(
     "with by from for ask tell asked told add contact contacted met emailed texted thank thanked both "
-    "remove named called "
-    "invite invited mit von für bitte frage fragte bei gewisser gewisse con para por preguntar pregunte "
-    "avec pour par chez demandez "
-    "с со у от для к"
+    "remove named called invite invited mit von für bitte frage fragte bei gewisser gewisse con para por "
+    "preguntar pregunte avec pour par chez demandez с со у от для к"
 )
 """Words that precede people rather than goods and places."""
 _DOT_GAP, _GAP, _SHORT_GAP = (
@@ -130,7 +122,7 @@ _SHORT_WORD = re.compile(r"(?:^|\W)(?i:\w{1,2}|prof|mrs|sra|srta|dra|lic|ing|mme
 
 def find(view: View, before: str) -> Iterator[Entity]:
     """Names in `view`; `before`, the turn before, may request one."""
-    if _NAME_REQUEST.search(before, max(0, len(before) - 160)):
+    if NAME_REQUEST.search(before, max(0, len(before) - 160)):
         yield from _answers(view)
     if "name" in view.low:
         for match in _FIELD.finditer(view.low):
@@ -147,7 +139,7 @@ def find(view: View, before: str) -> Iterator[Entity]:
         speaker = _words(view, match.start(1), lower=False, most=3)
         if speaker and speaker.end == match.end(1) and _is_sure(view, speaker):
             yield speaker
-    for form in (_SIGNATURE, _DASHED) if "-" in view.low or "~" in view.low else (_SIGNATURE,):
+    for form in (SIGNATURE, _DASHED) if "-" in view.low or "~" in view.low else (SIGNATURE,):
         for match in form.finditer(view.low):
             yield from _signature(view, match)
     yield from _unannounced_names(view)

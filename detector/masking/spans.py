@@ -1,6 +1,6 @@
-"""What recognisers read and what they return: views of a text, entities, placeholders and masked text.
+"""What recognizers read and what they return: views of a text, entities, placeholders and masked text.
 
-A `View` is the text as recognisers receive it: look-alike characters folded, masked spans cut to one
+A `View` is the text as recognizers receive it: look-alike characters folded, masked spans cut to one
 character. A text and its masked form have the same view, whatever the length of the placeholders; that makes
 masking idempotent. Positions in a view and in a masked text map back to the original. Recognises nothing
 itself.
@@ -39,6 +39,12 @@ Kind = Literal[
 shop or a platform, `DEVICE` a MAC address or the number of a phone."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def words(text: str) -> frozenset[str]:
+    """The blank-separated words of `text`."""
+    return frozenset(text.split())
+
 
 PLACEHOLDER = re.compile(rf"\[({'|'.join(KINDS)})_([1-9][0-9]{{0,17}})\]")
 """Group 1 is the kind, group 2 the number."""
@@ -125,7 +131,7 @@ def replace_spans(text: str, results: Sequence[Entity], placeholders: Sequence[s
 
 
 BLANK = "\ue000"
-"""Replaces a whole placeholder in a view. No recogniser may match it."""
+"""Replaces a whole placeholder in a view. No recognizer may match it."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 _UNSPACED = (
@@ -170,7 +176,7 @@ _FOLD = _Fold(_APOSTROPHES)
 
 @dataclass(frozen=True)
 class View:
-    """`text` as recognisers see it, `low` its lower case of equal length. Segment k begins at
+    """`text` as recognizers see it, `low` its lower case of equal length. Segment k begins at
     ``starts[k]`` in the view and at ``origins[k]`` in the original."""
 
     text: str

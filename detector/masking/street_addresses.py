@@ -8,16 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.masking.cue_words import cue_before
-from dialint.detector.masking.lexicon import words
-from dialint.detector.masking.spans import Entity, View
+from dialint.detector.masking.digit_runs import cue_before
+from dialint.detector.masking.spans import Entity, View, words
 
 _SUFFIX = (
     r"street|str|st|avenue|ave|av|road|rd|lane|ln|drive|dr|boulevard|blvd|court|ct|place|pl|square|sq|"
-    r"terrace|ter|way|"
-    r"close|crescent|cres|parkway|pkwy|highway|hwy|circle|cir|trail|trl|alley|row|grove|gardens|mews|walk|"
-    r"hill|quay|"
-    r"broadway|turnpike|loop|plaza|rise|green|view|heights|esplanade|parade"
+    r"terrace|ter|way|close|crescent|cres|parkway|pkwy|highway|hwy|circle|cir|trail|trl|alley|row|grove|"
+    r"gardens|mews|walk|hill|quay|broadway|turnpike|loop|plaza|rise|green|view|heights|esplanade|parade"
 )
 _SURE = words("street avenue ave road rd lane boulevard blvd terrace crescent parkway drive court highway")
 _UNIT = (
@@ -32,13 +29,11 @@ _PLACE = (
 )
 _NUMBER_WORD = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
-    "seventeen|"
-    "eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|oh|zero"
+    "seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|oh|zero"
 )
 _NUMBER_FIRST = re.compile(
     r"(?<![\w.$€£#/-])(?P<number>(?:(?:flat|apt|apartment|unit|"
-    r"suite)\s?\w{1,5},?\s)?(?:\d{1,5}(?:-\d{1,5})?(?:\s?[a-z])?|"
-    r"(?:\d\s){1,4}\d(?:\s?[a-z])?)|"
+    r"suite)\s?\w{1,5},?\s)?(?:\d{1,5}(?:-\d{1,5})?(?:\s?[a-z])?|(?:\d\s){1,4}\d(?:\s?[a-z])?)|"
     rf"(?:(?:{_NUMBER_WORD})[\s-]){{0,4}}(?:{_NUMBER_WORD})) ?,?\s"
     r"(?P<words>(?:(?!\d{1,25}\s)[^\W_][\w.'-]{0,24}\s){1,4}?)"
     rf"(?P<suffix>{_SUFFIX})\b\.?(?!')(?:\s(?:{_SUFFIX})\b\.?)*"
@@ -55,31 +50,25 @@ _FRENCH = re.compile(
     r"l')?[^\W\d_][\w'-]*+(?:\s[^\W\d_][\w'-]*+){0,2}?(?:,?\s\d{5}(?:\s[^\W\d_][\w-]++)?|(?=[\s,.!?]|$))"
 )
 _GERMAN = re.compile(
-    r"(?<!\w)(?:[^\W\d_][\w-]{1,30}(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer|straat|"
-    r"laan|gracht|plein)|"
-    r"[^\W\d_][\w-]{1,20}\s(?:straße|strasse|str\.|allee|platz))\s\d{1,4}\s?[a-z]?(?!\w|[:.]\d)"
-    r"(?:,\s?\d{5}(?:\s[^\W\d_]\w{2,20})?)?"
+    r"(?<!\w)(?:[^\W\d_][\w-]{1,30}(?:straße|strasse|str\.|weg|platz|allee|gasse|ring|damm|ufer|straat|laan|"
+    r"gracht|plein)|[^\W\d_][\w-]{1,20}\s(?:straße|strasse|str\.|allee|platz))\s\d{1,4}\s?[a-z]?(?!\w|"
+    r"[:.]\d)(?:,\s?\d{5}(?:\s[^\W\d_]\w{2,20})?)?"
 )
 _UPPER = "[A-ZÀ-ÖØ-ÞĀĆČŁŚŠŻŽ]"
 _HOUSE = r"\d{1,4}(?:\s?[a-zA-Z])?(?:\s?[/-]\s?\d{1,4}){0,3}(?![\w:]|[.,]\d)"
 _TOWN = (
-    rf",?\s(?:(?:D|A|CH|F|B|L)-\s?)?\d{{4,5}},?\s{_UPPER}[\w'.-]{{1,24}}+"
-    rf"(?:[ -](?:(?:am|an|der|im|ob|bei|sur|en|la|le|de|du|des|les|del|y)[ "
-    rf"-]){{0,2}}{_UPPER}[\w'.-]{{1,24}}+){{0,2}}"
+    rf",?\s(?:(?:D|A|CH|F|B|L)-\s?)?\d{{4,5}},?\s{_UPPER}[\w'.-]{{1,24}}+(?:[ -](?:(?:am|an|der|im|ob|bei|"
+    rf"sur|en|la|le|de|du|des|les|del|y)[ -]){{0,2}}{_UPPER}[\w'.-]{{1,24}}+){{0,2}}"
 )
 """A postcode and the town behind it."""
 _GERMAN_WORDS = (
-    rf"(?:(?:Am|Im|An der|An den|An dem|Auf der|Auf dem|In der|In den|Unter den|Unter der|Zum|Zur|Hinter "
-    rf"der|Hinter dem|"
-    rf"Vor dem|Beim|Alte[rs]?|Neue[rs]?|Obere[rs]?|Untere[rs]?|Große[rs]?|Kleine[rs]?|Hohe[rs]?|"
-    rf"Lange[rs]?)\s)?"
-    rf"(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Januar|Februar|März|April|Mai|Juni|Juli|"
-    rf"August|September|Oktober|"
-    rf"November|Dezember|January|February|March|June|July|October|December|No|Nr|Nummer|Zimmer|Raum|Room|"
-    rf"Order|Line|"
-    rf"Bestellung|Rechnung|Artikel|Seite|Flug|Gate|Punkt|Version|Filiale|Kunde|"
-    rf"Vertrag)(?!\w)){_UPPER}[\w.-]{{2,30}}+"
-    rf"(?:[ -]{_UPPER}[\w.-]{{1,24}}+){{0,2}}"
+    rf"(?:(?:Am|Im|An der|An den|An dem|Auf der|Auf dem|In der|In den|Unter den|Unter der|Zum|Zur|"
+    rf"Hinter der|Hinter dem|Vor dem|Beim|Alte[rs]?|Neue[rs]?|Obere[rs]?|Untere[rs]?|Große[rs]?|Kleine[rs]?|"
+    rf"Hohe[rs]?|Lange[rs]?)\s)?(?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Januar|Februar|März|"
+    rf"April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|January|February|March|June|July|"
+    rf"October|December|No|Nr|Nummer|Zimmer|Raum|Room|Order|Line|Bestellung|Rechnung|Artikel|Seite|Flug|"
+    rf"Gate|Punkt|Version|Filiale|Kunde|Vertrag)(?!\w)){_UPPER}[\w.-]{{2,30}}+(?:[ "
+    rf"-]{_UPPER}[\w.-]{{1,24}}+){{0,2}}"
 )
 _GERMAN_TOWN = re.compile(
     rf"(?<!\w)(?:{_GERMAN_WORDS}|[Ss]tr(?:aße|asse|\.)\s(?:des|der|"
@@ -87,9 +76,8 @@ _GERMAN_TOWN = re.compile(
 )
 """A street of any name: the postcode and town behind it make it sure."""
 _GERMAN_PREPOSITION = re.compile(
-    rf"(?<!\w)(?:Am|Im|An der|An den|Auf der|Auf dem|In der|In den|Unter den|Zum|Zur|Hinter der|Hinter "
-    rf"dem|Vor dem|Beim)\s"
-    rf"{_UPPER}\w{{2,24}}+\s{_HOUSE}"
+    rf"(?<!\w)(?:Am|Im|An der|An den|Auf der|Auf dem|In der|In den|Unter den|Zum|Zur|Hinter der|Hinter dem|"
+    rf"Vor dem|Beim)\s{_UPPER}\w{{2,24}}+\s{_HOUSE}"
 )
 _GERMAN_STREET = re.compile(
     rf"(?<!\w)(?:{_UPPER}[\w-]{{1,30}}(?:straße|strasse|str\.|gasse|allee|weg|ring|damm|ufer|platz|steig|"
@@ -105,9 +93,8 @@ _FRENCH_NAME = (
 )
 _FRENCH_TYPE = (
     r"(?:[Rr]ue|[Aa]v(?:enue|\.)|[Bb](?:oulevar)?d\.?|[Pp]l(?:ace|\.)|[Cc]hemin|[Cc]h\.|[Aa]llées?|"
-    r"[Ii]mpasse|[Qq]uai|[Rr]oute|[Rr]te|"
-    r"[Cc]ours|[Ss]quare|[Pp]assage|[Ff]aubourg|[Rr]uelle|[Ss]entier|[Ee]splanade|[Pp]romenade|[Mm]ontée|"
-    r"[Vv]oie|[Cc]ité|[Tt]raverse)"
+    r"[Ii]mpasse|[Qq]uai|[Rr]oute|[Rr]te|[Cc]ours|[Ss]quare|[Pp]assage|[Ff]aubourg|[Rr]uelle|[Ss]entier|"
+    r"[Ee]splanade|[Pp]romenade|[Mm]ontée|[Vv]oie|[Cc]ité|[Tt]raverse)"
 )
 _FRENCH_STREET = re.compile(
     rf"(?<![\w.])(?:(?:[Rr]ésidence|[Rr]és\.|[Ii]mmeuble|[Ll]otissement|[Hh]ameau){_FRENCH_NAME},?\s"
@@ -118,23 +105,21 @@ _SWISS_STREET = re.compile(
     rf"(?<!\w)(?:{_FRENCH_TYPE}|[Vv]ia(?:le)?|[Pp]iazza){_FRENCH_NAME}\s{_HOUSE}{_TOWN}"
 )
 _SPANISH_STREET = re.compile(
-    r"(?<!\w)(?:[Cc]alle|[Cc]/|[Aa]venida|[Aa]vda?\.?|[Aa]v\.|[Pp]laza|[Pp]za\.?|[Pp]aseo|[Pp]º|"
-    r"[Cc]amino|[Cc]arretera|[Cc]tra\.?|[Rr]onda|"
-    r"[Tt]ravesía|[Gg]lorieta|[Cc]alzada|[Jj]irón|[Jj]r\.|[Pp]asaje|[Dd]iagonal|[Uu]rb(?:anización|\.)|"
-    r"[Bb]ulevar|[Cc]allejón|[Aa]lameda|"
-    rf"[Rr]ambla|[Cc]arrera)\s?(?:(?:de|del|la|las|los|el|y)\s){{0,3}}{_UPPER}[\w'.-]{{0,24}}+"
-    rf"(?:\s(?:(?:de|del|la|las|los|el|y)\s){{0,3}}{_UPPER}[\w'.-]{{0,24}}+){{0,4}},?\s(?:n[º°o]\.?\s?|"
-    rf"núm(?:ero|\.)\s?|#\s?)?"
-    r"\d{1,5}[a-zA-Z]?(?![\w:]|[.,]\d)"
-    r"(?:,?\s(?:piso|puerta|esc\.?|bloque|portal|dpto\.?|depto\.?|apto\.?|int\.?|"
-    r"\d{1,2}[º°ª])(?:\s?\w{1,3}(?!\w))?){0,4}"
-    rf"(?:,\s(?:[Cc]ol\.|[Cc]olonia|[Bb]arrio)\s{_UPPER}[\w'.-]{{1,24}}+(?:\s{_UPPER}[\w'.-]{{1,24}}+){{0,2}})?"
-    rf"(?:{_TOWN}|,?\s\d{{5}}(?!\w)|,\s{_UPPER}[\w'-]{{2,24}}+(?:\s(?:de\s)?{_UPPER}[\w'-]{{2,24}}+)?)?"
+    r"(?<!\w)(?:[Cc]alle|[Cc]/|[Aa]venida|[Aa]vda?\.?|[Aa]v\.|[Pp]laza|[Pp]za\.?|[Pp]aseo|[Pp]º|[Cc]amino|"
+    r"[Cc]arretera|[Cc]tra\.?|[Rr]onda|[Tt]ravesía|[Gg]lorieta|[Cc]alzada|[Jj]irón|[Jj]r\.|[Pp]asaje|"
+    r"[Dd]iagonal|[Uu]rb(?:anización|\.)|[Bb]ulevar|[Cc]allejón|[Aa]lameda|"
+    rf"[Rr]ambla|[Cc]arrera)\s?(?:(?:de|del|la|las|los|el|y)\s){{0,3}}{_UPPER}[\w'.-]{{0,24}}+(?:\s(?:(?:de|"
+    rf"del|la|las|los|el|y)\s){{0,3}}{_UPPER}[\w'.-]{{0,24}}+){{0,4}},?\s(?:n[º°o]\.?\s?|núm(?:ero|\.)\s?|"
+    rf"#\s?)?"
+    r"\d{1,5}[a-zA-Z]?(?![\w:]|[.,]\d)(?:,?\s(?:piso|puerta|esc\.?|bloque|portal|dpto\.?|depto\.?|apto\.?|"
+    r"int\.?|\d{1,2}[º°ª])(?:\s?\w{1,3}(?!\w))?){0,4}"
+    rf"(?:,\s(?:[Cc]ol\.|[Cc]olonia|"
+    rf"[Bb]arrio)\s{_UPPER}[\w'.-]{{1,24}}+(?:\s{_UPPER}[\w'.-]{{1,24}}+){{0,2}})?(?:{_TOWN}|"
+    rf",?\s\d{{5}}(?!\w)|,\s{_UPPER}[\w'-]{{2,24}}+(?:\s(?:de\s)?{_UPPER}[\w'-]{{2,24}}+)?)?"
 )
 _GRID = re.compile(
     r"(?<!\w)(?:calle|carrera|cra|kr|cl|transversal|diagonal|avenida|av)\.?\s\d{1,3}\s?[a-z]?(?:\s(?:bis|"
-    r"sur|norte|este))?"
-    r"\s?(?:#|n[oº°]\.?)\s?\d{1,3}\s?[a-z]?\s?-\s?\d{1,3}(?!\w)(?:,\s[^\W\d_]{3,20})?"
+    r"sur|norte|este))?\s?(?:#|n[oº°]\.?)\s?\d{1,3}\s?[a-z]?\s?-\s?\d{1,3}(?!\w)(?:,\s[^\W\d_]{3,20})?"
 )
 """Streets by number: "Carrera 15 # 93-47, Bogotá"."""
 _BRITISH_WHOLE = re.compile(
@@ -142,13 +127,10 @@ _BRITISH_WHOLE = re.compile(
     rf"(?:\s{_UPPER}[\w'-]{{1,24}}+){{0,2}}?){{1,3}},?\s[A-Z]{{1,2}}\d[\dA-Z]?\s?\d[A-Z]{{2}}(?!\w)"
 )
 _STREET_WORD = re.compile(
-    r"(?<!\w)(?:rue|av(?:enue|enida|da)?|b(?:oulevar)?d|pl(?:ace|aza)?|chemin|ch|allées?|impasse|quai|"
-    r"route|rte|cours|square|passage|"
-    r"faubourg|ruelle|sentier|esplanade|promenade|montée|voie|cité|traverse|via|viale|piazza|calle|c/|"
-    r"pza|paseo|pº|camino|"
-    r"carretera|ctra|ronda|travesía|glorieta|calzada|jirón|jr|pasaje|diagonal|urb(?:anización)?|bulevar|"
-    r"callejón|alameda|rambla|"
-    r"carrera|rua|ulica|ul)(?![^\W\d_])"
+    r"(?<!\w)(?:rue|av(?:enue|enida|da)?|b(?:oulevar)?d|pl(?:ace|aza)?|chemin|ch|allées?|impasse|quai|route|"
+    r"rte|cours|square|passage|faubourg|ruelle|sentier|esplanade|promenade|montée|voie|cité|traverse|via|"
+    r"viale|piazza|calle|c/|pza|paseo|pº|camino|carretera|ctra|ronda|travesía|glorieta|calzada|jirón|jr|"
+    r"pasaje|diagonal|urb(?:anización)?|bulevar|callejón|alameda|rambla|carrera|rua|ulica|ul)(?![^\W\d_])"
 )
 _STREET_FIRST = (_FRENCH_STREET, _SWISS_STREET, _SPANISH_STREET)
 """Only where there is a `_STREET_WORD`."""
@@ -158,11 +140,10 @@ _BEFORE_TOWN = (_BRITISH_WHOLE, _GERMAN_TOWN)
 _STRONG_CUE_WORD = re.compile("adress|anschrift|wohn|liefer|schick|zustell|umgezogen|zieh")
 _RUSSIAN_UPPER = r"[А-ЯЁ][а-яё]{1,20}+(?:-[А-ЯЁа-яё]{1,20}+){0,3}"
 _RUSSIAN_TYPE = (
-    r"(?:[Уу]л\.?|[Уу]лиц[аеуы]|[Пп]росп(?:\.|ект[еау]?)?|[Пп]р-к?т[а-я]?|[Пп]р\.|[Пп]ер\.|"
-    r"[Пп]ереул(?:ок|ке)|[Бб]ульваре?|[Бб]-р|[Бб]ул\.|"
-    r"ш\.|[Шш]оссе|[Нн]аб\.|[Нн]абережн(?:ая|ой)|[Пп]л\.|[Пп]лощад[ьи]|[Пп]роезде?|[Пп]р-д|[Тт]упик[е]?|"
-    r"[Аа]лле[яе]|[Мм]кр(?:н|\.)?|"
-    r"[Мм]икрорайон|[Лл]иния|[Кк]вартал|[Пп]ос\.|[Сс]ело|[Дд]ер\.|СНТ)(?![а-яё])"
+    r"(?:[Уу]л\.?|[Уу]лиц[аеуы]|[Пп]росп(?:\.|ект[еау]?)?|[Пп]р-к?т[а-я]?|[Пп]р\.|[Пп]ер\.|[Пп]ереул(?:ок|"
+    r"ке)|[Бб]ульваре?|[Бб]-р|[Бб]ул\.|ш\.|[Шш]оссе|[Нн]аб\.|[Нн]абережн(?:ая|ой)|[Пп]л\.|[Пп]лощад[ьи]|"
+    r"[Пп]роезде?|[Пп]р-д|[Тт]упик[е]?|[Аа]лле[яе]|[Мм]кр(?:н|\.)?|[Мм]икрорайон|[Лл]иния|[Кк]вартал|"
+    r"[Пп]ос\.|[Сс]ело|[Дд]ер\.|СНТ)(?![а-яё])"
 )
 _RUSSIAN_TOWN = rf"(?:(?:г\.\s?|гор\.\s?|город\s|пос\.\s?|с\.\s?){_RUSSIAN_UPPER}|{_RUSSIAN_UPPER}(?=,)|СПб)"
 _RUSSIAN_HOUSE = (
@@ -173,49 +154,42 @@ _RUSSIAN_HOUSE = (
 _RUSSIAN_NAME = r"(?:\d{1,3}(?:-?[а-я]{1,2})?(?=\s)|[А-ЯЁа-яё][а-яё.-]{0,24}+)"
 _RUSSIAN_CASED = re.compile(
     rf"(?<!\w)(?:\d{{6}},?\s)?(?:{_RUSSIAN_UPPER}\s(?:обл\.|область|край|"
-    rf"респ\.),?\s)?(?:{_RUSSIAN_TOWN},\s){{0,2}}"
-    rf"(?:{_RUSSIAN_TYPE}\s?{_RUSSIAN_NAME}(?:\s{_RUSSIAN_NAME}){{0,2}}?|"
-    rf"[А-ЯЁ][а-яё-]{{2,24}}(?:ий|ый|ой|ая|ое|ом|ского|ском)\s{_RUSSIAN_TYPE}),?\s?{_RUSSIAN_HOUSE}"
-    rf"(?:,\s(?:г\.\s?)?{_RUSSIAN_UPPER})?"
+    rf"респ\.),?\s)?(?:{_RUSSIAN_TOWN},\s){{0,2}}(?:{_RUSSIAN_TYPE}\s?{_RUSSIAN_NAME}(?:\s{_RUSSIAN_NAME})"
+    rf"{{0,2}}?|[А-ЯЁ][а-яё-]{{2,24}}(?:ий|ый|ой|ая|ое|ом|ского|"
+    rf"ском)\s{_RUSSIAN_TYPE}),?\s?{_RUSSIAN_HOUSE}(?:,\s(?:г\.\s?)?{_RUSSIAN_UPPER})?"
 )
 _RUSSIAN_BARE = re.compile(
-    rf"(?:живу|проживаю|адрес\w{{0,2}}|привезите|доставьте|доставк\w|отправ\w{{2,5}})(?: доставки)?(?: "
-    rf"на| по адресу| в)?:?\s"
-    rf"(?P<value>(?:{_RUSSIAN_TOWN},?\s)?{_RUSSIAN_UPPER},?\s{_RUSSIAN_HOUSE})"
+    rf"(?:живу|проживаю|адрес\w{{0,2}}|привезите|доставьте|доставк\w|отправ\w{{2,5}})(?: доставки)?(?: на|"
+    rf" по адресу| в)?:?\s(?P<value>(?:{_RUSSIAN_TOWN},?\s)?{_RUSSIAN_UPPER},?\s{_RUSSIAN_HOUSE})"
 )
 _FLAT = re.compile(
     r"(?<!\w)(?:д\.?|дом)\s?\d{1,4}[а-я]?,?\s(?:(?:к|корп|корпус|стр)\.?\s?\d{1,3},?\s)?(?:кв\.?|"
     r"квартира)\s?\d{1,5}(?!\w)"
 )
 _RUSSIAN = re.compile(
-    r"(?<!\w)(?:ул\.?|улица|улице|улицы|проспект|проспекте|пр-т|пр\.|пер\.|переулок|переулке|бульвар|"
-    r"бул\.|шоссе|наб\.|площадь|пл\.)\s"
-    r"(?:(?:\d{1,4}(?:-[^\W\d_]{1,24}+)?|[^\W\d_](?:[^\W\d]|[.-]){0,24}+)\s?+){1,3}?,?\s?(?:д\.?|"
-    r"дом)?\s?\d{1,4}(?:/\d{1,3})?[а-я]?(?![\w])"
-    r"(?:,?\s?(?:к\.?|корп\.?|корпус|стр\.?)\s?\d{1,3})?(?:,?\s?(?:кв\.?|квартира|оф\.?|офис)\s?\d{1,5})?"
+    r"(?<!\w)(?:ул\.?|улица|улице|улицы|проспект|проспекте|пр-т|пр\.|пер\.|переулок|переулке|бульвар|бул\.|"
+    r"шоссе|наб\.|площадь|пл\.)\s(?:(?:\d{1,4}(?:-[^\W\d_]{1,24}+)?|[^\W\d_](?:[^\W\d]|"
+    r"[.-]){0,24}+)\s?+){1,3}?,?\s?(?:д\.?|дом)?\s?\d{1,4}(?:/\d{1,3})?[а-я]?(?![\w])(?:,?\s?(?:к\.?|"
+    r"корп\.?|корпус|стр\.?)\s?\d{1,3})?(?:,?\s?(?:кв\.?|квартира|оф\.?|офис)\s?\d{1,5})?"
 )
 _BOX = re.compile(
     r"(?<!\w)(?:p\.?\s?o\.?\s?box|post office box|postfach|apartado(?: de correos)?)\s#?\d{1,7}(?!\w)"
 )
 _POSTCODE = re.compile(
     r"(?<!\w)(?:post\s?code|postal code|zip(?:\s?code)?|código postal|codigo postal|plz|postleitzahl|"
-    r"code postal|"
-    r"c\.?p\.(?=\s?\d)|почтовый индекс|индекс)"
-    r"(?:[\s:,]{1,2}(?:is|was|for|of|it|it's|es|ist|my|the|delivery|billing|on|file|here|there|"
-    r"-)\b)*[\s:,\"'-]{1,4}(?:is\s)?"
-    r"(?P<value>(?:[a-z\d]\s){4,6}[a-z\d]|"
+    r"code postal|c\.?p\.(?=\s?\d)|почтовый индекс|индекс)(?:[\s:,]{1,2}(?:is|was|for|of|it|it's|es|ist|my|"
+    r"the|delivery|billing|on|file|here|there|"
+    r"-)\b)*[\s:,\"'-]{1,4}(?:is\s)?(?P<value>(?:[a-z\d]\s){4,6}[a-z\d]|"
     rf"(?:(?:{_NUMBER_WORD})[\s,-]{{1,2}}){{4,5}}(?:{_NUMBER_WORD})|"
     r"[a-z]{1,2}\d[\da-z]?\s?\d[a-z]{2}|\d{5}(?:-\d{4})?|\d{6}|\d{4}\s?[a-z]{2}|\d{4}|"
     r"[a-z]\d[a-z]\s?\d[a-z]\d)(?!\w)"
 )
 _BRITISH = re.compile(r"(?<![\w-])[a-z]{1,2}\d[\da-z]? \d[abd-hjlnp-uw-z]{2}(?![\w-])")
 _STRONG_CUE = re.compile(
-    r"(?:address|live|living|lives|resid\w{1,12}|ship\w{0,12}|deliver\w{0,12}|moved|moving|billing|"
-    r"located|house|home|"
-    r"send (?:it|them)|"
-    r"pick\w{0,12} (?:me|it|us|her|him) up|i'm at|i am at|we're at|we are at|drop it|adresse|anschrift|"
-    r"wohn\w{0,3}|liefer\w{0,7}|"
-    r"schick\w{0,4}|zustell\w{0,4}|umgezogen|zieh\w{0,4})\b[^.!?\n]{0,24}$"
+    r"(?:address|live|living|lives|resid\w{1,12}|ship\w{0,12}|deliver\w{0,12}|moved|moving|billing|located|"
+    r"house|home|send (?:it|them)|pick\w{0,12} (?:me|it|us|her|him) up|i'm at|i am at|we're at|we are at|"
+    r"drop it|adresse|anschrift|wohn\w{0,3}|liefer\w{0,7}|schick\w{0,4}|zustell\w{0,4}|umgezogen|"
+    r"zieh\w{0,4})\b[^.!?\n]{0,24}$"
 )
 _CUE = re.compile(r"(?:sent?|from|to|at|is|near)\b[^.!?\n]{0,12}$")
 _WORD_AFTER_COMMA = re.compile(r",\s?([^\W\d_]+)")
@@ -223,13 +197,10 @@ _DIGIT = re.compile(r"\d")
 _CYRILLIC = re.compile("[а-я]")
 _STRANGERS = words(
     "minute minutes min mins mile miles hour hours day days week weeks month months year years km meter "
-    "meters feet yard "
-    "yards block blocks star stars the of for in on and or to items item people person guests nights "
-    "rooms adults is are "
-    "was pm am percent times pieces units tickets out down from into across next first more per off about "
-    "this that my "
-    "your a an with gb mb inch inches dollars euros pounds st nd rd th by at ways way called movie show "
-    "film song named if when then than please i we you"
+    "meters feet yard yards block blocks star stars the of for in on and or to items item people person "
+    "guests nights rooms adults is are was pm am percent times pieces units tickets out down from into "
+    "across next first more per off about this that my your a an with gb mb inch inches dollars euros "
+    "pounds st nd rd th by at ways way called movie show film song named if when then than please i we you"
 )
 
 

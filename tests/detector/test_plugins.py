@@ -17,8 +17,12 @@ from dialint.detector.artifacts import sha256_file
 from dialint.detector.checks import Check, load_checks
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, inspect, open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.masking import mask_text, recognizer_plugins
+from dialint.detector.masking.dialogue import load_recognizers
 from dialint.detector.pipeline import load_detector
 from dialint.detector.plugins import OWN, Plugin, describe, plugins
 from dialint.detector.records import Dialogue, Turn
@@ -250,3 +254,71 @@ def test_pip_installs_a_check(tmp_path: Path) -> None:
 
 def test_a_plugin_of_a_file_needs_no_import() -> None:
     assert Plugin("one", "dialint.checks", "own.py:one", "own.py", "0" * 64, content="one").load(str) == "one"
+
+
+FORMAT = """
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, TextFormat
+
+def read(record, fallback_id):
+    yield RawDialogue(fallback_id, [RawTurn(*line) for line in record["acme_log"]])
+
+acme = LogFormat("acme", lambda record: isinstance(record, dict) and "acme_log" in record, read)
+fax = TextFormat("fax", lambda text: text.startswith("FAX"), lambda text, name, config: [
+    RawDialogue(name, [RawTurn("customer", text)])])
+"""
+
+
+@pytest.mark.parametrize("way", ["package", "file"])
+def test_logs_are_read_by_formats_of_others(way: str, site: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    if way == "package":
+        doors._installed.cache_clear()
+        install(
+            site, "acme-logs", "dialint.formats", "acme = acme_logs:acme", "fax = acme_logs:fax", code=FORMAT
+        )
+        config, origin = ReadConfig(), {"package": "acme-logs", "version": "1.2"}
+    else:
+        own.write_text(FORMAT)
+        config = ReadConfig(format=str(own))
+        origin = {"file": "own.py", "sha256": sha256_file(own)}
+    assert config.describe()["plugins"] == [origin]
+    for name, content in (
+        ("a.jsonl", '{"acme_log": [["customer", "Hello"], ["agent", "Hi"]]}\n' * 2),
+        ("a.json", '[{"acme_log": [["customer", "Hello"]]}]'),
+        ("a.txt", "FAX\nHello"),
+    ):
+        path = tmp_path / name
+        path.write_text(content)
+        sources = open_logs([str(path)])
+        inspect(sources[0], config)
+        outcomes = list(read(sources, config, Counts()))
+        assert outcomes
+        assert all(isinstance(one, Loaded) and one.dialogue.turns[0].role == "customer" for one in outcomes)
+
+
+RECOGNIZER = """
+import re
+from dialint.detector.masking.spans import Entity
+
+def find(view, before):
+    for match in re.finditer("acme-[0-9]+", view.low):
+        yield Entity(match.start(), match.end(), {kind!r}, match[0])
+"""
+
+
+@pytest.mark.parametrize("kind", ["ACCOUNT", "SHOE"])
+def test_a_recognizer_of_others_masks(kind: str, site: Path) -> None:
+    install(
+        site, "acme-masks", "dialint.recognizers", "acme = acme_masks:find", code=RECOGNIZER.format(kind=kind)
+    )
+    doors._installed.cache_clear()
+    load_recognizers.cache_clear()
+    try:
+        if kind == "SHOE":
+            with pytest.raises(ConfigError, match=r"acme-masks: acme of dialint\.recognizers returns .*SHOE"):
+                mask_text("My number is ACME-44.")
+        else:
+            assert mask_text("My number is ACME-44.").text == "My number is [ACCOUNT_1]."
+            assert describe(recognizer_plugins().values()) == [{"package": "acme-masks", "version": "1.2"}]
+    finally:
+        load_recognizers.cache_clear()

@@ -1,9 +1,10 @@
-"""Phrases that introduce a name, grouped by how reliable they are.
+"""Words to recognise names: given names, surnames, titles, words that are no names after a cue, and the cues.
 
-`mine`: "my name is", where any word may follow. `theirs`: "the name is". `bare`: a capital must follow.
-`title`: "Mr". `related`: "my sister", where a capital must follow. `person`: "speaking with". `weak`: "this
-is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name. `field`: "name:" in a form. `party`:
-"recipient:". English, German, Spanish, French and Russian, and a few phrases of other languages.
+The lists are read from ``lexicon.yaml``, all in lower case. The cues are grouped by how reliable they are, in
+English, German, Spanish, French and Russian, and a few phrases of other languages. `mine`: "my name is",
+where any word may follow. `theirs`: "the name is". `bare`: a capital must follow. `title`: "Mr". `related`:
+"my sister", where a capital must follow. `person`: "speaking with". `weak`: "this is". `greeting`: "hello".
+`assent`: "okay, ..." before a well-known name. `field`: "name:" in a form. `party`: "recipient:".
 """
 
 from __future__ import annotations
@@ -11,6 +12,73 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+
+from dialint.detector.masking.spans import words
+from dialint.detector.yaml_document import read_document
+
+_LISTS = {
+    name: words(text)
+    for name, text in read_document(Path(__file__).with_name("lexicon.yaml"), "E_WORDS").value.items()
+}
+_CASES = {"а": "у ы е ой", "я": "ю и е ей", "й": "я ю ем е"}
+
+
+def _in_cases(name: str) -> set[str]:
+    """The inflected forms of a Russian given name, such as "Марию" of "Мария"."""
+    stem = name[:-1] if name[-1] in _CASES else name
+    return {stem + ending for ending in _CASES.get(name[-1], "а у ом е").split()}
+
+
+GIVEN_NAMES = _LISTS["given_names"] | {
+    form
+    for name in _LISTS["given_names"] - {"вера", "надежда", "любовь", "роман", "мир", "март", "лев", "ким"}
+    if "а" <= name[0] <= "я" and name[-1] in "абвгдзйклмнпрстфхцчшя"
+    for form in _in_cases(name)
+}
+
+COMMON_WORDS = _LISTS["common_words"]
+"""Names that are common words as well. Alone at the beginning of a sentence they do not count as a
+mention."""
+NAMES_TOO = _LISTS["names_too"]
+"""Words of `NOT_NAMES` that are names after a cue, or as further mentions."""
+PARTICLES = _LISTS["particles"]
+TITLES = _LISTS["titles"]
+NOT_NAMES = _LISTS["not_names"]
+"""Words that are no names although they follow a cue for one: common words, roles, brands, cities, months."""
+PLACES = _LISTS["places"]
+"""Given names that are cities, countries or regions as well."""
+THINGS_TOO = COMMON_WORDS | PLACES | _LISTS["things_too"]
+"""Given names that, alone and without a cue, are as often something else: words, goods, brands, places."""
+SURNAMES = _LISTS["surnames"]
+"""Family names; they confirm a name only at a position where one is expected."""
+
+_RUSSIAN_SURNAME = re.compile(
+    r"(?!(?:саратов|ростов|псков|тамбов|азов|серпухов|чехов|берлин|пекин|москв|подмосков|сбербанк|магазин|"
+    r"один|здоров|готов|санкт|пушкин|калинин|ленин|берез|росси|украин|китай|герман|итал|ворон|красн|город|"
+    r"улиц|район|калуг|харьков|киев|львов|краков|турин|дублин|карантин|витамин|апельсин|кузов|остров|серов|"
+    r"минск|омск|томск|курск|брянск|смоленск|иваново|бензин|термин|камин|вечерин|половин|новин|машин|картин|"
+    r"цен|перв|нов|улуч|остальн|росс|англ|русск|советск|российск|английск|немецк|французск|испанск|московск|"
+    r"европейск|турецк|китайск|сочин|украинск|японск|американск))[а-яё]{2,18}(?:[оеё]в(?:а|у|ым|ой|ых|ыми)?|"
+    r"[иы]н(?:а|у|ым|ой|ых)?|[сц]к(?:ий|ая|ого|ому|им|ой|ую)|(?:ен)ко|чук(?:а|у|ом)?|юк(?:а|у|ом)?|ян(?:а|у|"
+    r"ом)?|дзе|швили)"
+)
+_PATRONYMIC = re.compile(
+    r"[а-яё]{2,14}(?:[ое]вич(?:а|у|ем|е)?|(?:овн|евн|ичн)(?:а|ы|е|у|ой))|"
+    r"(?:иль|кузьм|фом|лук|сав|никит)ич(?:а|у|ом|е)?"
+)
+
+
+def is_patronymic(word: str) -> bool:
+    """Whether a lower-case word has the form of a Russian patronymic in any grammatical case, such as
+    "ильинична"."""
+    return word[-1:] in "чауеймы" and _PATRONYMIC.fullmatch(word) is not None
+
+
+def is_surname(word: str) -> bool:
+    """Whether a lower-case word is a listed family name, or has the form of a Russian one in any grammatical
+    case."""
+    return word in SURNAMES or ("а" <= word[:1] <= "я" and _RUSSIAN_SURNAME.fullmatch(word) is not None)
 
 
 def _any(*phrases: str) -> str:
@@ -50,19 +118,16 @@ _FAMILY = _any(
 )
 _FAMILY_ELSEWHERE = _any(
     "(?:mein|unser|dein|ihr|sein)e?[rnms]{0,2} (?:mann|frau|sohn|tochter|bruder|schwester|mutter|vater|"
-    "freund(?:in)?|opa|"
-    "oma|tante|onkel|partner(?:in)?|nachbar(?:in)?|kolleg(?:e|in)n?|chef(?:in)?|enkelin|enkel|cousine?|"
-    "nichte|neffe)",
+    "freund(?:in)?|opa|oma|tante|onkel|partner(?:in)?|nachbar(?:in)?|kolleg(?:e|in)n?|chef(?:in)?|enkelin|"
+    "enkel|cousine?|nichte|neffe)",
     "(?:mi|su|tu|nuestr[oa]) (?:marido|mujer|espos[oa]|hij[oa]|herman[oa]|madre|padre|novi[oa]|amig[oa]|"
     "t[ií][oa]|prim[oa]|"
     "suegr[oa]|abuel[oa]|niet[oa]|vecin[oa]|compañer[oa]|jef[ea]|colega|pareja|sobrin[oa])",
-    "(?:mon|ma|notre|son|sa) (?:mari|femme|fils|fille|frère|sœur|soeur|mère|père|ami|amie|copine?|"
-    "compagnon|compagne|"
-    "épouse?|tante|oncle|cousine?|voisine?|collègue|conjointe?|belle-\\w{4,5}|petit-fils|petite-fille|"
-    "nièce|neveu)",
+    "(?:mon|ma|notre|son|sa) (?:mari|femme|fils|fille|frère|sœur|soeur|mère|père|ami|amie|copine?|compagnon|"
+    "compagne|épouse?|tante|oncle|cousine?|voisine?|collègue|conjointe?|belle-\\w{4,5}|petit-fils|"
+    "petite-fille|nièce|neveu)",
     "(?:мо|тво|сво|наш|ваш)[^\\W\\d_]{0,3} (?:муж|жен|сын|доч|бра|сест|мам|мат|пап|отец|отц|друг|подруг|"
-    "сосед|бабушк|дедушк|"
-    "коллег|невест|тёт|тет|дяд|племянни|внук|внуч|супруг|тёщ|свекров)[^\\W\\d_]{0,4}",
+    "сосед|бабушк|дедушк|коллег|невест|тёт|тет|дяд|племянни|внук|внуч|супруг|тёщ|свекров)[^\\W\\d_]{0,4}",
 )
 _JOB = _any(
     "colleague|coworker|boss|manager|supervisor|agent|representative|rep|advisor|assistant|host|driver|"
@@ -75,20 +140,16 @@ _JOB_ELSEWHERE = _any(
     "kund(?:e|in)|gast|fahrer(?:in)?",
     "techniker(?:in)?|passagier(?:in)?|empfänger(?:in)?|absender(?:in)?|mieter(?:in)?|patient(?:in)?|"
     "vermieter(?:in)?|nachbar(?:in)?",
-    "(?:konto|karten|vertrags)inhaber(?:in)?|inhaber(?:in)?|agente|operador(?:a)?|asesor(?:a)?|"
-    "gestor(?:a)?|técnico|pasajer[oa]|titular|"
-    "destinatari[oa]|client[ea]|paciente|huésped|inquilin[oa]|repartidor(?:a)?|conductor(?:a)?|"
-    "compañer[oa]|encargad[oa]|una? tal",
+    "(?:konto|karten|vertrags)inhaber(?:in)?|inhaber(?:in)?|agente|operador(?:a)?|asesor(?:a)?|gestor(?:a)?|"
+    "técnico|pasajer[oa]|titular|destinatari[oa]|client[ea]|paciente|huésped|inquilin[oa]|repartidor(?:a)?|"
+    "conductor(?:a)?|compañer[oa]|encargad[oa]|una? tal",
     "conseill(?:er|ère)|opérat(?:eur|rice)|technicien(?:ne)?|livreur|livreuse|destinataire|expédit(?:eur|"
-    "rice)|titulaire"
-    "(?: du compte| de la carte)?|passag(?:er|ère)|locataire|patiente?|clientes?|collègue|responsable|"
-    "interlocut(?:eur|rice)|maître",
+    "rice)|titulaire(?: du compte| de la carte)?|passag(?:er|ère)|locataire|patiente?|clientes?|collègue|"
+    "responsable|interlocut(?:eur|rice)|maître",
     "(?:оператор|менеджер|специалист|консультант|сотрудни[кц]|курьер|водител|мастер|получател|отправител|"
-    "пассажир|клиент|"
-    "покупател|заказчи[кц]|владел[ец]|держател|пациент|абонент|заявител|врач|бухгалтер|коллег|"
-    "администратор|руководител|"
-    "начальни[кц]|юрист|инженер|агент|муж|жен|сын|доч|брат|сестр|подруг|сосед|страхователь|плательщи[кц]|"
-    "арендатор)[^\\W\\d_]{0,4}",
+    "пассажир|клиент|покупател|заказчи[кц]|владел[ец]|держател|пациент|абонент|заявител|врач|бухгалтер|"
+    "коллег|администратор|руководител|начальни[кц]|юрист|инженер|агент|муж|жен|сын|доч|брат|сестр|подруг|"
+    "сосед|страхователь|плательщи[кц]|арендатор)[^\\W\\d_]{0,4}",
 )
 _BARE = _any(
     "(?:его|её|ее|их|моего|мою|моей|нашего|нашу|вашего|вашу) (?:[^\\W\\d_]{2,12} )?зовут|по имени",
@@ -121,8 +182,7 @@ _WEAK = _any(
     "deliver(?:ed)? to|addressed to|belongs? to|registered to|issued to|made out to|ship(?:ped)? to|"
     "signed for by|looking for",
     "heißt|heisst|s'appelle|läuft auf|lautet auf|ausgestellt auf|bestellt von|angenommen von|"
-    "unterschrieben von|im auftrag von|"
-    "lieferung an|tisch auf",
+    "unterschrieben von|im auftrag von|lieferung an|tisch auf",
     "hier|ici|de (?:la )?part de|de la part d(?=')|de parte de|firmado(?: por)?|firmó|entregado a|"
     "entregaron a|recibió|atendió|enviado por",
     "remis à|livré à|signé(?: par)?|envoyé par|reçu par|gez\\.|i\\. ?a\\.|i\\. ?v\\.|unterzeichnet von",
@@ -137,10 +197,8 @@ _PERSON = _any(
     rf"(?:{_JOB_ELSEWHERE})(?: (?:ist|war|heißt|es|era|est|était|c'est|это|по имени))?",
     _FAMILY,
     "(?:booking|reservation|appointment|table|it's|it is) (?:is )?under(?! (?:the )?name)|(?:reserviert|"
-    "gebucht|buchung) unter|"
-    "(?:mit|bei|von) (?=herrn|frau|dr)|sprechen mit|gesprochen mit|hablé(?: \\w{3,6})? con|hablar con|"
-    "hablando con|"
-    "parl(?:é|er)(?: \\w{3,6})? (?:avec|à)|eu|passer",
+    "gebucht|buchung) unter|(?:mit|bei|von) (?=herrn|frau|dr)|sprechen mit|gesprochen mit|"
+    "hablé(?: \\w{3,6})? con|hablar con|hablando con|parl(?:é|er)(?: \\w{3,6})? (?:avec|à)|eu|passer",
     "sign me up as|travell?ing with|passenger is|passagère?|through to|владелец сч[её]та",
     "connected (?:to|with)|reached|(?:booked|registered|listed|known|address me|signed in|saved) (?:as|"
     "under)|signed by|helped by|assisted by|served by|answered by|handled by",
@@ -170,12 +228,10 @@ _CLOSING = _any(
     "gracias(?: de antemano)?|"
     "muchas gracias|un (?:fuerte )?abrazo|besos|cordialmente|atte|con cariño|hasta pronto|firmado",
     "с (?:большим )?уважением|всего (?:доброго|хорошего)|с благодарностью|заранее (?:спасибо|благодарю)|"
-    "искренне ваша?|"
-    "с наилучшими пожеланиями|ваша?|спасибо",
-    "(?:mit )?(?:freundlichen|besten|herzlichen|vielen|lieben|schönen)? ?gr[üu](?:ß|ss)en?|(?:viele|"
-    "liebe|beste|herzliche|"
-    "freundliche|schöne) grüße(?: aus \\w{3,20})?|mfg|hochachtungsvoll|(?:vielen|besten) dank|danke(?: "
-    "im voraus)?|ihre?|bis bald",
+    "искренне ваша?|с наилучшими пожеланиями|ваша?|спасибо",
+    "(?:mit )?(?:freundlichen|besten|herzlichen|vielen|lieben|schönen)? ?gr[üu](?:ß|ss)en?|(?:viele|liebe|"
+    "beste|herzliche|freundliche|schöne) grüße(?: aus \\w{3,20})?|mfg|hochachtungsvoll|(?:vielen|"
+    "besten) dank|danke(?: im voraus)?|ihre?|bis bald",
     "(?:bien |très )?cordialement|bien à (?:vous|toi)|sincères salutations|(?:mes |meilleures |"
     "respectueuses )?salutations"
     "(?: distinguées)?|bonne (?:journée|soirée)|merci(?: d'avance)?|à bientôt|amicalement|bises|pozdrawiam",
@@ -270,10 +326,9 @@ def find_cues(low: str) -> Iterator[tuple[int, int, str]]:
 
 
 SIGNATURE = re.compile(
-    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n{{0,2}}|"
-    rf"\n{{1,2}})\s{{0,3}}|(?:regards|"
-    rf"wishes|sincerely|sent by|signed by|уважением)\s|(?:mfg|lg|vg|bg|glg|atte|grüße[n]?|cordialement|"
-    rf"saludos)[\s,]\s?)"
+    rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n{{0,2}}|\n{{1,2}})\s{{0,3}}|"
+    rf"(?:regards|wishes|sincerely|sent by|signed by|уважением)\s|(?:mfg|lg|vg|bg|glg|atte|grüße[n]?|"
+    rf"cordialement|saludos)[\s,]\s?)"
     r"(?:i\. ?[av]\. )?(?=\w)"
 )
 """A closing formula; the name follows."""
