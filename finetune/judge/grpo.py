@@ -108,7 +108,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     context = prepare(config)
     questions = context.read_questions("train", few=True)
     model = context.load_model()
-    reward_function = build_reward_function(config, questions, model, context.source, context.prompt)
+    reward_function = build_reward_function(config, questions, context.prompt)
     trainer = _build_trainer(config, model, context.prompt, questions, reward_function)
     result = run_trainer(trainer, config.out, context.job, config.running)
     trainer.restore_attention()

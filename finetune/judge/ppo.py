@@ -30,14 +30,12 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
-from dialint.finetune.rl.options import PpoOptions
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
-from dialint.finetune.train.options import RunOptions
+from dialint.finetune.train.options import PpoOptions, RunOptions
 
 if TYPE_CHECKING:
-    from dialint.finetune.rl.policy_model import Prompt
-    from dialint.finetune.rl.rollouts import RewardFn
+    from dialint.finetune.rl.rollouts import Prompt, RewardFn
     from dialint.finetune.train.distributed import ProcessGroup
 
 
@@ -96,7 +94,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
     """
     from dialint.detector.engines.quote_constraint import TokenSpellings
     from dialint.finetune.rewards.reward_function import build_reward_function
-    from dialint.finetune.rl.policy_model import Prompt
+    from dialint.finetune.rl.rollouts import Prompt
     from dialint.finetune.train.distributed import init_process_group, resolve_device
 
     validate_config(config, "train")
@@ -104,7 +102,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
     questions = context.read_questions("train", few=True)
     tokenizer, device = context.prompt.tokenizer, resolve_device(config.running)
     group, model = init_process_group(device), context.load_model()
-    reward_function = build_reward_function(config, questions, model, context.source, context.prompt)
+    reward_function = build_reward_function(config, questions, context.prompt)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [
@@ -163,8 +161,8 @@ def align(
             that do not save the model.
     """
     from dialint.finetune.rl.logprobs import enable_packed_attention
-    from dialint.finetune.rl.policy_model import PolicyModel
     from dialint.finetune.rl.ppo_trainer import PpoTrainer
+    from dialint.finetune.rl.rollouts import PolicyModel
     from dialint.finetune.train.distributed import unwrap, uses_bf16
     from dialint.finetune.train.memory import recomputes_activations
 

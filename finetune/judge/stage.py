@@ -24,7 +24,7 @@ from dialint.detector.judge import PROMPT_VERSION
 from dialint.detector.judge.config import PROMPT_FILE
 from dialint.detector.manifests import Model
 from dialint.eval.judge import REWARD_MODEL
-from dialint.finetune.rewards.custom import reward_fingerprint, reward_folder
+from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
 from dialint.finetune.train.memory import ForwardPass, count_weights, print_plan, setup_from_options
 
@@ -149,7 +149,6 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
 def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType) -> bool:
     """Print what the stage would need of memory; whether that was for the size of a GPU."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
-    from dialint.finetune.rewards.reward_model import has_same_base
 
     options, running = getattr(config, "options", config), config.running
     answer_tokens = getattr(options, "answer_tokens", MAX_ANSWER_TOKENS)
@@ -161,9 +160,7 @@ def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_ty
         reward_source = resolve_source(str(reward))
         setup = setup_from_options(reward_source.base.folder, "SEQ_CLS", config.adapters, running, work)
         weights = count_weights(setup)
-        reward_bytes = 4 * weights.n_trained
-        if config.adapters.adapter == "none" or not has_same_base(source, reward_source):
-            reward_bytes += weights.frozen_bytes
+        reward_bytes = 4 * weights.n_trained + weights.frozen_bytes
     folder, copies = source.base.folder, int(n_sampled > 0)
     setup = setup_from_options(
         folder, task_type, config.adapters, running, work, copies=copies, extra=reward_bytes

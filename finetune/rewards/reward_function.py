@@ -1,20 +1,31 @@
-"""The reward function of PPO and GRPO: verifiable terms, a scanner's check of rewrites, and a reward model.
+"""The reward function of PPO and GRPO: verifiable terms, a scanner's check of rewrites, and ``--reward``.
 
-`verifiable.py` has the terms; here the models are called whose outputs the terms need.
+`verifiable.py` has the terms; here the models are called whose outputs the terms need. ``--reward`` names the
+folder of a reward model, or a function, ``module:function`` or ``FILE.py:function``:
+
+    def polite(prompts, completions, **columns):
+        return [float("sorry" in completion[0]["content"]) for completion in completions]
+
+It is called as trl calls its ``reward_funcs``: with the chat messages of each prompt, those of each
+completion, and by name a list each of the columns in `COLUMNS`; it returns a finite number for each
+completion. The file is executed only because an option names it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from runpy import run_path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dialint.detector.engines import base_models
+from dialint.detector.artifacts import data_fingerprint, sha256_file
+from dialint.detector.errors import ConfigError
 from dialint.detector.judge import parse_answer
 from dialint.eval.questions import LabelledQuestion
-from dialint.finetune.rewards.custom import CustomReward, load_function, reward_folder
-from dialint.finetune.rewards.reward_model import RewardModel, has_same_base
+from dialint.finetune.rewards.reward_model import RewardModel
 from dialint.finetune.rewards.verifiable import (
     GroundTruth,
     Reward,
@@ -38,6 +49,46 @@ class PreferenceModel(Protocol):
     def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
         """One number for each text as the answer to its question; of a reward model in [-1, 1]."""
         ...
+
+
+COLUMNS: dict[str, Callable[[LabelledQuestion], Any]] = {
+    "dialogue_id": lambda item: item.question.dialogue.id,
+    "turn": lambda item: item.question.turn,
+    "code": lambda item: item.code.code,
+    "text": lambda item: item.text,
+    "probability": lambda item: item.probability,
+}
+"""What a function is told of each question: `text` of the turn, `probability` that it has the error."""
+
+
+@dataclass(frozen=True)
+class CustomReward:
+    """A function as a model of preferences; `prompt` writes the messages that it is called with."""
+
+    name: str
+    function: Callable[..., Sequence[float]]
+    prompt: JudgePrompt
+
+    def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
+        """The function's reward of each text as the answer to its question.
+
+        Raises:
+            ConfigError: E_REWARD, it fails, or does not return a finite number for each.
+        """
+        columns = {name: [read(item) for item in questions] for name, read in COLUMNS.items()}
+        prompts = [self.prompt.messages(item.question, item.code) for item in questions]
+        completions = [[{"role": "assistant", "content": text}] for text in texts]
+        try:
+            values = [float(value) for value in self.function(prompts, completions, **columns)]
+        except Exception as error:
+            raise ConfigError("E_REWARD", f"--reward {self.name}: {type(error).__name__}: {error}") from error
+        if len(values) != len(texts) or not all(map(math.isfinite, values)):
+            raise ConfigError(
+                "E_REWARD",
+                f"--reward {self.name}: {len(values)} values for {len(texts)} completions; expected a finite "
+                "number for each",
+            )
+        return values
 
 
 @dataclass(frozen=True)
@@ -130,31 +181,24 @@ class RewardFunction:
 
 
 def build_reward_function(
-    config: Any,
-    questions: Sequence[LabelledQuestion],
-    model: Any,
-    source: base_models.ModelSource,
-    prompt: JudgePrompt,
+    config: Any, questions: Sequence[LabelledQuestion], prompt: JudgePrompt
 ) -> RewardFunction:
-    """The reward function of answers to `questions`, by the `weights`, `reward` and `scanner` of `config`.
-    `model` is the policy, loaded from `source`; a reward model on its base becomes one of its adapters.
+    """The reward function of answers to `questions`, by the `weights`, `reward` and `scanner` of `config`;
     `prompt` is the policy's."""
     from dialint.detector.interface import DetectorConfig
     from dialint.detector.pipeline import load_detector
-    from dialint.finetune.train.distributed import is_sharded, resolve_device, uses_bf16
+    from dialint.finetune.train.distributed import resolve_device, uses_bf16
 
     device, bf16 = resolve_device(config.running), uses_bf16(config.running)
     reward_model: PreferenceModel | None = None
     folder = reward_folder(config.reward)
     if folder is not None:
-        takes_adapters = hasattr(model, "peft_config") and not is_sharded()
-        shared = takes_adapters and has_same_base(source, base_models.resolve_source(str(folder)))
         reward_model = RewardModel.load(
             folder,
             device,
             no_error_log_odds(questions, config.weights),
             bf16=bf16,
-            policy=model if shared else None,
+            quantise=config.adapters.quantise,
         )
     elif config.reward is not None:
         reward_model = CustomReward(config.reward, load_function(config.reward)[0], prompt)
@@ -163,6 +207,33 @@ def build_reward_function(
         options = DetectorConfig(release=config.scanner, device=device, threads=config.running.threads)
         scanner = ScannerCheck(load_detector(options))
     return RewardFunction(questions, config.weights, reward_model, scanner)
+
+
+def load_function(name: str) -> tuple[Callable[..., Sequence[float]], Path]:
+    """The function that `name` says, and its file.
+
+    Raises:
+        ConfigError: E_REWARD, there is none.
+    """
+    where, _, attribute = name.rpartition(":")
+    try:
+        if where.endswith(".py"):
+            return run_path(where)[attribute], Path(where)
+        module = import_module(where)
+        return getattr(module, attribute), Path(str(module.__file__))
+    except Exception as error:
+        raise ConfigError("E_REWARD", f"--reward {name}: {type(error).__name__}: {error}") from error
+
+
+def reward_folder(reward: str | None) -> Path | None:
+    """The folder of a reward model, None for a function or nothing."""
+    return None if reward is None or ":" in reward else Path(reward)
+
+
+def reward_fingerprint(reward: str) -> str:
+    """Changes with a reward model, or with the file of a function."""
+    folder = reward_folder(reward)
+    return sha256_file(load_function(reward)[1]) if folder is None else data_fingerprint(folder)
 
 
 def no_error_log_odds(questions: Sequence[LabelledQuestion], weights: RewardWeights) -> float:

@@ -24,9 +24,6 @@ from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.detector.errors import ConfigError
 from dialint.finetune.train.distributed import unwrap
 
-BATCH_ROWS = 32
-"""Rows of one forward pass of `last_hidden_states`."""
-
 
 @dataclass(frozen=True)
 class TokenLogprobs:
@@ -182,29 +179,3 @@ def enable_packed_attention(model: Any, longest: int) -> bool:
     else:
         print(f"{reason}; questions are padded", file=sys.stderr)
     return reason is None
-
-
-def last_hidden_states(backbone: Any, rows: Sequence[Sequence[int]], pad: int) -> torch.Tensor:
-    """The hidden state of each row's last token that is not `pad`, shape (rows, hidden); equal rows are
-    computed once. Runs under the caller's autocast."""
-    distinct = list(dict.fromkeys(map(tuple, rows)))
-    order = sorted(range(len(distinct)), key=lambda index: len(distinct[index]))
-    device = backbone.device
-    states: dict[tuple[int, ...], torch.Tensor] = {}
-    for start in range(0, len(order), BATCH_ROWS):
-        batch = [distinct[index] for index in order[start : start + BATCH_ROWS]]
-        ends = [max(position for position, token in enumerate(row) if token != pad) for row in batch]
-        if backbone.config._attn_implementation == packed.NAME:
-            row = packed.pack(batch, 0).to(device)
-            hidden = backbone(
-                input_ids=row.ids, position_ids=row.positions, cu_seq_lens_q=row.bounds, use_cache=False
-            ).last_hidden_state[0]
-            last = hidden[row.bounds[:-1] + torch.tensor(ends)]
-        else:
-            size = max(map(len, batch))
-            ids = torch.tensor([[*row, *[pad] * (size - len(row))] for row in batch], device=device)
-            mask = torch.tensor([[1] * len(row) + [0] * (size - len(row)) for row in batch], device=device)
-            hidden = backbone(input_ids=ids, attention_mask=mask, use_cache=False).last_hidden_state
-            last = hidden[torch.arange(len(batch)), torch.tensor(ends)]
-        states.update(zip(batch, last, strict=True))
-    return torch.stack([states[tuple(row)] for row in rows])

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from dialint.finetune.rl.options import PpoOptions
-from dialint.finetune.rl.policy_model import PolicyModel, Prompt
 from dialint.finetune.rl.ppo_math import (
     adapt_kl_weight,
     explained_variance,
@@ -27,7 +25,7 @@ from dialint.finetune.rl.ppo_math import (
     policy_loss,
     value_loss,
 )
-from dialint.finetune.rl.rollouts import Batch, RewardFn, make_batch, roll_out
+from dialint.finetune.rl.rollouts import Batch, PolicyModel, Prompt, RewardFn, make_batch, roll_out
 from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import (
@@ -37,7 +35,7 @@ from dialint.finetune.train.loop import (
     build_optimizer,
     set_learning_rates,
 )
-from dialint.finetune.train.options import RunOptions
+from dialint.finetune.train.options import PpoOptions, RunOptions
 
 
 @dataclass

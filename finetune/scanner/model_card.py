@@ -11,6 +11,7 @@ from dialint.detector.languages import language_name
 from dialint.detector.release import ReleaseInfo
 from dialint.detector.statistics import round_interval
 from dialint.detector.taxonomy import Taxonomy
+from dialint.finetune.train.lineage import render_template
 
 SETS = {
     "test_seen": "dialogues never trained on, error families of training",
@@ -26,24 +27,7 @@ SETS = {
     "read in them",
     "test_natural_sgd": "the same of a corpus never trained on (SGD)",
 }
-INJECTED = (
-    "Errors are injected, not natural: read them as what the detector does on errors of these kinds, not as "
-    "rates of your agents. "
-)
-FIGURES = (
-    "AP: average precision. FA@R50: false alarms per 100 clean turns where half of the errors are found. "
-    "Precision and recall: at the release's threshold. Pair AUC: error against its clean twin of the same "
-    "form.\n"
-)
-READ = (
-    "\n\nNothing was injected into the sources named “read”: their errors are those that a large language "
-    "model listed when it read the dialogues whole, once. No person has read them."
-)
-LIMITS = (
-    "- Dialogues whose agent repeats himself without cause, or speaks of a PIN or password, were left "
-    "out of all these sets: the figures of V2 say nothing of such dialogues.\n"
-    "- English only; capital letters are invisible to its base model.\n"
-)
+CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
 
 
 def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) -> str:
@@ -51,50 +35,18 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
 
     `examples` is the manifest of the examples it was trained on.
     """
-    parts = [
-        f"# {info.id}\n\nA scanner of support dialogues, fine-tuned from {info.base.name} "
-        f"({info.base.licence}; {info.base.revision}; weights sha256 `{info.base.sha256}`). "
-        f"Taxonomy {taxonomy.version}.{' English.' if 'families' in examples else ''}\n",
-        coverage(info, taxonomy),
-        "## Data\n\n"
-        + (_describe_injected(examples) if "families" in examples else _describe_labelled(examples)),
-        f"## Figures\n\n{INJECTED if 'families' in examples else ''}{FIGURES}",
-        *(_figures(name, info.report[name]) for name in SETS if name in info.report),
-        _left_out(info.report.get("left_out")),
-        "## What it can't do\n\n"
-        "- The promise on false accusations holds for dialogues like those of the calibration split; a new "
-        "trade, channel or style needs a calibration of its own.\n"
-        "- It reads at most "
-        f"{info.render.context_tokens} tokens at once and leaves system messages out; longer dialogues are "
-        "cut into overlapping windows.\n"
-        "- It does not judge turns in other languages than those named above; there only exact checks that "
-        "need no language look.\n"
-        "- It knows neither your policies nor your sources.\n" + (LIMITS if "families" in examples else ""),
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def _describe_injected(examples: dict[str, Any]) -> str:
-    """The sources of injected errors."""
-    sources = [
-        f"- {source['name']}: {source['rows']} dialogues, {source['licence']}"
-        + ("" if source["trains"] else ", measured on only, never trained on")
-        for source in examples["sources"]
-    ]
-    were_read = any(source["name"].endswith(", read") for source in examples["sources"])
-    held_out = ", ".join(family["name"] for family in examples["families"] if family["use"] == "exam")
-    return (
-        "Errors were injected into real dialogues; no text of these corpora ships.\n\n"
-        + "\n".join(sources)
-        + (READ if were_read else "")
-        + f"\n\nFamilies held out of training: {held_out}.\n"
+    return render_template(
+        CARD,
+        info=info,
+        taxonomy=taxonomy,
+        examples=examples,
+        injected="families" in examples,
+        were_read=any(source["name"].endswith(", read") for source in examples.get("sources", ())),
+        coverage=coverage(info, taxonomy),
+        sets=SETS,
+        interval=_with_interval,
+        number=_format,
     )
-
-
-def _describe_labelled(examples: dict[str, Any]) -> str:
-    """How many dialogues that people labelled are in each set."""
-    sets = [f"- {Path(file['name']).stem}: {file['rows']}" for file in examples["files"] if "rows" in file]
-    return "\n".join(["Labelled by people, rows of each file; no text of them ships.\n", *sets]) + "\n"
 
 
 def coverage(info: ReleaseInfo, taxonomy: Taxonomy) -> str:
@@ -156,45 +108,6 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
             "the scan flags alone is suggested"
         )
     return " ".join(words)
-
-
-def _figures(name: str, content: Any) -> str:
-    head = (
-        f"### {name}: {SETS[name]}\n\n{content['dialogues']} dialogues, {content['judged_turns']} turns; "
-        f"macro AP of the covered codes {_with_interval(content, 'macro_average_precision_covered')}, macro "
-        f"FA@R50 {_format(content['macro_false_alarms_at_recall_50_covered'])}; "
-        f"{_with_interval(content, 'flagged_per_100_turns')} turns flagged and "
-        f"{_with_interval(content, 'wrong_findings_per_100_turns')} findings wrong per 100 turns.\n"
-    )
-    rows = [_row(code, row) for code, row in content["codes"].items() if row["n_errors"] and row["covered"]]
-    if not rows:
-        return head
-    return (
-        head
-        + "\n| code | errors | AP (95 %) | FA@R50 | precision | recall | calibration error | span F1 "
-        + "| pair AUC (pairs) |\n"
-        + "|---|---|---|---|---|---|---|---|---|\n"
-        + "\n".join(rows)
-        + "\n"
-    )
-
-
-def _row(code: str, row: dict[str, Any]) -> str:
-    pairs = f"{_format(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else ""
-    keys = ("false_alarms_at_recall_50", "precision", "recall", "calibration_error", "span_f1")
-    cells = " | ".join(_format(row[key]) for key in keys)
-    precision = _with_interval(row, "average_precision")
-    return f"| {code} | {row['n_errors']} | {precision} | {cells} | {pairs} |"
-
-
-def _left_out(rows: Any) -> str:
-    if not rows:
-        return ""
-    words = [f"{code} {_format(row['average_precision'])}" for code, row in rows.items() if row["n_errors"]]
-    return (
-        "### Trained but left out\n\nCodes that did not earn their place on families never shown; average "
-        "precision on test_unseen: " + ", ".join(words) + ".\n"
-    )
 
 
 def _with_interval(figures: dict[str, Any], name: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, sft, sft_options
-from dialint.finetune.rl import options
+from dialint.finetune.train import options
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 

@@ -15,9 +15,8 @@ from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, reward
 from dialint.finetune.judge.ppo import PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
-from dialint.finetune.rl.options import PpoOptions
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.options import RunOptions, ScheduleOptions
+from dialint.finetune.train.options import PpoOptions, RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 ASKING = QuestionConfig(random_questions=1)

@@ -13,28 +13,22 @@ import numpy as np
 import pytest
 import torch
 from rude_dialogues import example, written
-from safetensors.torch import load_file
 
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.engines import base_models
 from dialint.detector.judge import Question, locate_quote, parse_answer
-from dialint.detector.judge import answer_json as written_answer
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.questions import LabelledQuestion, QuestionConfig, read_questions, target_answer
-from dialint.finetune.judge import grpo, ppo
+from dialint.eval.questions import LabelledQuestion, QuestionConfig
 from dialint.finetune.judge.reward import RewardConfig, run
-from dialint.finetune.rewards import reward_function
 from dialint.finetune.rewards.pairs import pairs_from_labels, read_pairs
-from dialint.finetune.rewards.reward_model import RewardModel, score_rows
+from dialint.finetune.rewards.reward_model import score_rows
 from dialint.finetune.rewards.reward_trainer import (
     accuracy_with_interval,
     answer_only_margins,
     evaluate_pairs,
 )
-from dialint.finetune.rl import options
 from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.distributed import unwrap
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -227,63 +221,3 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
         )
     )  # fmt: skip
     return folder
-
-
-@pytest.mark.parametrize("attention", ["packed", "sdpa"])
-def test_on_the_policys_base_it_scores_as_by_itself(
-    tiny: Path, dataset: Path, rewarding: Path, attention: str
-) -> None:
-    source = base_models.resolve_source(str(tiny))
-    policy = load_model(source, AdapterOptions(rank=4))
-    asked = read_questions(dataset, "train", QuestionConfig(random_questions=1), 1)[:6]
-    texts = [written_answer(target_answer(item)) for item in asked[:5]] + ["no answer"]
-    alone = RewardModel.load(rewarding)
-    wanted = alone.preferences(asked, texts)
-    before = {name: (weight.clone(), weight.requires_grad) for name, weight in policy.named_parameters()}
-    n_before, state = sum(weight.numel() for weight in policy.parameters()), torch.get_rng_state()
-
-    shared = RewardModel.load(rewarding, policy=policy)
-    unwrap(policy).set_attn_implementation(attention)
-    policy.train()
-    np.testing.assert_allclose(shared.preferences(asked, texts), wanted, atol=1e-4)
-    assert np.ptp(wanted) > 0.01  # it tells answers apart
-
-    assert policy.training
-    assert policy.active_adapter == "default"
-    assert torch.equal(torch.get_rng_state(), state)
-    after = dict(policy.named_parameters())
-    for name, (weight, learns) in before.items():
-        assert torch.equal(after[name], weight)
-        assert after[name].requires_grad == learns
-    added = [weight for name, weight in after.items() if name not in before]
-    assert not any(weight.requires_grad for weight in added)
-    n_adapter = sum(weight.numel() for name, (weight, learns) in before.items() if learns)
-    assert sum(weight.numel() for weight in after.values()) == n_before + n_adapter
-
-
-@pytest.mark.parametrize("stage", ["ppo", pytest.param("grpo", marks=pytest.mark.slow)])
-def test_a_policy_of_the_same_base_shares_it(
-    tiny: Path, dataset: Path, rewarding: Path, tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The stage learns what it learns with a reward model of its own."""
-    common = {
-        "dataset": dataset, "model": str(tiny), "reward": str(rewarding), "question_config": QuestionConfig(random_questions=1),
-        "adapters": AdapterOptions(rank=4), "running": RUNNING,
-    }  # fmt: skip
-
-    def trained(out: Path) -> dict[str, torch.Tensor]:
-        if stage == "ppo":
-            ppo_options = options.PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=4)
-            ppo.run(ppo.PpoConfig(**common, out=out, options=ppo_options))  # type: ignore[arg-type]
-        else:
-            grpo.run(
-                grpo.GrpoConfig(**common, out=out, steps=2, questions=2, answers=2, answer_tokens=6)  # type: ignore[arg-type]
-            )
-        return load_file(out / "adapter_model.safetensors")
-
-    shared = trained(tmp_path / "shared")
-    monkeypatch.setattr(reward_function, "has_same_base", lambda policy, reward: False)
-    alone = trained(tmp_path / "alone")
-    assert shared.keys() == alone.keys()
-    for name, weight in shared.items():
-        torch.testing.assert_close(weight, alone[name], rtol=1e-3, atol=1e-5)

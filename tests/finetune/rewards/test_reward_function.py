@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from dialint.detector.judge import VERDICTS, Answer, Question, answer_json
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import LabelledQuestion
+from dialint.finetune.rewards import reward_model
 from dialint.finetune.rewards.reward_function import no_error_log_odds
 from dialint.finetune.rewards.reward_model import RewardModel
 from dialint.finetune.rewards.verifiable import RewardWeights
@@ -56,14 +56,12 @@ class Prompt:
         return [len(text)]
 
 
-def test_an_accusation_must_outdo_the_odds() -> None:
+def test_an_accusation_must_outdo_the_odds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a model that likes all answers alike: an accusation gets log 13 less, in its standard deviations."""
 
-    def liked(rows: Sequence[Sequence[int]]) -> np.ndarray:
-        return np.full(len(rows), 5.0)
-
+    monkeypatch.setattr(reward_model, "score_rows", lambda model, rows, pad: np.full(len(rows), 5.0))
     against = no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=10.0))
-    model = RewardModel(liked, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
+    model = RewardModel(None, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
     texts = [*(answer_json(Answer(verdict=said, probability=0.5)) for said in VERDICTS[:2]), "{"]
     accused, silent, broken = model.preferences(QUESTIONS, texts)
     assert accused == pytest.approx(-math.log(13) / 2 / 3)

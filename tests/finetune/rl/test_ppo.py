@@ -25,16 +25,14 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.rl import ppo_trainer, rollouts
 from dialint.finetune.rl.logprobs import enable_packed_attention
-from dialint.finetune.rl.options import PpoOptions
-from dialint.finetune.rl.policy_model import PolicyModel, Prompt
 from dialint.finetune.rl.ppo_math import adapt_kl_weight
 from dialint.finetune.rl.ppo_trainer import PpoTrainer, minibatches
-from dialint.finetune.rl.rollouts import RewardFn, select_prompts
+from dialint.finetune.rl.rollouts import PolicyModel, Prompt, RewardFn, select_prompts
 from dialint.finetune.train import checkpoint, loop
 from dialint.finetune.train.distributed import ProcessGroup, init_process_group
 from dialint.finetune.train.loop import TrainerState, TrainingLoop
 from dialint.finetune.train.metrics_log import Progress
-from dialint.finetune.train.options import RunOptions
+from dialint.finetune.train.options import PpoOptions, RunOptions
 
 STOP, WANTED = 2, 7
 PROMPTS = [Prompt((5, 6 + place), place) for place in range(6)]

@@ -20,12 +20,11 @@ from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.rl import ppo_trainer
-from dialint.finetune.rl.options import PpoOptions
-from dialint.finetune.rl.policy_model import Prompt
+from dialint.finetune.rl.rollouts import Prompt
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.distributed import ProcessGroup, unwrap
 from dialint.finetune.train.lineage import job_of_config
-from dialint.finetune.train.options import RunOptions
+from dialint.finetune.train.options import PpoOptions, RunOptions
 
 PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
 OPTIONS = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
