@@ -81,8 +81,8 @@ def make_index(streamlit_html: str) -> str | None:
 
 
 def index_routes(addresses: Iterable[str]) -> list[Route]:
-    """A route for each address of a page; none where a later Streamlit's HTML cannot be read, which then
-    answers itself."""
+    """Return a route for each page; none where a later Streamlit's HTML cannot be read, which then answers
+    itself."""
     html = make_index(STREAMLIT_INDEX.read_text(encoding="utf-8"))
     if html is None:
         return []

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from typing import IO
 
+import yaml
+
 ERRORS: Mapping[str, tuple[int, ...]] = {
     "DialintError": (1,), "UserError": (1,), "InputRefused": (1,), "ConfigError": (1,),
     "ReleaseRefused": (1,), "OutputRefused": (1,), "TooManyBad": (1,), "WorldError": (1,),
@@ -61,6 +63,14 @@ def extract_calls(
                 for each in values
             )
             yield node.lineno, keyword, tuple(literals), []
+
+
+def extract_paragraphs(
+    file: IO[bytes], _keywords: Collection[str], _comment_tags: Collection[str], _options: object
+) -> Iterator[tuple[int, str, tuple[str, ...], list[str]]]:
+    """The texts of `paragraphs.yaml`, as calls of `_`."""
+    for text in yaml.safe_load(file):
+        yield 1, "_", (text,), []
 
 
 def _choices(argument: ast.expr) -> list[ast.expr]:

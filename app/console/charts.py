@@ -41,8 +41,7 @@ class DayCount:
 
 @dataclass(frozen=True)
 class ShareMark:
-    """A share in [0, 1] with its interval. `state` names the series and is in the legend; `detail` is shown
-    beside the pointer."""
+    """A share in [0, 1] with its interval; `state` names the series, `detail` is shown beside the pointer."""
 
     label: str
     value: float
@@ -54,8 +53,8 @@ class ShareMark:
 
 
 def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str, label: str = "%m-%d") -> None:
-    """Bars of dialogues by day: those that stand out below, the others above; `names` are those of both,
-    `label` the format of a day."""
+    """Draw bars by day (in the format `label`): what stands out below, the others above, with the `names` of
+    both."""
     marked, others = names
     values = [
         {"day": row.day.strftime(label), "series": series, "n": n, "order": order}
@@ -95,8 +94,7 @@ def draw_shares(
     reference: float | None = None,
     n_rows: int | None = None,
 ) -> None:
-    """A point with its interval for each mark, in their order, those with one label in one of `n_rows` rows;
-    a dashed line at the `reference`."""
+    """Draw a point with its interval for each mark, one row a label; a dashed line at the `reference`."""
     position = {
         "field": "label", "type": "nominal", "sort": None, "title": None,
         "axis": {"labelLimit": LABEL_WIDTH_PX, "labelOverlap": False, "grid": False},
@@ -229,7 +227,7 @@ def draw_matrix(cells: Sequence[MatrixCell], order: Sequence[str], title: str, a
 
 
 def _draw(values: list[dict[str, Any]], chart: dict[str, Any], height_px: int, alt: str) -> None:
-    """Draw the layers of a chart. The data are in the layers: Streamlit would convert those at the top to
-    Arrow by pandas, which takes 15 ms."""
+    """Draw layers that hold their data: Streamlit would convert those at the top by pandas, which takes 15
+    ms."""
     layers = [{"data": {"values": values}, **layer} for layer in chart["layer"]]
     st.vega_lite_chart({**chart, "layer": layers}, height=height_px, theme="streamlit", alt=safe_text(alt))

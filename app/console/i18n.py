@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import streamlit as st
+import yaml
 from babel.core import Locale
 from babel.dates import format_date, format_datetime
 from babel.messages.mofile import write_mo
@@ -33,6 +34,7 @@ Language = Literal["en", "es", "ru"]
 LANGUAGES: dict[Language, str] = {"en": "English", "es": "Español", "ru": "Русский"}
 assert set(LANGUAGES) == set(get_args(Language))
 LOCALES = Path(__file__).with_name("locales")
+PARAGRAPHS = Path(__file__).with_name("paragraphs.yaml")
 STATE = "language"
 """Key in session state; `main` sets it from the account's preferences."""
 
@@ -64,8 +66,7 @@ def speak(wanted: str) -> Iterator[None]:
 
 @contextmanager
 def hold_language() -> Iterator[None]:
-    """Read the language once, here: to read it is a call of Streamlit, at which it ends a run that a newer
-    click replaces, and what must not be left half done makes none."""
+    """Read the language once: to read it is a call of Streamlit, at which a newer click may end the run."""
     token = _HELD.set(current_language())
     try:
         yield
@@ -89,6 +90,22 @@ def load_catalogue(language: Language) -> NullTranslations:
 def _(message: str) -> str:
     """`message` in the language of this page."""
     return load_catalogue(current_language()).gettext(message)
+
+
+@cache
+def _paragraphs() -> tuple[str, ...]:
+    return tuple(yaml.safe_load(PARAGRAPHS.read_text(encoding="utf-8")))
+
+
+@cache
+def _find_paragraph(start: str) -> str:
+    (text,) = (each for each in _paragraphs() if each.startswith(start))
+    return text
+
+
+def paragraph(start: str) -> str:
+    """Return the paragraph of `paragraphs.yaml` that begins with `start`, in the language of this page."""
+    return _(_find_paragraph(start))
 
 
 def N_(message: str) -> str:
@@ -119,6 +136,11 @@ def show_percent(share: float, pattern: str | None = None) -> str:
 def show_money(amount: Decimal, currency: str) -> str:
     """An amount of a currency, an ISO 4217 code: with all of its digits, also beyond those of a coin."""
     return format_currency(amount, currency, locale=_locale(), decimal_quantization=False)
+
+
+def from_ms(at_ms: int) -> datetime:
+    """Return the time of milliseconds since 1970."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 def show_day(at: datetime) -> str:

@@ -82,8 +82,8 @@ def main() -> None:
 
 
 def _name_document(title: str) -> None:
-    """Give the browser the title of the page, and `static/document.js` the language and the texts of
-    Streamlit's own in it."""
+    """Give the browser the page's title, and `static/document.js` the language and Streamlit's own texts in
+    it."""
     st.set_page_config(page_title=title if title == NAME else f"{safe_text(title)} · {NAME}")
     language, words = current_language(), json.dumps({each: _(each) for each in STREAMLIT_TEXTS})
     st.html(
@@ -92,8 +92,7 @@ def _name_document(title: str) -> None:
 
 
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:
-    """The pages by section. Those that are not open to the account say so at their addresses; the address
-    without a page leads to the start page of the role."""
+    """Return the pages by section; those that are not open to the account say so at their addresses."""
     sections: dict[str, list[StreamlitPage]] = {}
     first = start_page(account)
     start: StreamlitPage | None = None
@@ -127,7 +126,6 @@ def _show_links(sections: dict[str, list[StreamlitPage]]) -> None:
 
 
 def _show_account(store: Store, account: Account) -> None:
-    """Who is signed in, the language, and the way out."""
     st.caption(
         safe_markdown(_("Signed in as {name} ({role})").format(name=account.id, role=role_name(account.role)))
     )

@@ -125,8 +125,8 @@ def _notices() -> dict[str, Notice]:
 
 @contextmanager
 def hold_notices(page: str) -> Iterator[None]:
-    """Drop the message of `page`, and take what a new one needs from Streamlit now: within, `set_notice` and
-    texts make no call at which a newer click could end the run."""
+    """Drop the page's notice; within, `set_notice` and texts make no call at which a newer click could end
+    the run."""
     notices = _notices()
     notices.pop(page, None)
     token = _HELD.set(notices)
@@ -162,36 +162,37 @@ def show_notice(page: str) -> None:
         {"success": st.success, "info": st.info, "error": st.error}[notice.kind](safe_markdown(notice.text))
 
 
-@contextmanager
-def report_refusals(page: str) -> Iterator[None]:
-    """Show on the next run of `page` what the store refuses."""
-    with hold_notices(page):
-        try:
-            yield
-        except DialogueMissing:
-            set_notice(page, "error", _(ERASED))
-        except DialintError as refused:
-            message = _("That was not saved: {message}.").format(message=explain(refused))
-            set_notice(page, "error", message)
-
-
 EMPTY = "empty fields"
 """In the session: widgets by their key, and the values that they get on the next run."""
 
 
-def attempt(page: str, work: Callable[[], str], empty: Mapping[str, str | bool] = {}) -> None:
-    """Do `work`, which returns what to tell, and run the page again; a refusal is told instead, and leaves
-    the form as it was filled. After success the fields of `empty` get the values there, those of an empty
-    form."""
-    fields: dict[str, str | bool] = st.session_state.setdefault(EMPTY, {})
+@contextmanager
+def report_refusals(page: str) -> Iterator[None]:
+    """In the callback of a button: show on the next run of `page` what the store refuses."""
     with hold_notices(page):
         try:
-            set_notice(page, "success", work())
-            fields.update(empty)  # in place: no newer click comes between `work` and this
+            yield
         except ValidationError as error:
             set_notice(page, "error", explain_validation(error))
+        except DialogueMissing:
+            set_notice(page, "error", _(ERASED))
         except DialintError as refused:
             set_refusal(page, refused)
+
+
+@contextmanager
+def attempt(page: str, empty: Mapping[str, str | bool] = {}) -> Iterator[Callable[[str], None]]:
+    """Where a form was submitted: as `report_refusals`, and run the page again. Yields a function that takes
+    the notice of success, after which the fields of `empty` get the values there; a refusal leaves the form
+    as it was filled."""
+    fields: dict[str, str | bool] = st.session_state.setdefault(EMPTY, {})
+
+    def done(text: str) -> None:
+        set_notice(page, "success", text)
+        fields.update(empty)  # in place: no newer click comes between the deed and this
+
+    with report_refusals(page):
+        yield done
     st.rerun()
 
 
@@ -211,8 +212,7 @@ ADMIN, SECRET = "admin", "one-time password"
 
 
 def set_secret(text: str) -> None:
-    """Show a one-time password beside the message of the form that made it. The next form does not drop it: a
-    second click on the same one would take it away unread."""
+    """Show a one-time password. The next form does not drop it: a second click would take it away unread."""
     set_notice(SECRET, "info", text)
 
 

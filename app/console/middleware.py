@@ -84,8 +84,7 @@ def cookie_name(name: str, scheme: str) -> str:
 
 
 def set_cookie(name: str, value: str, scheme: str) -> str:
-    """The header that sets one of our cookies: that of the browser for months, that of a session until the
-    browser is closed, and no longer where the value is empty."""
+    """Return the header that sets one of our cookies; with an empty value it ends the cookie."""
     max_age = f"; Max-Age={BROWSER_COOKIE_S if value else 0}" if name == BROWSER_COOKIE or not value else ""
     secure = "; Secure" if scheme == "https" else ""
     return f"{cookie_name(name, scheme)}={value}; Path=/; HttpOnly; SameSite=Strict{max_age}{secure}"
@@ -202,8 +201,8 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _identify(scope: Scope, request: Mapping[str, str]) -> tuple[Scope, dict[str, str]]:
-    """The scope with our two headers in place of what a client sent under their names; and our two cookies,
-    empty where one is missing, sent twice or not of the form that we make."""
+    """Return the scope with our two headers in place of a client's, and our cookies, empty where not well-
+    formed."""
     pairs = [each.strip().partition("=") for each in request.get("cookie", "").split(";")]
     cookies = {}
     for name in (BROWSER_COOKIE, SESSION_COOKIE):

@@ -1,9 +1,11 @@
-"""Signing in at the company's provider by OpenID Connect: two routes, and the verification of what it says.
+"""Signing in at the company's provider by OpenID Connect: two routes, and the verification of the token.
 
-The flow is that of authorization codes with PKCE (RFC 6749, RFC 7636, OpenID Connect Core 1.0, section 3.1).
-Streamlit's own `st.login` is not used: it keeps the identity for 30 days in a cookie without ``Secure``, so
-that neither the idle limit nor signing out would end a session, and its routes would read a secrets file.
-Here a verified identity begins a session of the console (`dialint.app.console.sessions`), which ends with it.
+The flow is that of authorization codes with PKCE (RFC 6749, RFC 7636, OpenID Connect Core 1.0, section 3.1);
+joserfc, the JOSE library of Authlib, verifies the signature. Streamlit's own `st.login` is not used: it keeps
+the identity for 30 days in a cookie without ``Secure``, so that neither the idle limit nor signing out would
+end a session, and its routes would read a secrets file. Here a verified identity begins a session of the
+console (`dialint.app.console.sessions`), which ends with it. Authlib's Starlette client is not used: it
+needs httpx and a second session cookie, and would replace some 20 lines of `begin` and `finish`.
 
 The console's cookies are SameSite=Strict, so they do not come along when the provider sends the browser back.
 They are known from the start of the flow, and the browser is recognised by a cookie of its own for the way
@@ -27,10 +29,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from dialint.app.console.i18n import N_, _, current_language, speak
 from dialint.app.console.messages import explain_as_sentence
@@ -42,26 +48,23 @@ from dialint.labeling.store import authentication
 from dialint.labeling.store.authentication import Identity, Subject, Url
 from dialint.labeling.store.records import NotAllowed
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
 CONFIG_VARIABLE = "DIALINT_CONSOLE_OIDC"
 CALLBACK = "/oauth2callback"
 PATHS = frozenset({LOGIN, CALLBACK})
-STATE_COOKIE = "dialint_oidc"
-STATE_S = 600
+STATE_COOKIE, STATE_S = "dialint_oidc", 600
 MAX_PENDING = 10_000
 """Flows that are remembered; the oldest go first."""
 ALGORITHMS = ["RS256", "PS256", "ES256"]
 TIMEOUT_S, MAX_BYTES, LEEWAY_S, KEYS_S = 10.0, 1 << 20, 60, 3600.0
+PAGE = """<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>dialint</title>{onward}
+<meta name="viewport" content="width=device-width"></head>
+<body style="font: 16px sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem">
+<p>{message}</p><p><a href="/">dialint</a></p></body></html>"""
 
 
 class OidcConfig(Record):
-    """What the operator's file says. The secret is in `secret_env` or `secret_file`, never in this file. With
-    `match_email` a verified e-mail address is linked to the account of that name at the first sign-in
-    (`authentication.sign_in_identity`)."""
+    """The operator's file. The secret is in `secret_env` or `secret_file`, never in this file. With
+    `match_email` a verified e-mail address is linked to the account of that name at the first sign-in."""
 
     issuer: Annotated[str, Field(min_length=8, max_length=500)]
     client_id: Annotated[str, Field(min_length=1, max_length=500)]
@@ -74,11 +77,7 @@ class OidcConfig(Record):
 
     @property
     def secret(self) -> str:
-        """The client's secret.
-
-        Raises:
-            ConfigError: it is neither in the variable nor in the file.
-        """
+        """The client's secret, from the file or the variable."""
         try:
             value = Path(self.secret_file).read_text("utf-8").strip() if self.secret_file else ""
         except OSError as error:
@@ -128,15 +127,13 @@ def _require_safe(url: str | None, where: str) -> None:
         raise ConfigError("E_OIDC", "{where}: not an address", where=where) from None
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOCAL_HOSTS):
         raise ConfigError(
-            "E_OIDC",
-            "{where}: expected https:// addresses, {scheme}:// is not safe",
-            where=where,
-            scheme=parts.scheme,
-        )
+            "E_OIDC", "{where}: expected https:// addresses, {scheme}:// is not safe",
+            where=where, scheme=parts.scheme,
+        )  # fmt: skip
 
 
 def load_server_config() -> OidcConfig | None:
-    """The configuration of this server; none if nobody named one."""
+    """Return the configuration of this server; none if nobody named one."""
     path = os.environ.get(CONFIG_VARIABLE)
     return read_config(Path(path)) if path else None
 
@@ -152,27 +149,27 @@ class _Flow:
     began_s: float
 
 
-class _Answer(BaseModel):
+class _Document(BaseModel):
     """A JSON object of the provider's: other fields are none of ours, but what is used has its type."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
 
 
-class _Metadata(_Answer):
+class _Metadata(_Document):
     issuer: str
     authorization_endpoint: Url
     token_endpoint: Url
     jwks_uri: Url
 
 
-class _TokenAnswer(_Answer):
+class _Token(_Document):
     id_token: str
 
 
 Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
-class _Claims(_Answer):
+class _Claims(_Document):
     iss: str
     sub: Subject
     aud: str | tuple[str, ...]
@@ -209,7 +206,7 @@ class Provider:
         Raises:
             WorldError: the provider cannot be reached.
         """
-        metadata = self._metadata()
+        address = self._metadata().authorization_endpoint
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         with self._lock:
@@ -221,11 +218,10 @@ class Provider:
             "scope": "openid email", "state": state, "nonce": nonce, "code_challenge": challenge,
             "code_challenge_method": "S256",
         }  # fmt: skip
-        address = metadata.authorization_endpoint
         return state, f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
     def finish(self, state: str, code: str) -> tuple[Client, Claims]:
-        """End a flow, each once: the client that began it, and the verified claims.
+        """End a flow, each once. Returns the client that began it, and the verified claims.
 
         Raises:
             NotAllowed: no such flow, or what the provider says cannot be verified.
@@ -235,14 +231,14 @@ class Provider:
             flow = self._flows.pop(state, None)
         if flow is None or flow.began_s + STATE_S < time.monotonic():
             raise NotAllowed("E_SIGN_IN", "this sign-in took too long, or was used already")
-        metadata = self._metadata()
         form = {
             "grant_type": "authorization_code", "code": code, "redirect_uri": flow.redirect_uri,
             "client_id": self.config.client_id, "client_secret": self.config.secret,
             "code_verifier": flow.verifier,
         }  # fmt: skip
-        answer = _read(_TokenAnswer, _fetch(metadata.token_endpoint, urlencode(form).encode()), "the token")
-        return flow.client, self._verify(answer.id_token, flow.nonce)
+        endpoint = self._metadata().token_endpoint
+        token = _validate(_Token, _fetch(endpoint, urlencode(form).encode()), "the token")
+        return flow.client, self._verify(token.id_token, flow.nonce)
 
     def _verify(self, token: str, nonce: str) -> Claims:
         from joserfc import jwt
@@ -250,14 +246,14 @@ class Provider:
 
         keys = self._get(self._metadata().jwks_uri)
         try:
-            token_claims = jwt.decode(token, KeySet.import_key_set(keys), algorithms=ALGORITHMS).claims  # type: ignore[arg-type]
+            decoded = jwt.decode(token, KeySet.import_key_set(keys), algorithms=ALGORITHMS).claims  # type: ignore[arg-type]
         except Exception as error:  # noqa: BLE001  of a library, on bytes from the network: nobody gets in
             self._cached.clear()  # the provider may have new keys
             raise NotAllowed(
                 "E_SIGN_IN", "the provider's token is not valid: {error}", error=type(error).__name__
             ) from None
         try:
-            claims = _Claims.model_validate(token_claims)
+            claims = _Claims.model_validate(decoded)
         except ValidationError as error:
             wrong = sorted({str((*each["loc"], "claims")[0]) for each in error.errors()})
         else:
@@ -286,7 +282,7 @@ class Provider:
 
     def _metadata(self) -> _Metadata:
         url = self.config.metadata_url or f"{self.config.issuer.rstrip('/')}/.well-known/openid-configuration"
-        metadata = _read(_Metadata, self._get(url), "the metadata")
+        metadata = _validate(_Metadata, self._get(url), "the metadata")
         if metadata.issuer != self.config.issuer:
             raise WorldError("E_OIDC", "the provider's metadata name another issuer")
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
@@ -309,31 +305,26 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
+_D = TypeVar("_D", bound=_Document)
 
 
 def _fetch(url: str, body: bytes | None = None) -> dict[str, Any]:
-    """The JSON object at an address.
-
-    Raises:
-        WorldError: it cannot be fetched.
-    """
+    """Return the JSON object at an address, or raise WorldError."""
     request = urllib.request.Request(url, body, {"accept": "application/json"})
+    host = urlsplit(url).hostname
     try:
         with _OPENER.open(request, timeout=TIMEOUT_S) as answer:
             body = answer.read(MAX_BYTES + 1)
         document = json.loads(body) if len(body) <= MAX_BYTES else None
     except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         status = error.code if isinstance(error, urllib.error.HTTPError) else type(error).__name__
-        raise WorldError("E_OIDC", "{host}: {status}", host=urlsplit(url).hostname, status=status) from None
+        raise WorldError("E_OIDC", "{host}: {status}", host=host, status=status) from None
     if not isinstance(document, dict):
-        raise WorldError("E_OIDC", "{host}: expected a JSON object", host=urlsplit(url).hostname)
+        raise WorldError("E_OIDC", "{host}: expected a JSON object", host=host)
     return document
 
 
-_A = TypeVar("_A", bound=_Answer)
-
-
-def _read(model: type[_A], document: dict[str, Any], name: str) -> _A:
+def _validate(model: type[_D], document: dict[str, Any], name: str) -> _D:
     try:
         return model.model_validate(document)
     except ValidationError as error:
@@ -342,11 +333,7 @@ def _read(model: type[_A], document: dict[str, Any], name: str) -> _A:
 
 
 def make_routes(config: OidcConfig, location: str) -> list[Route]:
-    """The two routes, for the store at `location`."""
-    from anyio import to_thread
-    from starlette.responses import RedirectResponse
-    from starlette.routing import Route
-
+    """Return the two routes, for the store at `location`."""
     provider = Provider(config)
 
     async def login(request: Request) -> Response:
@@ -375,8 +362,7 @@ def make_routes(config: OidcConfig, location: str) -> list[Route]:
         try:
             client, session = await to_thread.run_sync(_sign_in, provider, location, state, code)
         except DialintError as failed:
-            status = 403 if isinstance(failed, NotAllowed) else 502
-            return _page(request, failed, status)
+            return _page(request, failed, 403 if isinstance(failed, NotAllowed) else 502)
         answer = _page(request, "", 200)
         answer.delete_cookie(STATE_COOKIE, path=CALLBACK)
         SESSIONS.end(client.session)
@@ -387,7 +373,6 @@ def make_routes(config: OidcConfig, location: str) -> list[Route]:
 
 
 def _sign_in(provider: Provider, location: str, state: str, code: str) -> tuple[Client, Session]:
-    """The client that began the flow, and the session that it may begin."""
     client, claims = provider.finish(state, code)
     address = claims.email if provider.config.match_email else None
     try:
@@ -401,19 +386,10 @@ def _sign_in(provider: Provider, location: str, state: str, code: str) -> tuple[
 
 
 def _page(request: Request, notice: DialintError | str, status: int) -> Response:
-    """A page that leads on to the console; at once, if there is no message to read. The browser's language
-    decides, as nobody is signed in yet."""
-    from starlette.responses import HTMLResponse
-
+    """Return a page that leads on to the console, at once without a message, in the browser's language."""
     with speak(request.headers.get("accept-language", "")):
         language = current_language()
         message = explain_as_sentence(notice) if isinstance(notice, DialintError) else notice and _(notice)
     onward = "" if message else '<meta http-equiv="refresh" content="0; url=/">'
-    return HTMLResponse(
-        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>dialint</title>{onward}'
-        '<meta name="viewport" content="width=device-width"></head>'
-        '<body style="font: 16px sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem">'
-        f'<p>{html.escape(message)}</p><p><a href="/">dialint</a></p></body></html>',
-        status,
-        headers={"cache-control": "no-store"},
-    )
+    content = PAGE.format(language=language, onward=onward, message=html.escape(message))
+    return HTMLResponse(content, status, headers={"cache-control": "no-store"})

@@ -101,11 +101,7 @@ START: dict[AccountRole, ConsolePage] = {
 
 @cache
 def load_pages() -> Mapping[str, ConsolePage]:
-    """Return all pages by address, in the order of the navigation.
-
-    Raises:
-        ConfigError: E_PLUGIN, a package's page cannot be loaded, or has an address that is taken.
-    """
+    """Return all pages by address, in the order of the navigation. Raises ConfigError (E_PLUGIN)."""
     pages: dict[str, ConsolePage] = {}
     for plugin in plugins("dialint.pages").values():
         page: ConsolePage = plugin.load(ConsolePage)

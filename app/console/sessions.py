@@ -75,7 +75,7 @@ MAX_ENTRIES = 100_000
 
 @dataclass
 class Session:
-    """What somebody signed in with: `proof` is an identity, or the hash of their password. `notice` is shown
+    """What somebody signed in with: `proof` is an identity or the hash of a password; `notice` is shown
     once."""
 
     account: str
@@ -212,8 +212,8 @@ class LoginRateLimiter:
     _lock: Lock = field(default_factory=Lock)
 
     def admit(self, name: str, client: Client) -> float:
-        """Count an attempt; to be called before the password is checked. 0: it may be made. Otherwise it must
-        not, nothing was counted, and the caller has to wait for so many seconds."""
+        """Count an attempt before its password is checked. Returns the seconds to wait; 0: it was counted and
+        may be made."""
         with self._lock:
             now_s = self.now_s()
             key, trusted = self._key(name, client)
@@ -294,11 +294,7 @@ def find_account(store: Store, session: str) -> Account | None:
 
 
 def require_session(store: Store, session: str) -> Store:
-    """The store for the page of a session.
-
-    Raises:
-        NotAllowed: at any operation, if the session may not act any more.
-    """
+    """Return the store for a session's page: any operation raises NotAllowed once the session has ended."""
 
     def require(transaction: Transaction) -> None:
         if _find(transaction, session) is None:
@@ -332,8 +328,8 @@ async def may_upload(session: str) -> bool:
 
 
 def lead_route(path: str, answer: Callable[[Store, str, Request], Response | None]) -> Route:
-    """A route of files for leads: what `answer` makes in a thread, of the store, the account and the request.
-    Everybody else gets 404 without more, and so does a lead if it makes none or refuses."""
+    """A route of files for leads, which `answer` makes in a thread. Everybody else, and a refusal, gets
+    404."""
 
     def respond(request: Request) -> Response:
         session, language = request.headers[SESSION], request.headers.get("accept-language", "")
@@ -379,8 +375,8 @@ async def exchange_ticket(request: Request) -> Response:
 
 
 def begin_session(answer: Response, session: Session, browser: str, scheme: str) -> None:
-    """Begin a session in the browser that gets the answer, which was known as `browser` until now. Both of
-    its cookies are new, so whoever knew those of before knows nothing of it."""
+    """Begin a session in the browser that gets the answer. Both cookies are new: whoever knew the old ones
+    has nothing."""
     recognition = new_secret()
     RATE_LIMITER.trust(session.account, browser, hash_secret(recognition))
     for name, value in ((BROWSER_COOKIE, recognition), (SESSION_COOKIE, SESSIONS.begin(session))):

@@ -115,7 +115,6 @@ def _sign_in(store: Store, name: str, password: str) -> None:
 
 
 def _begin(signed_in: SignedIn, client: Client, notice: str = "") -> None:
-    """Begin a session in this browser."""
     name = signed_in.account.id
     RATE_LIMITER.record_success(name, client)
     exchange_ticket(SESSIONS.offer(Session(name, signed_in.password_hash, notice), client.browser))

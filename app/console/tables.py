@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
 import streamlit as st
@@ -17,6 +17,7 @@ from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import Estimate, round_interval, wilson_interval
 from dialint.labeling.store.insights import ReviewedScore
 
+T = TypeVar("T")
 SCORE_HELP = N_(
     "Mean quality of the reviewed dialogues by what people decided, beside the model's of the same ones. "
     "They are no random sample of all dialogues."
@@ -76,6 +77,28 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     )  # fmt: skip
 
 
+def choose_rows(rows: Sequence[T], per_page: int, key: str) -> Sequence[T]:
+    """Return the rows of the page that is chosen above the table; a choice only where there are several."""
+    n_pages = -(-len(rows) // per_page)
+    if n_pages < 2:
+        return rows
+    page = st.selectbox(
+        _("Page"), range(n_pages), key=key, width=120, format_func=lambda n: safe_text(show_number(n + 1))
+    )
+    return rows[page * per_page : (page + 1) * per_page]
+
+
+def show_paging(pages: list[Any], last: Any, *, has_more: bool, key: str) -> None:
+    """Buttons to newer and older rows. `pages` has where each page after the first begins, `last` the next
+    one's start."""
+    if pages or has_more:
+        with st.container(horizontal=True):
+            st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear, key=f"{key} newest")
+            st.button(
+                _("Older ▶"), disabled=not has_more, key=f"{key} older", on_click=lambda: pages.append(last)
+            )
+
+
 def percent_bounds(low: float, high: float) -> tuple[str, str]:
     """The ends of an interval of a share as percentages, which never look alike."""
     first, last = round_interval(low, high, 2)
@@ -100,8 +123,8 @@ def short_share(successes: int, n: int) -> str:
 
 
 def score_text(score: ReviewedScore | None) -> str:
-    """``92 / 88 (4)``: mean scores by people and by the model, and of how many reviewed dialogues, for a
-    narrow column; a dash without any."""
+    """Return ``92 / 88 (4)``: mean scores by people and by the model, of so many dialogues; a dash without
+    any."""
     if score is None:
         return "–"
     model = "–" if score.model is None else show_number(round(score.model))
@@ -201,6 +224,11 @@ class Period:
         if self.is_whole:
             return self.text()
         return _("{days} against {earlier}").format(days=self.text(), earlier=self.before.text())
+
+
+def to_ms(day: date | None) -> int | None:
+    """Return when a day begins (UTC), in ms since 1970."""
+    return None if day is None else Period(day, day).since_ms
 
 
 def last_days(n: int, today: date | None = None) -> Period:

@@ -55,8 +55,8 @@ def safe_text(text: str) -> str:
 
 
 def safe_markdown(text: str) -> str:
-    """`text` from outside, for a place where Streamlit reads Markdown: `safe_text` on one line, and nothing
-    in it becomes markup, a link, a picture or an icon."""
+    """Return `safe_text` of text from outside on one line, for a place where Streamlit reads Markdown:
+    nothing is markup."""
     return _SPECIAL.sub(r"\\\1", _JOINED.sub(_CUT, safe_text(" ".join(text.split()))))
 
 
@@ -104,16 +104,15 @@ def source_text(proposed: Finding | None, verdict: Verdict | None) -> str:
 
 
 def judged_codes(verdict: Verdict) -> frozenset[str] | None:
-    """The codes that the verdict's release covers; None if neither the verdict nor the embedded release
-    tells."""
+    """Return the codes that the verdict's release covers; None if that is not known."""
     if verdict.probabilities is not None:
         return frozenset(code for codes in verdict.probabilities.values() for code in codes)
     return _embedded_codes().get(verdict.release)
 
 
 def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The taxonomy's codes that were looked for in the dialogue, by the release or its judge, and those that
-    were not; None if it is not known."""
+    """Return the codes that were looked for, by the release or its judge, and those that were not; None if
+    unknown."""
     covered, judge = judged_codes(verdict), verdict.judge
     if covered is None:
         return None
@@ -153,7 +152,6 @@ def quality_text(verdict: Verdict) -> str:
 
 @cache
 def _embedded_codes() -> dict[str, frozenset[str]]:
-    """The codes of the embedded release, by its name."""
     try:
         described = json.loads((EMBEDDED / "release.json").read_bytes())
     except FileNotFoundError:
@@ -188,8 +186,8 @@ def coverage_text(verdict: Verdict | None, code: str, turn: int | None) -> str:
 
 
 def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0) -> str:
-    """What the model says of the whole dialogue; `n_proposed` of its findings and `n_suggested` of its
-    suggestions are part of the task."""
+    """Say what the model says; `n_proposed` of its findings and `n_suggested` suggestions are part of the
+    task."""
     if verdict is None:
         return _("No model has judged this dialogue.")
     if verdict.status == "failed":
@@ -214,7 +212,6 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
 
 
 def _judge_text(judge: JudgeRecord | None) -> str:
-    """What an LLM was asked beside the release, and of what that says nothing; empty without one."""
     if judge is None:
         return ""
     silent = {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}

@@ -68,8 +68,8 @@ class Past:
 
 
 def add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[Past]:
-    """Add the sample and its verdicts over the last days, and its repetitions over the weeks before. Returns
-    the repetitions, oldest first. The store needs the account ``lead``."""
+    """Add the sample over the last days and its repetitions over the weeks before, which are returned, oldest
+    first."""
     rng = random.Random(7)
     now_ms = time.time_ns() // 1_000_000
     verdict_by_dialogue = {verdict.dialogue_id: verdict for verdict in verdicts}
@@ -128,8 +128,7 @@ def _repeat(
 
 
 def add_people(store: Store, past: Sequence[Past]) -> None:
-    """Add more people, what they said of the past, two appeals that were decided, one that is open, and
-    notes. The store needs an account for each role, and ``agent``."""
+    """Add people, reviews, blind answers and gold. The store needs an account for each role."""
     rng = random.Random(11)
     for name, role in {"rosa": "reviewer", "ravi": "reviewer"}.items():
         accounts.create(store, "admin", Account(id=name, role=role))  # type: ignore[arg-type]
@@ -155,7 +154,6 @@ def add_people(store: Store, past: Sequence[Past]) -> None:
 
 
 def _review(one: Past, codes: tuple[str, ...], rng: random.Random) -> list[Annotation]:
-    """The reviews of a dialogue: of most flagged ones and a few others, now and then by two people."""
     if rng.random() > (0.85 if one.verdict.findings else 0.12):
         return []
     severities = {name: code.severity for name, code in load_taxonomy().codes.items()}
@@ -190,13 +188,11 @@ def _review(one: Past, codes: tuple[str, ...], rng: random.Random) -> list[Annot
 
 
 def _later(one: Past, delay_ms: int) -> datetime:
-    """A time after a dialogue came, and not in the future."""
     at_s = min(time.time() - 60, (one.at_ms + delay_ms) / 1000)
     return datetime.fromtimestamp(int(at_s), UTC)
 
 
 def _label(past: Sequence[Past], rng: random.Random) -> list[Annotation]:
-    """Blind answers of labelers to the same questions on the newest dialogues."""
     answers: list[Annotation] = []
     for one in past[-N_LABELED:]:
         size = sum(len(turn.text) for turn in one.dialogue.turns)
@@ -226,8 +222,7 @@ def _label(past: Sequence[Past], rng: random.Random) -> list[Annotation]:
 
 
 def add_coaching(store: Store, past: Sequence[Past]) -> None:
-    """Add notes to the agent, of which one is acknowledged, and appeals: one that an expert has overturned
-    after a blind second review, and one that waits for its review."""
+    """Add notes to the agent, an overturned appeal, and one that waits for its second review."""
     own = [one for one in past if one.dialogue.agent == AGENT]
     flagged = [one for one in own if one.verdict.findings]
     acknowledge_note(store, "agent", write_note(store, "lead", AGENT, NOTES[0]).id)

@@ -41,8 +41,7 @@ UPHELD = "The second reviewer finds the same error, and nothing in the dialogue 
 
 
 def add_disputes(store: Store, past: Sequence[Past]) -> None:
-    """Add a wave of answers with cases for experts, a closed and an open calibration session, and appeals.
-    The store needs the people of `demo_activity`."""
+    """Add answers with cases for experts, a closed and an open calibration session, and appeals."""
     rng, taxonomy = random.Random(5), load_taxonomy()
     by_id = {one.dialogue.id: one for one in past}
     wanted = [one for one in past if {label.code for label in one.errors}.intersection(CODES)]
@@ -100,7 +99,6 @@ def _answer_all(
     store: Store, who: str, project: str, codes: Sequence[str], by_id: dict[str, Past],
     rng: random.Random, most: int = 1000,
 ) -> None:  # fmt: skip
-    """Claim and answer the tasks of a project, `most` at most."""
     for _ in range(most):
         lease = leases.claim(store, who, project)
         if lease is None:
@@ -115,7 +113,6 @@ def _find(
     one: Past, dialogue: Dialogue, codes: Sequence[str], care: tuple[float, float], rng: random.Random,
     only_turn: int | None = None,
 ) -> list[Finding]:  # fmt: skip
-    """What somebody marks in `dialogue`, as it is displayed: the author's errors with their own."""
     invented, missed = care
     taxonomy = load_taxonomy()
     quotes = {(label.turn, label.code): label for label in one.errors}
@@ -135,7 +132,6 @@ def _find(
 
 
 def _add_appeals(store: Store, past: Sequence[Past]) -> None:
-    """Older appeals of the agent, which an expert upheld after a blind second review; one waits for it."""
     flagged = [one for one in past if one.dialogue.agent == AGENT and one.verdict.findings]
     by_id = {one.dialogue.id: one for one in flagged}
     for one in flagged[:5]:

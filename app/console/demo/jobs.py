@@ -53,7 +53,6 @@ def _add_job(store: Store, jobs: Path, job_id: str, name: str, content: bytes) -
 
 
 def _write_export(dialogues: Sequence[Dialogue]) -> bytes:
-    """A CSV export with columns of unknown names."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(("fall", "wer", "was_gesagt_wurde", "notiz"))
@@ -66,8 +65,7 @@ def _write_export(dialogues: Sequence[Dialogue]) -> bytes:
 
 
 def _write_output(folder: JobFolder, verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """The output of `dialint score` for these verdicts, with what the page reads of its manifest. Returns the
-    counts of failed dialogues."""
+    """Write the output of `dialint score` for these verdicts. Returns the counts of failed dialogues."""
     with atomic_file(folder.out) as file:
         file.writelines(map(verdict_line, verdicts))
     with atomic_file(folder.rejects):

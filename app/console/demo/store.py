@@ -51,9 +51,8 @@ INSTRUCTIONS = (
 
 
 def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[str, str]:
-    """Create the store at `location`. Returns the passwords of its accounts, which need not be changed: one
-    for each role, named like it, and ``agent``, a labeler who is an agent of the log. The sample is scored if
-    there are no `verdicts`."""
+    """Create the store, scoring the sample if there are no `verdicts`. Returns the password of each
+    account."""
     upgrade(location)
     by_name = {name: secrets.token_hex(8) for name in (*get_args(AccountRole), "agent")}
     with Store.open(location) as store:
@@ -108,7 +107,6 @@ def score_sample() -> list[Verdict]:
 
 
 def _create_review_project(store: Store, verdicts: Sequence[Verdict]) -> None:
-    """Tasks for the flagged dialogues, those with the highest expected cost first."""
     flagged = [verdict for verdict in verdicts if verdict.findings]
     covered = {finding.code for verdict in flagged for finding in verdict.findings}
     covered = covered.union(*(judged_codes(verdict) or () for verdict in verdicts))
@@ -123,7 +121,6 @@ def _create_review_project(store: Store, verdicts: Sequence[Verdict]) -> None:
 
 
 def _create_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
-    """A blind project over part of the sample; the author's labels of another part are control tasks."""
     project = Project(
         id=LABEL, codes=LABEL_CODES, instructions=INSTRUCTIONS, overlap=OVERLAP, control_share=CONTROL_SHARE,
         pay=Pay(amount=Decimal("0.35"), currency="EUR"),
@@ -150,7 +147,6 @@ def _create_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
 
 
 def _put_gold(transaction: Transaction, gold: Sequence[Gold]) -> None:
-    """Put all gold labels in one transaction, as the expert of the demo."""
     require_permission(transaction, "expert", "decide")
     for each in gold:
         put_gold(transaction, "expert", each)

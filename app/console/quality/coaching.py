@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import streamlit as st
 
 from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares, draw_weeks
-from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number, show_percent
+from dialint.app.console.i18n import (
+    _,
+    choose_name,
+    from_ms,
+    ngettext,
+    paragraph,
+    show_day,
+    show_number,
+    show_percent,
+)
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import (
     DAY_MS,
@@ -30,7 +39,7 @@ from dialint.app.console.tables import (
     show_outside,
     show_table,
 )
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.statistics import compare_shares, difference_interval, wilson_interval
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.coaching import (
@@ -105,7 +114,6 @@ def coaching_page(store: Store, account: Account) -> None:
 
 
 def _choose_agent(store: Store, account: Account) -> tuple[str, str | None] | None:
-    """The agent that a lead chose, or that the address names, with the team."""
     teams = dict(list_agents(store, account.id))
     if not teams:
         return None
@@ -132,7 +140,6 @@ def _show_tiles(
     agent: str | None,
     period: Period,
 ) -> None:
-    """The figures of the period; with an `agent`, links to the dialogues."""
     n, errors = len(now), sum(one.has_error for one in now)
     reviewed = sum(one.review == "reviewed" for one in now)
     confirmed = sum(len(one.confirmed) + one.n_changed for one in now)
@@ -147,10 +154,7 @@ def _show_tiles(
         (
             _("With an error"), show_percent(errors / n) if n else "–", interval if n else _("no data"),
             {"kind": "finding"},
-            _(
-                "Dialogues with an error that people confirmed or nobody has decided yet. Rejected ones do "
-                "not count."
-            ),
+            paragraph("Dialogues with an error that"),
         ),
         (
             _("Confirmed errors"), show_number(confirmed),
@@ -165,10 +169,7 @@ def _show_tiles(
         (
             _("Change"), _change_text(errors, n, sum(one.has_error for one in before), len(before)),
             ngettext("{n} dialogue before", "{n} dialogues before", len(before)), {},
-            _(
-                "Change of the share of dialogues with an error against the period before, in percentage "
-                "points, if its 95 % interval leaves out zero."
-            ),
+            paragraph("Change of the share of dialogues"),
         ),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
@@ -229,7 +230,6 @@ def _show_scores(by_week: Sequence[ReviewedScore], weeks: Period) -> None:
 
 
 def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -> None:
-    """Compare the rates by code. `dialogues` of the agent with each: errors in one dialogue are one event."""
     st.markdown(f"**{safe_markdown(_('Confirmed errors against the others'))}**")
     codes = sorted(rates.own, key=lambda code: (-rates.own[code], code))[:N_CODES]
     if not codes or not rates.own_dialogues:
@@ -243,7 +243,7 @@ def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -
     }  # fmt: skip
     marks, rows = [], []
     for code in codes:
-        name = _code_name(code, taxonomy)
+        name = code_title(code, taxonomy)
         k = min(rates.own[code], n)
         marks.append(ShareMark(name, k / n, *wilson_interval(k, n), own, STRONG, short_share(k, n)))
         k_other = min(rates.other.get(code, 0), rates.other_dialogues)
@@ -282,12 +282,7 @@ def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -
         st.caption(safe_markdown(caption))
 
 
-def _code_name(code: str, taxonomy: Taxonomy) -> str:
-    return f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
-
-
 def _show_changes(now: Sequence[CoachedDialogue], before: Sequence[CoachedDialogue]) -> None:
-    """What changed clearly since the period before, in words."""
     st.markdown(f"**{safe_markdown(_('What changed'))}**")
     n, n_before = len(now), len(before)
     counts, counts_before = _count_codes(now), _count_codes(before)
@@ -295,7 +290,7 @@ def _show_changes(now: Sequence[CoachedDialogue], before: Sequence[CoachedDialog
     errors = (sum(one.has_error for one in now), sum(one.has_error for one in before))
     compared = [(_("Any error"), *errors)]
     compared += [
-        (_code_name(code, taxonomy), counts[code], counts_before[code])
+        (code_title(code, taxonomy), counts[code], counts_before[code])
         for code in sorted(counts.keys() | counts_before.keys())
     ]
     for name, k, k_before in compared:
@@ -315,14 +310,12 @@ def _show_changes(now: Sequence[CoachedDialogue], before: Sequence[CoachedDialog
 
 
 def _count_codes(listed: Sequence[CoachedDialogue]) -> Counter[str]:
-    """Dialogues with a confirmed error of each code."""
     return Counter(code for one in listed for code in {code for code, _severity in one.confirmed})
 
 
 def _show_dialogues(
     store: Store, account: Account, agent: str, now: Sequence[CoachedDialogue], *, is_lead: bool
 ) -> None:
-    """The dialogues of the period with the gravest confirmed errors, and those without any."""
     penalties: dict[str, float] = {level.code: level.penalty for level in load_taxonomy().severities}
     worst = sorted(
         (one for one in now if one.confirmed or one.n_changed),
@@ -356,7 +349,7 @@ def _show_dialogues(
 
 
 def _day(one: CoachedDialogue) -> str:
-    return show_day(datetime.fromtimestamp(one.at_ms / 1000, UTC))
+    return show_day(from_ms(one.at_ms))
 
 
 def _address(one: CoachedDialogue) -> str:
@@ -378,7 +371,7 @@ def _show_worst(one: CoachedDialogue, confirmed: Sequence[ConfirmedFinding], *, 
         )
         for finding, decision in confirmed:
             title = (
-                f"{_code_name(finding.code, taxonomy)} · {severities.get(finding.severity, finding.severity)}"
+                f"{code_title(finding.code, taxonomy)} · {severities.get(finding.severity, finding.severity)}"
             )
             place = _("turn {n}, {decision}").format(n=finding.turn, decision=decisions[decision])
             st.markdown(f"{safe_markdown(title)} · {safe_markdown(place)}")
@@ -397,8 +390,7 @@ SENT = "notes sent"
 def show_notes(
     store: Store, account: Account, agent: str, dialogues: Sequence[str], *, is_lead: bool
 ) -> None:
-    """Show the newest notes to an agent; a lead can write one, about one of `dialogues` too, and the agent
-    acknowledges them."""
+    """Show the newest notes to an agent; a lead can write one, and the agent acknowledges them."""
     notes = list_notes(store, account.id, agent, n=PER_PAGE)
     st.markdown(f"**{safe_markdown(_('Notes'))}**")
     show_notice(NOTICE)
@@ -414,12 +406,7 @@ def show_notes(
         if is_lead:
             _show_form(store, account, agent, dialogues)
         else:
-            st.caption(
-                _(
-                    "Your leads write here. Acknowledging a note says that you have read it, not that you "
-                    "agree."
-                )
-            )
+            st.caption(paragraph("Your leads write here. Acknowledging"))
 
 
 def _show_note(store: Store, account: Account, note: Note) -> None:
@@ -444,8 +431,8 @@ def _show_note(store: Store, account: Account, note: Note) -> None:
 
 
 def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[str]) -> None:
-    """The form for a note. It is a new, empty one after a note was sent, so that a second click on the old
-    one sends nothing; a refusal leaves the text in it."""
+    """The form for a note. After a note it is another one, so that a second click on the old one sends
+    nothing."""
     sent: Counter[str] = st.session_state.setdefault(SENT, Counter())
     number = sent[agent]
     text, about = f"note text:{agent}:{number}", f"note about:{agent}:{number}"
@@ -469,4 +456,4 @@ def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[s
 
 
 def _note_day(at_ms: int) -> str:
-    return show_day(datetime.fromtimestamp(at_ms / 1000, UTC))
+    return show_day(from_ms(at_ms))

@@ -7,16 +7,17 @@ dialogue count as not blind, which the page says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
+from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_percent, show_time
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore_filters import read_place, show_steps
 from dialint.app.console.tables import DialogueLink, go_to, show_table
 from dialint.app.console.text import (
+    code_title,
     coverage_lists,
     no_findings_text,
     origin_text,
@@ -110,7 +111,6 @@ def dialogue_page(store: Store, account: Account) -> None:
 
 
 def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
-    """The ways to review the dialogue, and to add an error to it: both open it as a task on Review."""
     names = list_review_projects(store, account)
     selection = parse_selection(dialogue, None, st.session_state.get(_selected_key(dialogue)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -149,7 +149,6 @@ def _selected_key(dialogue: Dialogue) -> str:
 
 
 def _show_dialogue(dialogue: Dialogue, verdict: Verdict | None) -> None:
-    """The dialogue with the findings and suggestions of the newest verdict; one page of a long one."""
     findings = () if verdict is None else verdict.findings
     suggestions = () if verdict is None else verdict.suggestions
     marks = [
@@ -183,7 +182,6 @@ def _show_dialogue(dialogue: Dialogue, verdict: Verdict | None) -> None:
 
 
 def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
-    """All that happened to the dialogue, oldest first."""
     stored = Event(_to_time(history.stored_ms), _("The dialogue came to the store"))
     events = [stored]
     for dated in history.verdicts:
@@ -248,8 +246,7 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) 
 
 
 def _describe_finding(finding: Finding, taxonomy: Taxonomy, *, is_answer: bool = False) -> str:
-    entry = taxonomy.codes.get(finding.code)
-    code = finding.code if entry is None else f"{finding.code} {choose_name(entry.name)}"
+    code = code_title(finding.code, taxonomy)
     probability = "" if is_answer else f", {percent(finding.probability)}"
     return _("turn {turn}: {code}, {severity}{probability}: “{quote}”").format(
         turn=finding.turn, code=code, severity=finding.severity, probability=probability, quote=finding.quote
@@ -257,8 +254,7 @@ def _describe_finding(finding: Finding, taxonomy: Taxonomy, *, is_answer: bool =
 
 
 def _describe_rejection(rejection: Rejection, taxonomy: Taxonomy) -> str:
-    entry = taxonomy.codes.get(rejection.code)
-    code = rejection.code if entry is None else f"{rejection.code} {choose_name(entry.name)}"
+    code = code_title(rejection.code, taxonomy)
     names = load_reasons().names.get(rejection.reason)
     return _("turn {turn}: {code}, rejected: {reason}").format(
         turn=rejection.turn, code=code, reason=rejection.reason if names is None else choose_name(names)
@@ -266,7 +262,7 @@ def _describe_rejection(rejection: Rejection, taxonomy: Taxonomy) -> str:
 
 
 def _to_time(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, UTC)
+    return from_ms(at_ms)
 
 
 def _show_labels(history: DialogueHistory, taxonomy: Taxonomy) -> None:
@@ -282,7 +278,6 @@ def _show_labels(history: DialogueHistory, taxonomy: Taxonomy) -> None:
 
 
 def _show_entries(entries: Sequence[LogEntry]) -> None:
-    """The audit log about the dialogue; actions are its own words."""
     headings = (_("Time"), _("Who"), _("Action"), _("Subject"))
     newest = entries[:MAX_ENTRIES]
     show_table(

@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 import streamlit as st
 from pydantic import ValidationError
 
-from dialint.app.console.i18n import _, ngettext, show_number, show_time
+from dialint.app.console.i18n import _, from_ms, ngettext, show_number, show_time
 from dialint.app.console.messages import explain_as_sentence, hold_notices, set_notice, show_notice
 from dialint.app.console.quality.explore_filters import (
     make_place,
@@ -88,7 +87,6 @@ def _describe_total(total: Count) -> str:
 
 
 def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -> None:
-    """The results as a table, one dialogue in each row; `place` is the search and its page."""
     headings = [_("Time"), _("Dialogue"), _("Agent, team, channel"), _("Findings"), _("Status")]
     headings += [_("Quality"), _("Reviewed score")]
     rows: list[list[Cell]] = []
@@ -97,7 +95,7 @@ def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -
         scores = [
             "–" if each is None else show_number(round(each)) for each in (hit.quality, hit.reviewed_quality)
         ]
-        at = show_time(datetime.fromtimestamp(hit.at_ms / 1000, UTC)).removesuffix(" UTC")
+        at = show_time(from_ms(hit.at_ms)).removesuffix(" UTC")
         row: list[Cell] = [at, DialogueLink(hit.dialogue, place), origin, _chips(hit.findings)]
         rows.append([*row, _describe_status(hit), *scores])
         if with_text:
@@ -107,7 +105,6 @@ def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -
 
 
 def _chips(findings: Sequence[HitFinding]) -> Chips:
-    """Findings first, then what people added, then suggestions."""
     ordered = sorted(findings, key=lambda each: each.suggestion)
     chips: list[tuple[str, Colour]] = []
     for each in ordered[:MAX_CHIPS]:
@@ -121,7 +118,6 @@ def _chips(findings: Sequence[HitFinding]) -> Chips:
 
 
 def _describe_status(hit: Hit) -> str:
-    """Whether it has a result, who has answered, and what became of an appeal."""
     words = status_words()
     parts = [words[hit.status]] if hit.status != "scored" else []
     parts += [words[hit.review]] if hit.review != "none" else []
@@ -131,8 +127,7 @@ def _describe_status(hit: Hit) -> str:
 
 
 def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
-    """Sending dialogues of this page to a review project: all of them by one click, where one project reviews
-    verdicts; some of them, or to a project of blind reviews, by a form."""
+    """Send dialogues of this page to a review project: all by one click, or some by a form."""
     listed = projects.list_projects(store, account.id)
     found = [each for each, state in listed if each.purpose == "review" and state == "open"]
     found.sort(key=lambda each: not each.prelabelled)
@@ -171,7 +166,6 @@ def _send(store: Store, account: Account, chosen: Sequence[str], project: str) -
 
 @contextmanager
 def _report(done: str = "") -> Iterator[list[str]]:
-    """Show on the next run what was done, or what the store refuses."""
     texts = [done] if done else []
     with hold_notices(NOTICE):
         try:

@@ -127,7 +127,6 @@ def _follow_address(chosen: dict[str, str]) -> None:
 
 
 def _on_change() -> None:
-    """Put what the controls have into the address, from its first page."""
     chosen = {}
     for name in NAMES:
         value = st.session_state.get(PREFIX + name)
@@ -186,7 +185,6 @@ def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) 
 
 
 def _select(name: str, label: str, values: dict[str, str], width_px: int = WIDTH_PX) -> None:
-    """A choice of one value or none; a value of the address that is no more there can still be seen."""
     key = PREFIX + name
     chosen = st.session_state.get(key)
     options = list(values) if chosen is None or chosen in values else [chosen, *values]
@@ -232,8 +230,8 @@ def _load_page(store: Store, account: Account, chosen: dict[str, str], after: st
 
 
 def show_steps(store: Store, account: Account, name: str) -> None:
-    """Show the buttons to the previous and next result, and the way back to the list; nothing if the address
-    has no search."""
+    """Show the ways to the previous and next result and back to the list; nothing if the address has no
+    search."""
     if not read_place():
         return
     chosen, after = read_address(), st.query_params.get("after") or None
@@ -256,8 +254,7 @@ def show_steps(store: Store, account: Account, name: str) -> None:
 
 
 def _step(store: Store, account: Account, page: ResultPage, at: int, by: int) -> None:
-    """Open the dialogue beside the one at this place, if need be on the page beside; the list if the search
-    has nothing there any more."""
+    """Open the result `by` places on, if need be of the page beside; nothing if there is none any more."""
     to = at + by
     if not 0 <= to < len(page.dialogues):
         beside = _find_previous(store, account, page) if by < 0 else None

@@ -24,7 +24,7 @@ from dialint.app.console.charts import (
     draw_shares,
     draw_weeks,
 )
-from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.tables import (
     SCORE_HELP,
     PageLink,
@@ -41,7 +41,7 @@ from dialint.app.console.tables import (
     show_outside,
     show_table,
 )
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.coaching import count_cleared
@@ -115,7 +115,6 @@ def overview_page(store: Store, account: Account) -> None:
 def _choose(
     store: Store, account: Account, dimension: str, label: str, everything: str, period: Period
 ) -> str | None:
-    """A team or channel that has dialogues in the period or the one before; None for all."""
     since_ms = period.before.since_ms
     groups = read_groups(store, account.id, dimension, since_ms, period.until_ms, limit=N_CHOICES)  # type: ignore[arg-type]
     names = sorted(group.key for group in groups if group.key)
@@ -157,10 +156,7 @@ def _show_strip(
             _("Confirmed"), share_text_or_dash(now.confirmed, decided),
             _share_change(now.confirmed, decided, before.confirmed, decided_before),
             _interval(now.confirmed, decided), explore_address(status="rejected", **address),
-            _(
-                "Precision as people decided: confirmed findings out of those confirmed or rejected. Changed "
-                "ones count in neither. The link leads to the rejected ones."
-            ),
+            paragraph("Precision as people decided"),
         )  # fmt: skip
         _tile(
             _("Overturned"), show_number(now.overturned),
@@ -179,15 +175,11 @@ def _show_strip(
             _("Backlog"), "–" if (time := _backlog_text(backlog)) == _("unknown") else time,
             time if time == _("unknown") else _("now"),
             ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)), "/review",
-            _(
-                "Open tasks times the median seconds of the newest answers, over all open projects; unknown "
-                "until there are five timed answers."
-            ),
+            paragraph("Open tasks times the median"),
         )  # fmt: skip
 
 
 def _tile(title: str, value: str, change: str, note: str, address: str, explanation: str) -> None:
-    """A number with its change, a note that leads to its dialogues, and what it means."""
     with st.container(border=True, width=TILE_PX, gap="xxsmall"):
         st.metric(
             safe_markdown(title), safe_text(value), safe_text(change), delta_color="off",
@@ -276,12 +268,7 @@ def _show_backlog(backlog: Sequence[Backlog]) -> None:
         for each in backlog
     ]  # fmt: skip
     show_table((_("Project"), _("Open tasks"), _("Median answer"), _("Backlog")), rows)
-    st.caption(
-        _(
-            "The median is of the newest 200 timed answers of the project, or of people who do the same work "
-            "where it has fewer than five."
-        )
-    )
+    st.caption(paragraph("The median is of the newest"))
 
 
 def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) -> None:
@@ -291,12 +278,7 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
         st.caption(_("No finding in this period."))
         return
     taxonomy = load_taxonomy()
-    names = {
-        group.key: f"{group.key} {choose_name(taxonomy.codes[group.key].name)}"
-        if group.key in taxonomy.codes
-        else group.key
-        for group in groups
-    }
+    names = {group.key: code_title(group.key, taxonomy) for group in groups}
     marks = [
         ShareMark(
             names[group.key], group.flagged / max(1, now.dialogues),
@@ -360,12 +342,7 @@ def _show_agents(
     ]  # fmt: skip
     headings = (_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"))
     show_table((*headings, _("Score, people / model")), rows)
-    rule = _(
-        "An error stands if people confirmed it or nobody has decided yet; rejected findings do not count. "
-        "An agent is set apart only from {n} scored dialogues and {least} of the errors on, and only if the "
-        "95 % interval of the difference to all the others leaves out zero (the dashed line is the share of "
-        "all). By chance, one of forty agents without any difference is set apart on each side."
-    )
+    rule = paragraph("An error stands if people confirmed")
     text = rule.format(n=show_number(LEAST_DIALOGUES), least=show_number(LEAST_EVENTS))
     st.caption(safe_markdown(text))
 
@@ -409,8 +386,8 @@ LEAST_BEFORE = 50
 
 @dataclass(frozen=True)
 class Week:
-    """Seven days from `first` on: scored dialogues, flagged ones, and whether their share lies outside that
-    of the weeks before."""
+    """Seven days from `first` on; `drifts`: the share of flagged dialogues lies outside that of the weeks
+    before."""
 
     first: date
     n: int
@@ -419,8 +396,8 @@ class Week:
 
 
 def mark_weeks(days: Sequence[Group], first: date, n_weeks: int) -> list[Week]:
-    """The weeks from `first` on that have dialogues. One drifts if the 95 % interval of the difference of its
-    share and that of all earlier weeks together leaves out zero."""
+    """Return the weeks that have dialogues; one drifts if its share differs clearly from all earlier weeks
+    together."""
     weeks: list[Week] = []
     sums = [[0, 0] for _week in range(n_weeks)]
     for group in days:
@@ -462,9 +439,5 @@ def show_drift(store: Store, account: Account, filters: dict[str, Any], last: da
         "{n} week lies outside of the weeks before it.", "{n} weeks lie outside of the weeks before them.", n
     )
     draw_weeks(marks, _("With a finding"), summary)
-    rule = _(
-        "Share of dialogues with a finding by week (its first day), with 95 % intervals. A week is marked if "
-        "the difference to all earlier weeks together is clear. How far a log is from what a release was "
-        "calibrated on is measured when it is scored, and is in the manifest of the scoring, not here."
-    )
+    rule = paragraph("Share of dialogues with a finding")
     st.caption(safe_markdown(f"{summary} {rule}"))

@@ -20,8 +20,8 @@ import streamlit as st
 from dialint.app.console.charts import MatrixCell, draw_matrix
 from dialint.app.console.i18n import (
     _,
-    choose_name,
     ngettext,
+    paragraph,
     role_name,
     show_number,
     show_percent,
@@ -30,8 +30,8 @@ from dialint.app.console.i18n import (
 )
 from dialint.app.console.messages import attempt, show_notice
 from dialint.app.console.sessions import SESSIONS
-from dialint.app.console.tables import show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.tables import choose_rows, show_table
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.errors import WorldError
 from dialint.detector.statistics import round_interval
 from dialint.detector.taxonomy import load_taxonomy
@@ -138,18 +138,8 @@ def _span(days: int) -> str:
 def _show_everybody(
     people: Sequence[Person], accounts: dict[str, Account], statuses: dict[str, RaterStatus]
 ) -> None:
-    pages = -(-len(people) // PER_PAGE)
-    number = 0
-    if pages > 1:
-        number = st.selectbox(
-            _("Page"),
-            range(pages),
-            key="people page",
-            width=120,
-            format_func=lambda n: safe_text(show_number(n + 1)),
-        )
     rows = []
-    for person in people[number * PER_PAGE :][:PER_PAGE]:
+    for person in choose_rows(people, PER_PAGE, "people page"):
         quality, registered = person.labeler.overall, accounts.get(person.name)
         rows.append((
             person.name,
@@ -166,18 +156,7 @@ def _show_everybody(
     )  # fmt: skip
     show_table(headings, rows)
     with st.expander(_("What these figures mean")):
-        st.markdown(
-            _(
-                "**Answers**: one for each code and turn that was asked. **Agreement**: the mean probability "
-                "of a person's answers by what the others answered; a person may be right alone. **On "
-                "gold**: the share of right answers where the truth is known. **Bias**: how much more "
-                "often than the others a person says that there is an error, on the same questions. "
-                "**Competence**: how far answers move with the items; 1 as an average person's, 0 without "
-                "knowledge of the item. **Seconds** and **words a minute**: median and quartiles of an "
-                "answer, and of reading what had not been read before. In brackets: 95 % intervals. A dash: "
-                "too few answers for a figure."
-            )
-        )
+        st.markdown(paragraph("**Answers**: one for each code"))
 
 
 def _role_text(account: Account) -> str:
@@ -235,13 +214,7 @@ def _show_suspicions(flags: Sequence[Flag]) -> None:
     }  # fmt: skip
     rows = [(", ".join(flag.workers), kinds[flag.kind], flag.why, _certainty(flag)) for flag in flags]
     show_table((_("Who"), _("Suspicion"), _("Why"), _("Certainty")), rows)
-    st.caption(
-        _(
-            "A suspicion is a reason for a control task or a talk, not a proof. p is the probability of such "
-            "evidence among honest people; one in a hundred of those listed for speed or copying is expected "
-            "to be wrong."
-        )
-    )
+    st.caption(paragraph("A suspicion is a reason for"))
 
 
 def _certainty(flag: Flag) -> str:
@@ -261,8 +234,7 @@ def _show_matrix(people: People) -> None:
     code = st.selectbox(
         _("Error"), codes, key="people matrix code", width=320,
         format_func=lambda each: safe_text(
-            _("All together") if each == ALL_CODES
-            else f"{each} {choose_name(taxonomy.codes[each].name)}" if each in taxonomy.codes else each
+            _("All together") if each == ALL_CODES else code_title(each, taxonomy)
         ),
     )  # fmt: skip
     pairs = people.pairs[code]
@@ -283,10 +255,9 @@ def _show_matrix(people: People) -> None:
         draw_matrix(cells, order, _("Agreement"), alt)
     st.caption(
         safe_markdown(
-            _(
-                "Cohen's kappa: 1 always alike, 0 as by chance. Pairs with at least {n} questions in common, "
-                "of the {people} people with most answers."
-            ).format(n=show_number(LEAST_SHARED), people=show_number(MATRIX_PEOPLE))
+            paragraph("Cohen's kappa: 1 always alike").format(
+                n=show_number(LEAST_SHARED), people=show_number(MATRIX_PEOPLE)
+            )
         )
     )
     with st.expander(_("The numbers with their intervals")):
@@ -332,7 +303,7 @@ def _show_codes(people: Sequence[Person]) -> None:
     codes = by_name[name].labeler.codes
     rows = [
         (
-            f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code,
+            code_title(code, taxonomy),
             show_number(quality.answers), show_number(quality.yes), _share(quality.agreement),
             _share(quality.accuracy),
         )
@@ -354,8 +325,7 @@ STATUS_AFTER: dict[Change, Status] = {"suspend": "suspended", "retrain": "traini
 def show_status_form(
     store: Store, account: Account, accounts: Sequence[Account], statuses: dict[str, RaterStatus]
 ) -> None:
-    """Show what the rules would do, and a form to do something. A lead changes labelers, an admin all others
-    too; the store checks it."""
+    """Show what the rules would do, and a form to do something."""
     st.markdown(f"**{safe_markdown(_('Change a status'))}**")
     show_notice(NOTICE)
     due = [each for each in statuses.values() if each.does != "keep"]
@@ -394,11 +364,8 @@ def show_status_form(
             _("Reason, which the audit log keeps"), max_chars=MAX_REASON, key="status reason"
         )
         if st.form_submit_button(_("Change the status"), type="primary"):
-
-            def change_it() -> str:
+            with attempt(NOTICE, {"status reason": ""}) as done:
                 change_status(store, account.id, name, STATUS_AFTER[change], reason)
                 if change == "suspend":
                     SESSIONS.end_all(name)
-                return _("{name}: the status was changed.").format(name=name)
-
-            attempt(NOTICE, change_it, {"status reason": ""})
+                done(_("{name}: the status was changed.").format(name=name))

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from importlib import import_module
 from typing import NamedTuple, get_args
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, ngettext, role_name, show_time, status_name
+from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, role_name, show_time, status_name
 from dialint.app.console.messages import ADMIN, attempt, set_secret, show_admin_notices
 from dialint.app.console.sessions import PROVIDER_VARIABLE, SESSIONS
-from dialint.app.console.tables import show_table
+from dialint.app.console.tables import choose_rows, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.store_session import one_time_password
 from dialint.labeling.store import accounts, authentication
@@ -99,8 +98,6 @@ def _show_list(everybody: list[Account]) -> None:
         format_func=lambda each: safe_text(role_name(each) if each else _("all roles")),
     )  # fmt: skip
     matches = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
-    n_pages = max(1, -(-len(matches) // PER_PAGE))
-    page = 1 if n_pages == 1 else int(st.number_input(_("Page"), 1, n_pages, key="users page"))
     show_table(
         (_("Name"), _("Role"), _("Status"), _("Skills"), _("Agent")),
         (
@@ -108,7 +105,7 @@ def _show_list(everybody: list[Account]) -> None:
                 each.id, role_name(each.role), status_name(each.status), ", ".join(each.skills),
                 each.agent or "",
             )
-            for each in matches[(page - 1) * PER_PAGE : page * PER_PAGE]
+            for each in choose_rows(matches, PER_PAGE, "users page")
         ),
     )  # fmt: skip
     st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(matches))))
@@ -126,10 +123,7 @@ def _show_change(store: Store, account: Account, others: list[Account], *, is_ad
             status = left.selectbox(
                 _("Status"), statuses, index=statuses.index(other.status), key=f"users status:{name}",
                 format_func=lambda each: safe_text(status_name(each)),
-                help=_(
-                    "A suspended account cannot sign in. A ban also opens the tasks again that it "
-                    "answered."
-                ),
+                help=paragraph("A suspended account cannot"),
             )  # fmt: skip
             skills = right.text_input(
                 _("Skills, by commas"), ", ".join(other.skills), key=f"users skills:{name}",
@@ -145,10 +139,7 @@ def _show_change(store: Store, account: Account, others: list[Account], *, is_ad
                 )  # fmt: skip
                 agent = right.text_input(
                     _("Agent id"), agent, max_chars=200, key=f"users agent:{name}",
-                    help=_(
-                        "The id in dialogues of a person who is an agent: they see their own findings"
-                        " and may appeal."
-                    ),
+                    help=paragraph("The id in dialogues of a person"),
                 )  # fmt: skip
             reason = st.text_input(
                 _("Reason"), max_chars=500, key=f"users reason:{name}", help=_("A ban needs one.")
@@ -162,41 +153,36 @@ def _show_change(store: Store, account: Account, others: list[Account], *, is_ad
                         "agent": agent.strip() or None,
                     }
                 )
-                attempt(ADMIN, lambda: _save(store, account, other, wanted, reason))
+                with attempt(ADMIN) as done:
+                    name, wanted = other.id, Account(**wanted.model_dump())
+                    n = 0
+                    if wanted.skills != tuple(sorted(other.skills)):
+                        accounts.set_skills(store, account.id, name, wanted.skills)
+                    if (wanted.role, wanted.agent) != (other.role, other.agent):
+                        accounts.change(store, account.id, name, wanted.role, wanted.agent)
+                    if wanted.status == "banned" and other.status != "banned":
+                        n = accounts.ban(store, account.id, name, reason)
+                    elif wanted.status != other.status:
+                        accounts.set_status(store, account.id, name, wanted.status)
+                    if (wanted.role, wanted.status) != (other.role, other.status):
+                        SESSIONS.end_all(name)
+                    message = _("{name} was changed.").format(name=name)
+                    if n:
+                        message += " " + ngettext(
+                            "{n} task was opened again.", "{n} tasks were opened again.", n
+                        )
+                    done(message)
         if is_admin and st.button(_("New one-time password"), key=f"users password:{name}"):
-            attempt(ADMIN, lambda: _renew_password(store, account, name))
+            with attempt(ADMIN) as done:
+                password = one_time_password()
+                accounts.set_password(store, account.id, name, password)
+                SESSIONS.end_all(name)
+                set_secret(f"{name}  {password}")
+                done(_("{name} has a new password and was signed out.").format(name=name))
 
 
 def _split(skills: str) -> tuple[str, ...]:
     return tuple(sorted({each.strip() for each in skills.split(",") if each.strip()}))
-
-
-def _save(store: Store, account: Account, other: Account, wanted: Account, reason: str) -> str:
-    """Save what differs, and sign the person out if it took something from them."""
-    name, wanted = other.id, Account(**wanted.model_dump())
-    n_reopened = 0
-    if wanted.skills != tuple(sorted(other.skills)):
-        accounts.set_skills(store, account.id, name, wanted.skills)
-    if (wanted.role, wanted.agent) != (other.role, other.agent):
-        accounts.change(store, account.id, name, wanted.role, wanted.agent)
-    if wanted.status == "banned" and other.status != "banned":
-        n_reopened = accounts.ban(store, account.id, name, reason)
-    elif wanted.status != other.status:
-        accounts.set_status(store, account.id, name, wanted.status)
-    if (wanted.role, wanted.status) != (other.role, other.status):
-        SESSIONS.end_all(name)
-    message = _("{name} was changed.").format(name=name)
-    if n_reopened:
-        message += " " + ngettext("{n} task was opened again.", "{n} tasks were opened again.", n_reopened)
-    return message
-
-
-def _renew_password(store: Store, account: Account, name: str) -> str:
-    password = one_time_password()
-    accounts.set_password(store, account.id, name, password)
-    SESSIONS.end_all(name)
-    set_secret(f"{name}  {password}")
-    return _("{name} has a new password and was signed out.").format(name=name)
 
 
 def _show_create(store: Store, account: Account) -> None:
@@ -214,47 +200,25 @@ def _show_create(store: Store, account: Account) -> None:
         agent = right.text_input(_("Agent id"), max_chars=200, key="users new agent")
         training = st.checkbox(
             _("Begin in training"), key="users training",
-            help=_(
-                "An account in training works on training and exam tasks only, until it passes or is "
-                "made active."
-            ),
+            help=paragraph("An account in training works"),
         )  # fmt: skip
         if st.form_submit_button(_("Create account"), type="primary"):
-            attempt(
-                ADMIN,
-                lambda: _create(store, account, name.strip(), role, _split(skills), agent.strip(), training),
-                EMPTY,
-            )
-
-
-def _create(
-    store: Store,
-    account: Account,
-    name: str,
-    role: AccountRole,
-    skills: tuple[str, ...],
-    agent: str,
-    training: bool,
-) -> str:
-    password = one_time_password()
-    status: Status = "training" if training else "active"
-    new = Account(id=name, role=role, status=status, skills=skills, agent=agent or None)
-    accounts.create(store, account.id, new, password)
-    set_secret(f"{name}  {password}")
-    return _("{name} was created.").format(name=name)
+            with attempt(ADMIN, EMPTY) as done:
+                password = one_time_password()
+                new = Account(
+                    id=name.strip(), role=role, status="training" if training else "active",
+                    skills=_split(skills), agent=agent.strip() or None,
+                )  # fmt: skip
+                accounts.create(store, account.id, new, password)
+                set_secret(f"{new.id}  {password}")
+                done(_("{name} was created.").format(name=new.id))
 
 
 def show_identities(store: Store, account: Account) -> None:
     """Whether a provider is configured, and which identities may sign in to which accounts."""
     provider = os.environ.get(PROVIDER_VARIABLE)
     if provider is None:
-        st.info(
-            _(
-                "No provider is configured: people sign in by name and password. To add one, "
-                "start the console with the option --oidc; the documentation of the console "
-                "describes its file."
-            )
-        )
+        st.info(paragraph("No provider is configured"))
     else:
         st.success(
             safe_markdown(
@@ -266,15 +230,7 @@ def show_identities(store: Store, account: Account) -> None:
     with table:
         show_table(
             (_("Account"), _("Subject"), _("Issuer"), _("Since")),
-            (
-                (
-                    each.account,
-                    each.subject,
-                    each.issuer,
-                    show_time(datetime.fromtimestamp(each.at_ms / 1000, UTC)),
-                )
-                for each in linked
-            ),
+            ((each.account, each.subject, each.issuer, show_time(from_ms(each.at_ms))) for each in linked),
         )
         st.caption(
             safe_markdown(ngettext("{n} identity is linked", "{n} identities are linked", len(linked)))
@@ -288,11 +244,11 @@ def show_identities(store: Store, account: Account) -> None:
             names = [each.id for each in accounts.list_accounts(store, account.id)]
             name = st.selectbox(_("Account"), names, format_func=safe_text, key="identity account")
             if st.form_submit_button(_("Link"), type="primary"):
-                attempt(
-                    ADMIN,
-                    lambda: _link(store, account, issuer.strip(), subject.strip(), name),
-                    {"identity issuer": "", "identity subject": ""},
-                )
+                with attempt(ADMIN, {"identity issuer": "", "identity subject": ""}) as done:
+                    issuer = issuer.strip()
+                    subject = subject.strip()
+                    authentication.link(store, account.id, Identity(issuer=issuer, subject=subject), name)
+                    done(_("The identity may sign in as {name} now.").format(name=name))
         if linked:
             with st.form("unlink identity"):
                 chosen = st.selectbox(
@@ -300,15 +256,9 @@ def show_identities(store: Store, account: Account) -> None:
                     format_func=lambda each: safe_text(f"{each.account}: {each.subject}"),
                 )  # fmt: skip
                 if st.form_submit_button(_("Unlink")):
-                    attempt(ADMIN, lambda: _unlink(store, account, chosen))
-
-
-def _link(store: Store, account: Account, issuer: str, subject: str, name: str) -> str:
-    authentication.link(store, account.id, Identity(issuer=issuer, subject=subject), name)
-    return _("The identity may sign in as {name} now.").format(name=name)
-
-
-def _unlink(store: Store, account: Account, linked: authentication.LinkedIdentity) -> str:
-    authentication.unlink(store, account.id, Identity(issuer=linked.issuer, subject=linked.subject))
-    SESSIONS.end_all(linked.account)
-    return _("The identity may not sign in as {name} any more.").format(name=linked.account)
+                    with attempt(ADMIN) as done:
+                        identity = Identity(issuer=chosen.issuer, subject=chosen.subject)
+                        authentication.unlink(store, account.id, identity)
+                        SESSIONS.end_all(chosen.account)
+                        text = _("The identity may not sign in as {name} any more.")
+                        done(text.format(name=chosen.account))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, ngettext
+from dialint.app.console.i18n import _, ngettext, paragraph
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.tables import DialogueLink, choose_rows, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import gold, projects
@@ -60,8 +60,6 @@ def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> Non
         one for one in rows
         if view == "all" or (view == "doubt" and one.doubt is not None) or (view == "retired" and one.retired)
     ]  # fmt: skip
-    n_pages = max(1, -(-len(visible) // PER_PAGE))
-    page = 1 if n_pages == 1 else int(st.number_input(_("Page"), 1, n_pages, key="gold page"))
     show_table(
         (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("Source"), _("State"), _("Doubt or reason")),
         (
@@ -69,7 +67,7 @@ def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> Non
                 DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),
                 sources[one.source], _state(one), one.doubt or one.reason or "",
             )
-            for one in visible[(page - 1) * PER_PAGE : page * PER_PAGE]
+            for one in choose_rows(visible, PER_PAGE, "gold page")
         ),
     )  # fmt: skip
     st.caption(safe_markdown(ngettext("{n} known answer", "{n} known answers", len(visible))))
@@ -93,12 +91,12 @@ def _show_decision(store: Store, account: Account, doubted: tuple[Gold, ...]) ->
         )  # fmt: skip
         reason = st.text_input(_("Reason"), max_chars=500, key="gold reason")
         if st.form_submit_button(_("Decide"), type="primary"):
-            attempt(ADMIN, lambda: _decide(store, account, one, bool(present), reason))
-
-
-def _decide(store: Store, account: Account, one: Gold, present: bool, reason: str) -> str:
-    gold.decide_gold(store, account.id, one.dialogue, one.turn, one.code, present=present, reason=reason)
-    return _("It was decided, and grades again.")
+            with attempt(ADMIN) as done:
+                present = bool(present)
+                gold.decide_gold(
+                    store, account.id, one.dialogue, one.turn, one.code, present=present, reason=reason
+                )
+                done(_("It was decided, and grades again."))
 
 
 def _show_use(store: Store, account: Account, rows: tuple[Gold, ...]) -> None:
@@ -110,22 +108,16 @@ def _show_use(store: Store, account: Account, rows: tuple[Gold, ...]) -> None:
         name = st.selectbox(_("Dialogue"), list(retired), format_func=safe_text, key="gold dialogue")
         if retired[name]:
             if st.button(_("Use it again"), key="restore gold"):
-                attempt(ADMIN, lambda: _restore(store, account, name))
+                with attempt(ADMIN) as done:
+                    gold.restore_gold(store, account.id, name)
+                    done(_("{name} is used again.").format(name=name))
         elif st.button(
             _("Retire it"), key="retire gold",
             help=_("It is no longer shown in control tasks; its answers still grade those that were given."),
         ):  # fmt: skip
-            attempt(ADMIN, lambda: _retire(store, account, name))
-
-
-def _retire(store: Store, account: Account, name: str) -> str:
-    gold.retire_gold(store, account.id, name)
-    return _("{name} is retired.").format(name=name)
-
-
-def _restore(store: Store, account: Account, name: str) -> str:
-    gold.restore_gold(store, account.id, name)
-    return _("{name} is used again.").format(name=name)
+            with attempt(ADMIN) as done:
+                gold.retire_gold(store, account.id, name)
+                done(_("{name} is retired.").format(name=name))
 
 
 def _show_import(store: Store, account: Account) -> None:
@@ -134,20 +126,16 @@ def _show_import(store: Store, account: Account) -> None:
         text = st.text_area(
             _("JSON lines"), height=120, max_chars=1_000_000, key="gold lines",
             placeholder='{"dialogue_id": "d1", "turn": 3, "code": "C1", "present": true, "reason": "…"}',
-            help=_(
-                "One line for each dialogue, turn and code. The dialogues must be in the store. Files"
-                " are imported by the command dialint label gold import."
-            ),
+            help=paragraph("One line for each dialogue"),
         )  # fmt: skip
         replace = st.checkbox(_("Overwrite answers that say otherwise"), key="gold replace")
         if st.form_submit_button(_("Add"), type="primary"):
-            attempt(ADMIN, lambda: _import(store, account, text, replace))
-
-
-def _import(store: Store, account: Account, text: str, replace: bool) -> str:
-    counts = gold.import_gold(store, account.id, parse_gold_lines(text, load_taxonomy()), replace=replace)
-    template = _("{new} new, {replaced} replaced, {unchanged} unchanged.")
-    return template.format(new=counts.new, replaced=counts.replaced, unchanged=counts.unchanged)
+            with attempt(ADMIN) as done:
+                counts = gold.import_gold(
+                    store, account.id, parse_gold_lines(text, load_taxonomy()), replace=replace
+                )
+                template = _("{new} new, {replaced} replaced, {unchanged} unchanged.")
+                done(template.format(new=counts.new, replaced=counts.replaced, unchanged=counts.unchanged))
 
 
 def _show_tasks(store: Store, account: Account) -> None:
@@ -166,9 +154,6 @@ def _show_tasks(store: Store, account: Account) -> None:
             _("As"), list(pools), format_func=lambda each: safe_text(pools[each]), key="gold pool"
         )
         if st.form_submit_button(_("Make tasks")):
-            attempt(ADMIN, lambda: _make_tasks(store, account, name, pool))
-
-
-def _make_tasks(store: Store, account: Account, name: str, pool: str) -> str:
-    n = add_control_tasks(store, account.id, name, pool="exam" if pool == "exam" else "control")
-    return ngettext("{n} task was added.", "{n} tasks were added.", n)
+            with attempt(ADMIN) as done:
+                n = add_control_tasks(store, account.id, name, pool="exam" if pool == "exam" else "control")
+                done(ngettext("{n} task was added.", "{n} tasks were added.", n))

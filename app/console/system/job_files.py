@@ -173,8 +173,7 @@ class JobFolder:
         return self.out.with_name(f".{output_stem(self.out)}.job")
 
     def count_scored(self) -> tuple[int, float]:
-        """How many dialogues of a job that is not complete are scored and on disk, and the seconds that took.
-        Reads the journal only; the job itself checks it when it resumes."""
+        """Return how many dialogues are on disk by the journal, and the seconds they took."""
         n, seconds = 0, 0.0
         with suppress(FileNotFoundError):
             for line in (self._working / "journal.jsonl").read_bytes().splitlines():
@@ -228,19 +227,14 @@ def jobs_folder() -> Path:
 
 
 def job_folder(job_id: str) -> JobFolder:
-    """The folder of a job, which may not exist.
-
-    Raises:
-        ConfigError: E_JOB, `job_id` is no id.
-    """
+    """Return the folder of a job, which may not exist. Raises ConfigError (E_JOB) for what is no id."""
     if not JOB_ID.fullmatch(job_id):
         raise ConfigError("E_JOB", "there is no such job")
     return JobFolder(jobs_folder() / job_id)
 
 
 def clean_name(name: str) -> str:
-    """A name for a log on disk, of the name it came with: letters, digits, ``._-``, no path; its endings
-    stay, as formats are recognised by them."""
+    """Return a safe name for a log on disk; its endings stay, as formats are recognised by them."""
     bare = unicodedata.normalize("NFC", re.split(r"[/\\]", name)[-1])
     clean = re.sub(r"[^\w.-]+", "_", bare).lstrip("._-") or "log"
     if len(clean.encode()) <= MAX_NAME_BYTES:
@@ -251,12 +245,8 @@ def clean_name(name: str) -> str:
 
 
 def create_job_folder(name: str, content: bytes | Path) -> tuple[str, JobFolder, str]:
-    """A new folder with a log, of its bytes or a file on the server. Returns the job's id, its folder and the
-    log's SHA-256.
-
-    Raises:
-        WorldError: the disk is full.
-    """
+    """Make a folder with a log, of bytes or a file on the server. Returns the job's id, folder and the log's
+    SHA-256."""
     job_id = secrets.token_hex(8)
     return (job_id, *write_log(jobs_folder() / job_id, name, content))
 
@@ -277,11 +267,8 @@ def write_log(path: Path, name: str, content: bytes | Path) -> tuple[JobFolder, 
 
 
 def save_policies(folder: JobFolder, policies: Sequence[tuple[str, bytes]]) -> int:
-    """Keep policy files with a job, after each was read; those of before go. Returns how many there are.
-
-    Raises:
-        ConfigError: one is no policy; the message says why, and none is kept.
-    """
+    """Keep policy files in place of those before, after each was read; none if one is refused. Returns how
+    many."""
     from dialint.detector.policy import load_policies
 
     target = folder.path / "policies"
@@ -302,8 +289,8 @@ def save_policies(folder: JobFolder, policies: Sequence[tuple[str, bytes]]) -> i
 
 
 def list_server_logs() -> list[str]:
-    """The logs in the folder that the operator opened, by their paths in it; empty if there is none. Hidden
-    files, links and folders that start with a dot are left out."""
+    """Return the logs in the folder that the operator opened, by their paths in it, without hidden files and
+    links."""
     root = os.environ.get(LOGS_VARIABLE)
     if not root or not Path(root).is_dir():
         return []
@@ -326,22 +313,14 @@ def list_server_logs() -> list[str]:
 
 
 def server_log(name: str) -> Path:
-    """A log of that folder.
-
-    Raises:
-        ConfigError: E_PATH, it is none of them.
-    """
+    """Return the path of such a log. Raises ConfigError (E_PATH)."""
     if name not in list_server_logs():
         raise ConfigError("E_PATH", "this log is not in the folder of logs any more")
     return Path(os.environ[LOGS_VARIABLE]) / name
 
 
 def release_folder(name: str) -> Path | None:
-    """The folder of a release: none for ``embedded``, else that of a promoted one.
-
-    Raises:
-        ConfigError: E_RELEASE, it is not on this machine.
-    """
+    """Return the folder of a promoted release; none for ``embedded``. Raises ConfigError (E_RELEASE)."""
     if name == "embedded":
         return None
     registry = Registry("scan")
@@ -351,11 +330,7 @@ def release_folder(name: str) -> Path | None:
 
 
 def score_command(folder: JobFolder, options: ScoreOptions) -> list[str]:
-    """The command line of `dialint score`. The same options always give the same one, so that it resumes.
-
-    Raises:
-        ConfigError: the log, or the release, is gone.
-    """
+    """Return the command line of `dialint score`; equal options give an equal one, so that it resumes."""
     if folder.log is None:
         raise ConfigError("E_PATH", "the log of this job is gone")
     command = [sys.executable, "-m", "dialint", "score", str(folder.log), "--out", str(folder.out)]
@@ -383,11 +358,7 @@ def worker_environment() -> dict[str, str]:
 
 
 def remove_folder(folder: JobFolder) -> None:
-    """Delete a job's folder with the log and all results. The process must have ended.
-
-    Raises:
-        WorldError: a file cannot be deleted.
-    """
+    """Delete a job's folder with the log and all results. The process must have ended."""
     with disk_errors(folder.path):
         if folder.path.is_dir():
             shutil.rmtree(folder.path)

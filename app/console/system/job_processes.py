@@ -44,17 +44,12 @@ MEMORY_BYTES = 4 << 30
 
 
 def _options() -> dict[str, Any]:
-    """What all processes are run with."""
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     return {"env": worker_environment(), "check": True, **quiet}
 
 
 def preview_log(folder: JobFolder) -> dict[str, Any]:
-    """Look at the log of a job in a process of its own, and return what is in ``preview.json`` then.
-
-    Raises:
-        WorldError: E_PREVIEW, the process did not end well; the message is for a person.
-    """
+    """Look at the log of a job in a process of its own. Returns the content of ``preview.json``."""
     folder.preview.unlink(missing_ok=True)
     command = [*SELF, str(folder.path), PREVIEW]
     try:
@@ -71,8 +66,7 @@ def preview_log(folder: JobFolder) -> dict[str, Any]:
 
 
 def describe_log(folder: JobFolder) -> dict[str, Any]:
-    """The content of ``preview.json``; ``refused`` is none if at least one dialogue can be read. Texts of
-    ours are messages, so that a page shows them in the language of who looks."""
+    """Return the content of ``preview.json``; ``refused`` is none if at least one dialogue can be read."""
     log = folder.log
     if log is None:
         return {"refused": Message("the log is gone")}
@@ -162,13 +156,8 @@ def available_files() -> list[str]:
 
 
 def make_file(folder: JobFolder, name: str) -> Path:
-    """The file of this name of a finished job; made now if it is not there. Blocks until then.
-
-    Raises:
-        ConfigError: E_JOB, there is no such file, or the job is not done.
-        OutputRefused: the verdicts are not what was written.
-        WorldError: E_EXPORT, it could not be made.
-    """
+    """Return the file of this name of a finished job, made now if it is not there. Raises WorldError
+    (E_EXPORT)."""
     manifest = folder.manifest
     if name not in (*available_files(), EXAMPLES) or manifest is None:
         raise ConfigError("E_JOB", "there is no such file")
@@ -205,7 +194,6 @@ def convert(folder: JobFolder, name: str) -> None:
 
 
 def _list_examples(lines: BinaryIO) -> dict[str, Any]:
-    """By code: how many findings and in how many dialogues, and the most probable of them."""
     examples: dict[str, list[dict[str, Any]]] = {}
     counts, dialogues = Counter[str](), Counter[str]()
     for verdict in parse_verdicts(lines):

@@ -50,8 +50,7 @@ class ScoreRunner:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread. A job that runs is asked to stop after its current chunk; the next runner resumes
-        it."""
+        """End the thread. A running job is asked to stop after its chunk; the next runner resumes it."""
         self._end.set()
         if self._thread is not None:
             self._thread.join(5.0)
@@ -149,7 +148,6 @@ class ScoreRunner:
             self._launch(folder, attempt + 1)
 
     def _signal(self, folder: JobFolder) -> None:
-        """Ask the process to stop after its current chunk; later, kill it."""
         now_s = time.monotonic()
         first = self._stop_s is None
         self._stop_s = now_s if self._stop_s is None else self._stop_s
@@ -189,8 +187,7 @@ def _is_process_of(pid: int, folder: JobFolder) -> bool:
 
 
 def describe_failure(folder: JobFolder, code: int | None) -> Message:
-    """Why a job failed, in a line, without paths of this machine: the error of dialint that its process left,
-    else the last line that it wrote."""
+    """Say why a job failed, in a line without paths: the error that its process left, else its last line."""
     with suppress(OSError, ValueError, LookupError, TypeError):  # it left none, or not the whole of it
         error = json.loads(folder.error.read_bytes())
         text = Message.from_json(error["message"])

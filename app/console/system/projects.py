@@ -9,10 +9,10 @@ from typing import Any, get_args
 import streamlit as st
 from babel.numbers import is_currency
 
-from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_money, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_day, show_money, show_number, show_percent
 from dialint.app.console.messages import ADMIN, attempt
 from dialint.app.console.tables import show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
@@ -63,14 +63,12 @@ def _purpose_name(purpose: Purpose) -> str:
 
 
 def _list_codes(codes: tuple[str, ...]) -> str:
-    """The codes, or the first of many and how many more."""
     more = len(codes) - MAX_CODES
     listed = ", ".join(codes[:MAX_CODES])
     return listed if more <= 0 else f"{listed} {ngettext('and {n} more', 'and {n} more', more)}"
 
 
 def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
-    """Add tasks to a project by sampling; close or reopen it."""
     designs: dict[Design, str] = {
         "random": _("at random"), "risk": _("by the highest probability of an error"),
         "uncertain": _("where the model is uncertain"), "stratified": _("spread over agents"),
@@ -84,41 +82,35 @@ def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
             design = design_column.selectbox(
                 _("Sample dialogues"), list(designs), key="sample design",
                 format_func=lambda each: safe_text(designs[each]),
-                help=_(
-                    "Each task keeps the probability with which it was drawn, so that estimates stay "
-                    "right."
-                ),
+                help=paragraph("Each task keeps the probability"),
             )  # fmt: skip
             n = number_column.number_input(_("How many"), 1, MAX_SAMPLE, 100, key="sample number")
             seed = seed_column.number_input(_("Seed"), 0, 2**31 - 1, 0, key="sample seed")
             if st.form_submit_button(_("Add tasks"), type="primary"):
                 config = SamplingConfig(project=name, design=design, n=int(n), seed=int(seed))
-                attempt(ADMIN, lambda: _sample(store, account, config))
+                with attempt(ADMIN) as done:
+                    n_control = mix_in_gold(store, account.id, config.project)
+                    n = sample_tasks(store, account.id, config)
+                    message = ngettext("{n} task was added.", "{n} tasks were added.", n)
+                    if n_control:
+                        message += " " + ngettext(
+                            "{n} of them is a control task.",
+                            "{n} control tasks were added besides.",
+                            n_control,
+                        )
+                    done(message)
         if states[name] == "open":
             if st.button(
                 _("Close the project"), key="close project",
                 help=_("Nobody gets tasks of it any more; it can be opened again."),
             ):  # fmt: skip
-                attempt(ADMIN, lambda: _set_state(store, account, name, "closed"))
+                with attempt(ADMIN) as done:
+                    projects.set_state(store, account.id, name, "closed")
+                    done(_("{name} is closed now.").format(name=name))
         elif st.button(_("Open the project again"), key="open project"):
-            attempt(ADMIN, lambda: _set_state(store, account, name, "open"))
-
-
-def _sample(store: Store, account: Account, config: SamplingConfig) -> str:
-    n_control = mix_in_gold(store, account.id, config.project)
-    n = sample_tasks(store, account.id, config)
-    message = ngettext("{n} task was added.", "{n} tasks were added.", n)
-    if n_control:
-        message += " " + ngettext(
-            "{n} of them is a control task.", "{n} control tasks were added besides.", n_control
-        )
-    return message
-
-
-def _set_state(store: Store, account: Account, name: str, state: str) -> str:
-    projects.set_state(store, account.id, name, state)
-    text = _("{name} is open now.") if state == "open" else _("{name} is closed now.")
-    return text.format(name=name)
+            with attempt(ADMIN) as done:
+                projects.set_state(store, account.id, name, "open")
+                done(_("{name} is open now.").format(name=name))
 
 
 def _show_create(store: Store, account: Account) -> None:
@@ -130,14 +122,11 @@ def _show_create(store: Store, account: Account) -> None:
         purpose = right.selectbox(
             _("Purpose"), get_args(Purpose), key="project purpose",
             format_func=lambda each: safe_text(_purpose_name(each)),
-            help=_(
-                "Labeling: people annotate. Review: reviewers confirm findings. Adjudication: experts"
-                " decide. Calibration session: a whole group answers the same dialogues."
-            ),
+            help=paragraph("Labeling: people annotate. Review"),
         )  # fmt: skip
         codes = st.multiselect(
             _("Codes"), list(taxonomy.codes), key="project codes",
-            format_func=lambda each: safe_text(f"{each} {choose_name(taxonomy.codes[each].name)}"),
+            format_func=lambda each: safe_text(code_title(each, taxonomy)),
         )  # fmt: skip
         instructions = st.text_area(
             _("Instructions"), max_chars=20_000, height=90, key="project instructions"
@@ -184,10 +173,7 @@ def _show_create(store: Store, account: Account) -> None:
         pay, currency = st.columns(2)
         amount = pay.number_input(
             _("Pay per answer"), 0.0, 1e6, 0.0, 0.01, "%.4f", key="project pay",
-            help=_(
-                "For each answer in the main queue; 0 is without pay. Labelers see what they have earned. It "
-                "cannot be changed later."
-            ),
+            help=paragraph("For each answer in the main"),
         )  # fmt: skip
         currency_code = currency.text_input(
             _("Currency"), max_chars=3, key="project currency",
@@ -206,27 +192,28 @@ def _show_create(store: Store, account: Account) -> None:
                 "deadline": end_of_day(deadline), "prelabelled": prelabelled, "masked": is_masked,
                 "skills": tuple(each.strip() for each in skills.split(",") if each.strip()),
             }  # fmt: skip
-            attempt(
-                ADMIN, lambda: _create(store, account, values, f"{amount:.4f}", currency_code.strip().upper())
-            )
+            with attempt(ADMIN) as done:
+                payment = _read_pay(f"{amount:.4f}", currency_code.strip().upper())
+                project = Project.model_validate({**values, "pay": payment})
+                if project.control_share and not store.read(has_gold):
+                    raise ConfigError(
+                        "E_GOLD", "there is no gold to make control tasks of; import some first"
+                    )
+                projects.create(store, account.id, project)
+                done(_("{name} was created.").format(name=project.id))
+
+
+def _read_pay(amount: str, currency: str) -> Pay | None:
+    if not Decimal(amount):
+        return None
+    if not is_currency(currency):
+        raise ConfigError("E_CURRENCY", "pay needs a currency by its three letters, such as EUR")
+    return Pay(amount=Decimal(amount), currency=currency)
 
 
 def end_of_day(day: date | None) -> datetime | None:
     """The last second of a day, in UTC."""
     return None if day is None else datetime.combine(day, time(23, 59, 59), UTC)
-
-
-def _create(store: Store, account: Account, values: dict[str, object], amount: str, currency: str) -> str:
-    pay = None
-    if Decimal(amount):
-        if not is_currency(currency):
-            raise ConfigError("E_CURRENCY", "pay needs a currency by its three letters, such as EUR")
-        pay = Pay(amount=Decimal(amount), currency=currency)
-    project = Project.model_validate({**values, "pay": pay})
-    if project.control_share and not store.read(has_gold):
-        raise ConfigError("E_GOLD", "there is no gold to make control tasks of; import some first")
-    projects.create(store, account.id, project)
-    return _("{name} was created.").format(name=project.id)
 
 
 def show_budgets(store: Store, account: Account) -> None:
@@ -263,10 +250,7 @@ def show_budgets(store: Store, account: Account) -> None:
         ),
         rows,
     )  # fmt: skip
-    explained = _(
-        "Minutes to come are the answers that open tasks still ask for, at the mean time of "
-        "the project's answers so far. Closing a project ends its cost."
-    )
+    explained = paragraph("Minutes to come are the answers")
     if is_paid:
         explained += " " + _("Pay is for answers in the main queue, control tasks among them.")
     st.caption(safe_markdown(explained))
@@ -306,9 +290,6 @@ def show_budgets(store: Store, account: Account) -> None:
                     limits["control_share"] = project.control_share
                 if deadline == day:
                     limits["deadline"] = project.deadline
-                attempt(ADMIN, lambda: _save_limits(store, account, name, limits))
-
-
-def _save_limits(store: Store, account: Account, name: str, limits: dict[str, Any]) -> str:
-    projects.change_limits(store, account.id, name, **limits)
-    return _("The limits of {name} were changed.").format(name=name)
+                with attempt(ADMIN) as done:
+                    projects.change_limits(store, account.id, name, **limits)
+                    done(_("The limits of {name} were changed.").format(name=name))

@@ -6,11 +6,9 @@ recorded, too. What a release is worth is not decided here: its report and the c
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import streamlit as st
 
-from dialint.app.console.i18n import _, ngettext, show_number, show_percent, show_time
+from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_number, show_percent, show_time
 from dialint.app.console.messages import attempt, explain_as_sentence
 from dialint.app.console.system.release_folders import (
     ReleaseEntry,
@@ -19,8 +17,6 @@ from dialint.app.console.system.release_folders import (
     list_candidates,
     read_report,
 )
-from dialint.app.console.system.release_uploads import UPLOADED, add_upload, remove_upload
-from dialint.app.console.system.score import forget_upload
 from dialint.app.console.tables import Cell, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
@@ -50,15 +46,6 @@ def show_changes(store: Store, account: Account, entries: list[ReleaseEntry]) ->
 
 def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
     st.markdown(f"**{safe_markdown(_('Promote'))}**")
-    key = f"release:{st.session_state.setdefault('releases brought', 0)}"
-    upload = st.file_uploader(
-        _("Bring a release"), type="zip", key=key,
-        help=_("The folder of a release as a .zip file. It is verified, and then waits here."),
-    )  # fmt: skip
-    if upload is not None:
-        content = upload.getvalue()
-        forget_upload(upload.file_id)
-        attempt(NOTICE, lambda: _bring(store, account.id, content))
     names = [*list_candidates(), *(
         f"{entry.kind}/{entry.name}" for entry in entries if entry.name != "embedded" and not entry.in_use
     )]  # fmt: skip
@@ -71,23 +58,10 @@ def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry])
         reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="promote reason")
         sure = st.checkbox(safe_markdown(sentence), key="promote sure")
         pressed = st.form_submit_button(_("Promote"), type="primary")
-    st.caption(
-        _(
-            "It is verified byte by byte, copied, and verified again. A vLLM server that runs keeps its "
-            "judge until its operator exchanges it."
-        )
-    )
+    st.caption(paragraph("It is verified byte by byte"))
     if pressed and _is_confirmed(reason, sure):
-        attempt(NOTICE, lambda: promote(store, account.id, name, reason.strip()), EMPTY)
-
-
-def _bring(store: Store, actor: str, content: bytes) -> str:
-    st.session_state["releases brought"] += 1
-    list_changes(store, actor)  # before anything is written: has it the right?
-    brought = add_upload(content)
-    st.session_state["promote release"] = f"{UPLOADED}/{brought.id}"
-    text = _("{name} is here, and every byte is as it was made. It is not in use yet.")
-    return text.format(name=brought.id)
+        with attempt(NOTICE, EMPTY) as done:
+            done(promote(store, account.id, name, reason.strip()))
 
 
 def _show_consequences(entries: list[ReleaseEntry], name: str) -> str:
@@ -137,8 +111,8 @@ def compare_reports(old: ReleaseReport, new: ReleaseReport) -> list[tuple[Cell, 
 
 
 def _show_rollback(store: Store, account: Account) -> None:
-    """The form to go back. It is another one after each change of a pointer: a click on one that shows what
-    was before, by a second lead or a second time, does nothing."""
+    """The form to go back. After each change it is another one: a second click on the old one does
+    nothing."""
     st.markdown(f"**{safe_markdown(_('Roll back'))}**")
     before: dict[ReleaseKind, str] = {}
     for kind in KINDS:
@@ -161,7 +135,8 @@ def _show_rollback(store: Store, account: Account) -> None:
         sure = st.checkbox(_("I want the earlier release back."), key="rollback sure")
         pressed = st.form_submit_button(_("Roll back"))
     if pressed and _is_confirmed(reason, sure):
-        attempt(NOTICE, lambda: roll_back(store, account.id, kind, reason.strip()), EMPTY)
+        with attempt(NOTICE, EMPTY) as done:
+            done(roll_back(store, account.id, kind, reason.strip()))
 
 
 def _is_confirmed(reason: str, sure: bool) -> bool:
@@ -176,17 +151,11 @@ def _is_confirmed(reason: str, sure: bool) -> bool:
 
 
 def promote(store: Store, actor: str, name: str, reason: str) -> str:
-    """Make a release the current one. Returns what to tell.
-
-    Raises:
-        DialintError: the actor does not plan, or the release is refused; that is recorded.
-    """
+    """Make a release the current one; a refusal is recorded, too. Returns the notice."""
     record_change(store, actor, "promote", name, reason)
     try:
         source = find_candidate(name)
         pointer = Registry(source.kind).promote(source)
-        if name.startswith(f"{UPLOADED}/"):
-            remove_upload(source.folder.name)
     except DialintError as refused:
         record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
         raise
@@ -194,11 +163,7 @@ def promote(store: Store, actor: str, name: str, reason: str) -> str:
 
 
 def roll_back(store: Store, actor: str, kind: ReleaseKind, reason: str) -> str:
-    """Make the release before the current one of a kind current again. Returns what to tell.
-
-    Raises:
-        DialintError: the actor does not plan, or there is none, or it is damaged; that is recorded.
-    """
+    """Make the earlier release of a kind current again; a refusal is recorded, too. Returns the notice."""
     pointer = Registry(kind).current()
     name = f"{kind}/{pointer.earlier[-1] if pointer is not None and pointer.earlier else '-'}"
     record_change(store, actor, "rollback", name, reason)
@@ -221,7 +186,7 @@ def _show_history(store: Store, account: Account) -> None:
             (_("When"), _("Who"), _("What"), _("Release"), _("Reason")),
             [
                 (
-                    show_time(datetime.fromtimestamp(each.at_ms / 1000, UTC)), each.account,
+                    show_time(from_ms(each.at_ms)), each.account,
                     dict(names).get(each.action, each.action),  # type: ignore[call-overload]
                     each.release, ": ".join(part for part in (each.reason, each.message) if part),
                 )

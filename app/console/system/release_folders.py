@@ -13,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dialint.app.console.system.release_uploads import UPLOADED, list_uploads, uploads_folder
 from dialint.detector.artifacts import MANIFEST
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import ConfigError, DialintError
@@ -121,21 +120,16 @@ def _read_report(folder: Path, changed_ns: int) -> ReleaseReport:
 
 
 def verify_release(entry: ReleaseEntry) -> str:
-    """Compare every byte of a release with its manifest now. Returns its fingerprint.
-
-    Raises:
-        DialintError: damaged; the message names the file.
-    """
+    """Compare every byte of a release with its manifest now. Returns its fingerprint."""
     return verify_folder(entry.folder).fingerprint
 
 
 def list_candidates() -> list[str]:
-    """The releases that leads brought, and the folders that the operator opened for promotion, by name."""
-    brought = [f"{UPLOADED}/{name}" for name in list_uploads()]
+    """The folders that the operator opened for promotion, by name."""
     root = os.environ.get(RELEASES_VARIABLE)
     if not root or not Path(root).is_dir():
-        return brought
-    return brought + sorted(
+        return []
+    return sorted(
         path.name
         for path in Path(root).iterdir()
         if (path / MANIFEST).is_file() and not path.is_symlink() and not path.name.startswith(".")
@@ -143,19 +137,13 @@ def list_candidates() -> list[str]:
 
 
 def find_candidate(name: str, *, is_recent: bool = False) -> VerifiedFolder:
-    """One of them, or one of the registry (``scan/ID``, ``judge/ID``), verified; `is_recent`: since its
-    manifest last changed is enough.
-
-    Raises:
-        DialintError: there is none of this name, or it is damaged.
-    """
+    """Return one of them, or of the registry (``scan/ID``), verified; `is_recent`: since its manifest last
+    changed."""
     registered = {f"{entry.kind}/{entry.name}": entry.folder for entry in list_releases()[0]}
     if name in registered and not name.endswith("/embedded"):
         folder = registered[name]
     elif name not in list_candidates():
         raise ConfigError("E_RELEASE", "there is no such release on this machine")
-    elif name.startswith(f"{UPLOADED}/"):
-        folder = uploads_folder() / name.removeprefix(f"{UPLOADED}/")
     else:
         folder = Path(os.environ[RELEASES_VARIABLE]) / name
     return _verify(folder, (folder / MANIFEST).stat().st_mtime_ns) if is_recent else verify_folder(folder)

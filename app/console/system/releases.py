@@ -11,15 +11,15 @@ from datetime import datetime
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent, show_time
 from dialint.app.console.messages import explain, explain_as_sentence, show_notice
 from dialint.app.console.system import release_folders
 from dialint.app.console.system.release_change import NOTICE, show_changes
 from dialint.app.console.system.release_folders import ReleaseEntry, ReleaseReport, list_releases, read_report
 from dialint.app.console.system.spot_checks import show_spot_checks
 from dialint.app.console.system.threshold import show_threshold
-from dialint.app.console.tables import Cell, DialogueLink, percent_bounds, show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.tables import Cell, DialogueLink, choose_rows, percent_bounds, show_table
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import DialintError
 from dialint.detector.statistics import clopper_pearson_interval
@@ -68,8 +68,8 @@ def releases_page(store: Store, account: Account) -> None:
 
 @st.cache_data(ttl=COUNT_TTL_S, max_entries=20, show_spinner=False)
 def _count(_store: Store, location: str, actor: str) -> dict[str, ReleaseCount]:
-    """What the store at a location has by release, for this actor only, whose role each run of the page reads
-    from the store. Kept for a while, as it reads all verdicts."""
+    """Count the store's verdicts by release, for this actor only. Kept for a while, as it reads all
+    verdicts."""
     return {each.release: each for each in count_by_release(_store, actor)}
 
 
@@ -79,7 +79,6 @@ def kind_name(kind: str) -> str:
 
 
 def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> None:
-    """All releases on this machine, and those that the store knows only by their verdicts."""
     rows: list[tuple[Cell, ...]] = []
     local_ids = set()
     for entry in entries:
@@ -109,12 +108,7 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
         ),
         rows,
     )  # fmt: skip
-    st.caption(
-        _(
-            "“In use” is what `dialint score --release current` takes; without a promoted one, the embedded "
-            "release scores."
-        )
-    )
+    st.caption(paragraph("“In use” is what `dialint score"))
 
 
 def _since(at: str) -> str:
@@ -131,7 +125,6 @@ def _count_cells(count: ReleaseCount | None) -> tuple[str, str]:
 
 
 def _show_report(entries: list[ReleaseEntry]) -> None:
-    """The report of one scan release."""
     scans = [entry for entry in entries if entry.kind == "scan"]
     by_name = {entry.name: entry for entry in scans}
     left, right = st.columns([3, 1], vertical_alignment="bottom")
@@ -169,7 +162,6 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
 
 
 def _title(entry: ReleaseEntry) -> str:
-    """The name of a release; of the embedded one its id, too."""
     if entry.name != "embedded":
         return entry.name
     try:
@@ -204,26 +196,17 @@ def _show_headline(report: ReleaseReport) -> None:
         if interval is not None:
             low, high = percent_bounds(*interval) if is_share else (show_number(x, "0.00") for x in interval)
             column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
-    st.caption(
-        _(
-            "Right findings are measured here on errors that were injected into dialogues: what else is "
-            "found in them counts as wrong, real errors too, so the share is low and serves to compare "
-            "releases. On real dialogues, where people or a language model judged the findings themselves, "
-            "it is higher: that is the README's figure, the column “Right on real dialogues” below, and for "
-            "your own log a spot check."
-        )
-    )
+    st.caption(paragraph("Right findings are measured"))
 
 
 def _show_codes(report: ReleaseReport) -> None:
-    """How each code is found, from which probability on, and how often that is right."""
     taxonomy = load_taxonomy()
     rows: list[tuple[Cell, ...]] = []
     for code, how in report.info.codes.items():
-        title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
         measured = report.measurements(code)
         rows.append((
-            title, means_text(how), threshold_text(how), contract_text(how), natural_text(how),
+            code_title(code, taxonomy), means_text(how), threshold_text(how), contract_text(how),
+            natural_text(how),
             _share(measured, "precision"), _share(measured, "recall"),
         ))  # fmt: skip
     show_table(
@@ -233,15 +216,7 @@ def _show_codes(report: ReleaseReport) -> None:
         ),
         rows,
     )  # fmt: skip
-    st.caption(
-        _(
-            "False accusations: at most so many of 100 clean turns, or dialogues for codes of whole "
-            "dialogues, with "
-            "this confidence. Right on real dialogues: of flagged turns on labelled logs. Precision and "
-            "recall: at the "
-            "threshold, on injected errors of kinds that no training has seen, with 95 % intervals."
-        )
-    )
+    st.caption(paragraph("False accusations: at most"))
     uncovered = [code for code in taxonomy.codes if code not in report.info.codes]
     text = _("Not covered, so a verdict says nothing of them: {codes}.")
     st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
@@ -297,7 +272,6 @@ def _read_interval(ends: object) -> tuple[float, float] | None:
 
 
 def _show_origin(report: ReleaseReport) -> None:
-    """Where a release comes from: base model, data, versions, and the hash of each file."""
     info = report.info
     facts = {
         _("Base model"): release_folders.summarize_base(info),
@@ -349,26 +323,14 @@ def show_comparison(store: Store, account: Account, entries: list[ReleaseEntry],
     if first in stored and second in stored:
         _show_stored(compare_releases(store, account.id, first, second), first, second)
     else:
-        st.caption(
-            _(
-                "The store has no verdicts of both, so there is nothing to compare on your own "
-                "dialogues: score a "
-                "log with each on the Score page, and add both results."
-            )
-        )
-
-
-def _code_title(code: str) -> str:
-    taxonomy = load_taxonomy()
-    return f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
+        st.caption(paragraph("The store has no verdicts of"))
 
 
 def _show_reports(first: str, one: ReleaseReport, second: str, two: ReleaseReport) -> None:
-    """Measures of both by code; the better one of two is marked if their intervals do not overlap."""
     st.markdown(f"**{safe_markdown(_('By their reports, on errors of unseen kinds'))}**")
     rows: list[tuple[Cell, ...]] = []
     for code in dict.fromkeys([*one.codes, *two.codes]):
-        cells: list[str] = [_code_title(code)]
+        cells: list[str] = [code_title(code, load_taxonomy())]
         for name in ("average_precision", "precision", "recall"):
             cells += _pair(one.measurements(code), two.measurements(code), name)
         cells += [_threshold(one, code), _threshold(two, code)]
@@ -402,7 +364,6 @@ def _threshold(report: ReleaseReport, code: str) -> str:
 
 
 def _show_stored(compared: Comparison, first: str, second: str) -> None:
-    """Counts by code on the dialogues that both judged, and the dialogues in which they differ."""
     st.markdown(f"**{safe_markdown(_('On the dialogues of the store that both have judged'))}**")
     if not compared.n_dialogues:
         st.info(_("No dialogue of the store was judged by both."))
@@ -415,8 +376,8 @@ def _show_stored(compared: Comparison, first: str, second: str) -> None:
         st.caption(safe_markdown(_("The newest {n}.").format(n=show_number(MAX_DIALOGUES))))
     rows: list[tuple[Cell, ...]] = [
         (
-            _code_title(code), show_number(one), show_number(two), show_number(both), show_number(one - both),
-            show_number(two - both),
+            code_title(code, load_taxonomy()), show_number(one), show_number(two), show_number(both),
+            show_number(one - both), show_number(two - both),
         )
         for code, (one, two, both) in compared.codes.items()
     ]  # fmt: skip
@@ -429,18 +390,11 @@ def _show_stored(compared: Comparison, first: str, second: str) -> None:
     if not compared.different:
         return
     st.markdown(f"**{safe_markdown(_('Dialogues that differ'))}**")
-    pages = (len(compared.different) - 1) // PER_PAGE + 1
-    page = 0
-    if pages > 1:
-        page = st.selectbox(
-            _("Page"), range(pages), key="compare page", width=220,
-            format_func=lambda at: safe_text(_("{n} of {pages}").format(n=at + 1, pages=pages)),
-        )  # fmt: skip
     show_table(
         (_("Dialogue"), _("Only {name}").format(name=first), _("Only {name}").format(name=second)),
         [
             (DialogueLink(each.dialogue), _list(each.only_first), _list(each.only_second))
-            for each in compared.different[page * PER_PAGE : (page + 1) * PER_PAGE]
+            for each in choose_rows(compared.different, PER_PAGE, "compare page")
         ],
     )
 

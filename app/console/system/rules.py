@@ -14,7 +14,7 @@ from pathlib import Path
 import streamlit as st
 
 from dialint.app.code_coverage import EMBEDDED, describe_coverage, load_coverage, show_severities
-from dialint.app.console.i18n import _, choose_name, ngettext, show_time
+from dialint.app.console.i18n import _, choose_name, ngettext, paragraph, show_time
 from dialint.app.console.messages import explain_as_sentence, report_refusals, set_notice
 from dialint.app.console.system.rules_editor import Document, show_editor
 from dialint.app.console.tables import show_table
@@ -76,7 +76,6 @@ def rules_page(store: Store, account: Account) -> None:
 
 
 def _packaged_title() -> str:
-    """What a text that comes with dialint is called in lists of versions."""
     version = package_versions("dialint").get("dialint", "0")
     return _("packaged with dialint {version}").format(version=version)
 
@@ -87,7 +86,6 @@ def _read_taxonomy(text: str) -> Taxonomy:
 
 
 def _show_codes(taxonomy: Taxonomy) -> None:
-    """The table of the codes, and one of them in full."""
     words = {
         "span": _("span"), "turn": _("turn"), "dialogue": _("dialogue"), "timestamps": _("timestamps"),
         "sources": _("sources"), "policy": _("policy"), "actions": _("actions"), "scan": _("scan"),
@@ -145,16 +143,10 @@ def _show_codes(taxonomy: Taxonomy) -> None:
                 for level in taxonomy.severities
             ),
         )
-        st.caption(
-            _(
-                "Covered by: scan is the model of the embedded release, check an exact rule, policy the "
-                "team's policies. What needs a judge is found by an LLM or by people only."
-            )
-        )
+        st.caption(paragraph("Covered by: scan is the model"))
 
 
 def _show_policies(store: Store, account: Account, taxonomy: Taxonomy) -> None:
-    """Choose a policy, edit it, see its versions."""
     published = documents.load_published(store, account.id, "policy")
     stored = documents.list_names(store, account.id, "policy")
     samples = {path.stem: path for path in sorted(SAMPLES.glob("*.yaml"))}
@@ -246,7 +238,6 @@ def show_versions(store: Store, account: Account, document: Document) -> None:
 def _publish_form(
     store: Store, account: Account, document: Document, by_number: Mapping[int, documents.Version]
 ) -> None:
-    """Go back to an earlier version, or to none."""
     published = next((one.version for one in by_number.values() if one.published_at), None)
     others = [number for number in by_number if number != published]
     if published is None or not others:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, ngettext, show_number
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number
 from dialint.app.console.messages import explain_as_sentence, report_refusals, set_notice, show_notice
 from dialint.app.console.system.rules_preview import (
     PolicyPreview,
@@ -47,7 +47,6 @@ class Document:
 
 @lru_cache(maxsize=16)
 def _parse(kind: documents.Kind, text: str) -> Taxonomy | Policy | ConfigError:
-    """The text as its kind, or what is wrong with it."""
     try:
         return parse_taxonomy(text, "line") if kind == "taxonomy" else parse_policy(text, "line")
     except ConfigError as error:
@@ -58,8 +57,7 @@ def show_editor(
     store: Store, account: Account, document: Document, taxonomy: Taxonomy, before: Policy | None,
     others: Mapping[str, Policy],
 ) -> None:  # fmt: skip
-    """The text with its check, and the buttons that save, preview and publish it. `taxonomy` and `before` are
-    in use now, `others` the other published policies."""
+    """The text with its check, and the buttons that save, preview and publish it."""
     show_notice("rules")
     versions = documents.list_versions(store, account.id, document.kind, document.name)
     newest = versions[0] if versions else None
@@ -89,10 +87,7 @@ def show_editor(
         if document.is_packaged and edited != document.base:
             st.button(
                 _("Put the packaged text here"), key=f"rules packaged:{key}", on_click=take_packaged,
-                help=_(
-                    "In place of the text above, to preview what going back to it would do. Nothing is "
-                    "saved by it."
-                ),
+                help=paragraph("In place of the text above"),
             )  # fmt: skip
     parsed = _parse(document.kind, edited)
     name = document.name or (parsed.policy if isinstance(parsed, Policy) else "")
@@ -123,8 +118,8 @@ def show_editor(
 
 
 def _is_unchanged(field: str, text: str) -> bool:
-    """Whether a text that the page has checked still stands in its field: a callback may come before the run
-    that checks what was typed last. Says so if not."""
+    """Return whether the checked text still stands in its field: a callback may come before the run that
+    checks it."""
     if st.session_state[field] == text:
         return True
     set_notice("rules", "info", _("The text has changed: it is checked now. Look at it, then press again."))
@@ -142,21 +137,10 @@ def _summary(parsed: Taxonomy | Policy) -> str:
 
 
 def _warn_of_version(before: Taxonomy, after: Taxonomy) -> None:
-    """A changed version decides which releases may score with it."""
     if after.version == before.version and after != before:
-        st.warning(
-            _(
-                "The text differs from the taxonomy in use under the same version. Verdicts carry the "
-                "version: raise its last part."
-            )
-        )
+        st.warning(paragraph("The text differs from the taxonomy"))
     elif after.version.split(".")[:2] != before.version.split(".")[:2]:
-        st.warning(
-            _(
-                "Releases that were made for the version in use do not score with this one: only the last "
-                "part of a version may differ."
-            )
-        )
+        st.warning(paragraph("Releases that were made for"))
 
 
 def _preview_form(
@@ -239,10 +223,7 @@ def _save_form(
             _("Publish"), key=f"rules publish:{key}", type="primary",
             disabled=not (can_save and is_valid and is_previewed) or is_published,
             on_click=save, kwargs={"then_publish": True},
-            help=_(
-                "After a look at the preview. `dialint export published FOLDER` writes what is published, "
-                "for `dialint score --taxonomy` and `--policy`; stored verdicts stay as they are."
-            ),
+            help=paragraph("After a look at the preview."),
         )  # fmt: skip
     if not can_save:
         st.caption(_("A version needs a reason."))
@@ -289,12 +270,7 @@ def _show_taxonomy_preview(preview: TaxonomyPreview) -> None:
                     for one in preview.codes
                 ),
             )  # fmt: skip
-            st.caption(
-                _(
-                    "Changed words alter no stored finding: people and a judge read them from then on, the "
-                    "scan does not."
-                )
-            )
+            st.caption(paragraph("Changed words alter no stored"))
         with right:
             show_table(
                 (_("Dialogue"), _("Quality before"), _("after")),

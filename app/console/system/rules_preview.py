@@ -45,8 +45,8 @@ class QualityChange:
 
 @dataclass(frozen=True)
 class TaxonomyPreview:
-    """`verdicts` that were computed anew, their mean quality and number of automatic failures before and
-    after, the codes that change, and every verdict whose quality changes, the largest change first."""
+    """Mean quality and automatic failures before and after, the codes and the verdicts that change, largest
+    first."""
 
     verdicts: int
     mean: tuple[float, float]
@@ -158,8 +158,7 @@ class PolicyPreview:
 def preview_policy(
     before: Policy | None, after: Policy, others: Mapping[str, Policy], dialogues: Iterable[Dialogue]
 ) -> PolicyPreview:
-    """Compute what `after` in place of `before` finds in stored dialogues. `others` are the policies that are
-    in use beside it: they decide which policy applies to a dialogue."""
+    """Compute what `after` in place of `before` finds; `others` decide which policy applies to a dialogue."""
     sides = [{**others, **({} if policy is None else {policy.policy: policy})} for policy in (before, after)]
     counts = [Counter[tuple[str, str]](), Counter[tuple[str, str]]()]
     applies, n = [0, 0], 0

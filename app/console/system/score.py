@@ -6,19 +6,19 @@ job's row is in the store, which checks every right; log, process and results ar
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from dialint.app.console.i18n import _, ngettext, show_day, show_number
+from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
 from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.messages import explain_as_sentence, set_notice, set_refusal, show_notice
 from dialint.app.console.system import job_files as score_files
 from dialint.app.console.system.job_files import LOG_ENDINGS, LOGS_VARIABLE, Phase, job_folder
 from dialint.app.console.system.score_job import NOTICE, finish_job, show_job
+from dialint.app.console.tables import show_paging
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import score_jobs
@@ -74,15 +74,10 @@ def score_page(store: Store, account: Account) -> None:
 
 
 def _show_upload(store: Store, account: Account) -> None:
-    """A place to drop a log, and the logs on the server if the operator opened a folder of them."""
     key = f"log:{st.session_state.setdefault('logs brought', 0)}"
     upload = st.file_uploader(
         _("Drop a dialogue log"), key=key,
-        help=_(
-            "Exports of help desks, chat formats of LLM tools, JSON, CSV and Parquet, plain or "
-                "compressed (.gz, .zst). "
-            "The file is kept on this server, for its operator and the leads, until you remove the job."
-        ),
+        help=paragraph("Exports of help desks, chat"),
     )  # fmt: skip
     if upload is not None:
         content = upload.getvalue()
@@ -112,7 +107,6 @@ def forget_upload(file_id: str) -> None:
 
 
 def _add_log(store: Store, account: Account, name: str, content: bytes | Path) -> None:
-    """Keep a log in a new job's folder, look at it, and show it."""
     st.session_state["logs brought"] = st.session_state.get("logs brought", 0) + 1
     try:
         with st.spinner(_("Looking at the log…")):
@@ -132,7 +126,6 @@ def _add_log(store: Store, account: Account, name: str, content: bytes | Path) -
 
 
 def _show_list(listed: tuple[ScoreJob, ...], pages: list[ScoreJob]) -> None:
-    """The jobs, newest first; a click shows one."""
     if not listed and not pages:
         return
     st.markdown(f"**{safe_markdown(_('Jobs of all leads'))}**")
@@ -151,11 +144,7 @@ def _show_list(listed: tuple[ScoreJob, ...], pages: list[ScoreJob]) -> None:
                 type="primary" if job.id == chosen else "secondary",
             )  # fmt: skip
             st.caption(safe_markdown(" · ".join(_describe(job, displayed))))
-    with st.container(horizontal=True):
-        if pages:
-            st.button(_("◀ Newest"), on_click=pages.clear)
-        if len(listed) == PER_PAGE:
-            st.button(_("Older ▶"), on_click=lambda: pages.append(listed[-1]))
+    show_paging(pages, listed[-1] if listed else None, has_more=len(listed) == PER_PAGE, key="jobs")
 
 
 def _describe(job: ScoreJob, phase: Phase) -> list[str]:
@@ -163,25 +152,21 @@ def _describe(job: ScoreJob, phase: Phase) -> list[str]:
     if job.result is not None and job.state == "done":
         parts.append(ngettext("{n} dialogue", "{n} dialogues", job.result.dialogues))
         parts.append(ngettext("{n} finding", "{n} findings", job.result.findings))
-    return [*parts, job.account, show_day(datetime.fromtimestamp(job.created_ms / 1000, UTC))]
+    return [*parts, job.account, show_day(from_ms(job.created_ms))]
 
 
 def _show_welcome() -> None:
-    """What the page is for, as long as there is no job."""
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('How it goes'))}**")
         steps = (
-            _("Drop a log. It is read at once: format, columns, counts, the first dialogues, and what "
-                "is rejected and why."),
+            paragraph("Drop a log. It is read at once"),
             _("Choose the release and press Start. Scoring runs in the background; you may leave the page."),
-            _("Look at the findings by code, download them, or add dialogues and verdicts to the store "
-                "for review."),
+            paragraph("Look at the findings by code"),
         )  # fmt: skip
         for number, step in enumerate(steps, 1):
             st.markdown(f"{safe_markdown(show_number(number))}\\. {safe_markdown(step)}")
         endings = ", ".join(LOG_ENDINGS)
-        limit = _("Endings: {endings}. Up to {n} MB by upload; for larger logs the operator names a "
-            "folder of the server ({variable}).")  # fmt: skip
+        limit = paragraph("Endings: {endings}. Up to {n}")  # fmt: skip
         st.caption(
             safe_markdown(limit.format(endings=endings, n=show_number(MAX_UPLOAD_MB), variable=LOGS_VARIABLE))
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, ngettext, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import attempt, explain_as_sentence, explain_text, set_refusal
 from dialint.app.console.system import job_files as score_files
 from dialint.app.console.system.job_files import JobFolder, job_folder
@@ -77,12 +77,7 @@ def show_job(store: Store, account: Account, job: ScoreJob) -> None:
     ]
     st.caption(safe_markdown(" · ".join(facts)))
     if phase == "absent":
-        st.warning(
-            _(
-                "The files of this job are not on this machine: another console has them, or they were "
-                "deleted."
-            )
-        )
+        st.warning(paragraph("The files of this job are not"))
         _show_removal(store, account, job, folder)
         return
     if phase == "new" and job.state == "uploaded":
@@ -105,7 +100,6 @@ def _size_text(n_bytes: int) -> str:
 
 
 def _show_new(store: Store, account: Account, job: ScoreJob, folder: JobFolder) -> None:
-    """What was recognised, and the options of a job that was not started."""
     seen = folder.read_preview()
     if seen is None:
         try:
@@ -122,7 +116,6 @@ def _show_new(store: Store, account: Account, job: ScoreJob, folder: JobFolder) 
 
 
 def _show_mapping(folder: JobFolder, seen: dict[str, Any]) -> None:
-    """The mapping of a log of unknown shape, to be corrected."""
     key = f"mapping:{folder.path.name}"
     if key not in st.session_state:
         st.session_state[key] = (
@@ -130,8 +123,7 @@ def _show_mapping(folder: JobFolder, seen: dict[str, Any]) -> None:
         )
     with st.expander(_("How the log is read"), expanded=seen["refused"] is not None):
         st.caption(
-            _("The columns were guessed. Correct what is wrong under “fields” and read the log again; "
-                "scoring uses this.")
+            paragraph("The columns were guessed. Correct")
         )  # fmt: skip
         st.text_area(_("Mapping (YAML)"), key=key, height=280, max_chars=20_000)
         if st.button(_("Read again")):
@@ -144,7 +136,6 @@ def _show_mapping(folder: JobFolder, seen: dict[str, Any]) -> None:
 def _show_options(
     store: Store, account: Account, job: ScoreJob, folder: JobFolder, seen: dict[str, Any]
 ) -> None:
-    """The options, and the button that starts the job."""
     embedded = str(json.loads((EMBEDDED / "release.json").read_bytes())["id"])
     registry = Registry("scan")
     pointer = registry.current()
@@ -159,8 +150,7 @@ def _show_options(
         left, right = st.columns(2)
         release = left.selectbox(
             _("Release"), releases, index=default, format_func=lambda each: safe_text(names[each]),
-            help=_("The embedded one and those that were promoted on this machine; the Releases page "
-                "compares them."),
+            help=paragraph("The embedded one and those"),
         )  # fmt: skip
         languages = right.multiselect(
             _("Language of the dialogues"), LANGUAGES, placeholder=_("Detected for each dialogue"),
@@ -177,14 +167,13 @@ def _show_options(
             )  # fmt: skip
             trusts = st.checkbox(
                 _("This log was spot-checked: do not call it far"),
-                help=_("Otherwise the scan only suggests on a log that is too unlike those the release "
-                    "was calibrated on."),
+                help=paragraph("Otherwise the scan only suggests"),
             )  # fmt: skip
         started = st.form_submit_button(_("Start scoring"), type="primary")
     if not started:
         return
 
-    def start() -> str:
+    with attempt(NOTICE) as done:
         if any(each.size > MAX_POLICY_BYTES for each in policies):
             raise ConfigError("E_POLICY", "a policy file has at most 1 MB")
         read = [(each.name, each.getvalue()) for each in policies]
@@ -199,13 +188,10 @@ def _show_options(
         score_files.score_command(folder, options)  # refused before the store has it
         score_jobs.queue_job(store, account.id, job.id, options)
         folder.ask(options)
-        return _("The job is in the queue. It goes on when you leave this page.")
-
-    attempt(NOTICE, start)
+        done(_("The job is in the queue. It goes on when you leave this page."))
 
 
 def _show_running(store: Store, account: Account, job: ScoreJob) -> None:
-    """The progress of a job, asked every second."""
     folder = job_folder(job.id)
 
     @st.fragment(run_every=POLL_S)
@@ -253,7 +239,6 @@ def progress_text(phase: str, n: int, total: int, seconds: float) -> str:
 
 
 def _show_ended(store: Store, account: Account, job: ScoreJob, folder: JobFolder) -> None:
-    """A job that failed or was stopped: why, what it left, and how to go on."""
     end = folder.end
     n, _seconds = folder.count_scored()
     if end is not None and end.phase == "failed":
@@ -285,23 +270,19 @@ def _show_ended(store: Store, account: Account, job: ScoreJob, folder: JobFolder
 
 
 def _show_removal(store: Store, account: Account, job: ScoreJob, folder: JobFolder) -> None:
-    """Delete the job with its files, after a question."""
     with st.popover(_("Remove the job")):
         st.markdown(
             _("Deletes the log, the results and this entry. What was added to the store stays there.")
         )
         if st.button(_("Remove with all files"), key=f"remove:{job.id}"):
-
-            def remove() -> str:
+            with attempt(NOTICE) as done:
                 score_jobs.load_job(store, account.id, job.id)  # which checks the right
                 if folder.phase in ("waiting", "running", "stopping"):
                     raise ConfigError("E_JOB", "somebody has started this job again; stop it first")
                 score_files.remove_folder(folder)
                 score_jobs.remove_job(store, account.id, job.id)
                 st.query_params.clear()
-                return _("The job and its files were deleted.")
-
-            attempt(NOTICE, remove)
+                done(_("The job and its files were deleted."))
 
 
 PREVIEW_PX = 330

@@ -19,13 +19,13 @@ import streamlit as st
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import attempt, explain_as_sentence
 from dialint.app.console.sessions import lead_route
 from dialint.app.console.system.job_files import JobFolder, job_folder
 from dialint.app.console.system.job_processes import EXAMPLES, FILES, available_files, make_file
 from dialint.app.console.tables import Cell, DialogueLink, explore_address, link, share_text, show_table
-from dialint.app.console.text import percent, safe_markdown, safe_text
+from dialint.app.console.text import code_title, percent, safe_markdown, safe_text
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
@@ -93,7 +93,6 @@ def _show_summary(manifest: dict[str, Any]) -> None:
 
 
 def _show_findings(folder: JobFolder, manifest: dict[str, Any], *, is_stored: bool) -> None:
-    """Findings by code with how many dialogues have them; of one code, the most probable."""
     counts = manifest["counts"]
     if not counts["findings"]:
         st.info(
@@ -108,13 +107,10 @@ def _show_findings(folder: JobFolder, manifest: dict[str, Any], *, is_stored: bo
         st.error(safe_markdown(explain_as_sentence(failed)))
         return
 
-    def title(code: str) -> str:
-        return f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
-
     suggested = {code: sum(by.values()) for code, by in counts.get("suggestions", {}).items()}
     rows: list[tuple[Cell, ...]] = [
         (
-            title(code),
+            code_title(code, taxonomy),
             show_number(entry["findings"]),
             share_text(entry["dialogues"], max(int(counts["scored"]), entry["dialogues"])),
             ", ".join(f"{severity} × {show_number(k)}" for severity, k in counts["findings"][code].items()),
@@ -124,7 +120,7 @@ def _show_findings(folder: JobFolder, manifest: dict[str, Any], *, is_stored: bo
     ]
     show_table((_("Code"), _("Findings"), _("Dialogues with one"), _("Severity"), _("Suggestions")), rows)
     code = st.selectbox(
-        _("Look at a code"), list(by_code), format_func=lambda each: safe_text(title(each)),
+        _("Look at a code"), list(by_code), format_func=lambda each: safe_text(code_title(each, taxonomy)),
         key=f"code:{folder.path.name}",
     )  # fmt: skip
     examples = by_code[code]["examples"]
@@ -148,10 +144,8 @@ def _shorten(text: str) -> str:
 
 
 def _show_downloads(job: ScoreJob) -> None:
-    """Links to all forms of the results."""
     st.caption(
-        _("Files quote dialogues, with personal data as placeholders. Each download is in the audit "
-            "log. Forms other than JSON Lines are made when you first ask for them, which may take a while.")
+        paragraph("Files quote dialogues, with")
     )  # fmt: skip
     uses = {
         "verdicts.jsonl": _("Everything, one dialogue a line; for scripts and dialint."),
@@ -170,12 +164,8 @@ def _show_downloads(job: ScoreJob) -> None:
 
 
 def _show_adding(store: Store, account: Account, job: ScoreJob, folder: JobFolder) -> None:
-    """Dialogues and verdicts into the label store, where they can be searched and reviewed."""
     if job.added is not None:
-        text = _(
-            "Added: {dialogues} dialogues and {verdicts} verdicts are new; {known} dialogues were there "
-            "already."
-        )
+        text = paragraph("Added: {dialogues} dialogues and")
         added = job.added
         st.success(
             safe_markdown(
@@ -196,33 +186,22 @@ def _show_adding(store: Store, account: Account, job: ScoreJob, folder: JobFolde
             )  # fmt: skip
             st.warning(safe_markdown(text))
         st.markdown(link(_("Open Explore"), explore_address()))
-    st.markdown(
-        _(
-            "Dialogues and verdicts go into the store. Then they can be searched in Explore, and routed "
-            "to reviewers. "
-            "What is there already is left as it is, so pressing twice does no harm."
-        )
-    )
+    st.markdown(paragraph("Dialogues and verdicts go into"))
     name = st.text_input(
         _("Name of the release in the store"), job.result.release if job.result else "", max_chars=200,
         key=f"release name:{job.id}",
-        help=_(
-            "The store keeps one verdict by dialogue and release. What the same release found with a judge, "
-            "other thresholds or another policy needs another name."
-        ),
+        help=paragraph("The store keeps one verdict"),
     )  # fmt: skip
     if st.button(_("Add to the store"), type="primary" if job.added is None else "secondary"):
-
-        def add() -> str:
+        with st.spinner(_("Adding…")), attempt("score") as done:
             added = add_to_store(store, account.id, folder, name.strip() or None)
             score_jobs.record_added(store, account.id, job.id, added)
-            return ngettext(
-                "{n} dialogue was added to the store.", "{n} dialogues were added to the "
-                    "store.", added.dialogues
-            )  # fmt: skip
-
-        with st.spinner(_("Adding…")):
-            attempt("score", add)
+            text = ngettext(
+                "{n} dialogue was added to the store.",
+                "{n} dialogues were added to the store.",
+                added.dialogues,
+            )
+            done(text)
 
 
 def add_to_store(store: Store, actor: str, folder: JobFolder, release_name: str | None = None) -> AddedCounts:
@@ -266,7 +245,6 @@ def add_to_store(store: Store, actor: str, folder: JobFolder, release_name: str 
 def _add(
     store: Store, actor: str, release_name: str | None, pairs: Sequence[tuple[Dialogue, Verdict]]
 ) -> tuple[int, int, int]:
-    """How many there are, how many dialogues were new, how many verdicts."""
     n_new = dialogues.add(store, actor, [dialogue for dialogue, _ in pairs])
     return (
         len(pairs),
@@ -290,11 +268,7 @@ def download_address(job_id: str, name: str) -> str:
 
 
 def send_file(store: Store, account: str, request: Request) -> Response | None:
-    """One file, as an attachment; none if there is none.
-
-    Raises:
-        DialintError: the job is not done, or the file could not be made.
-    """
+    """Return one file as an attachment; none if there is none."""
     job_id, name = request.path_params["job"], request.path_params["name"]
     if name not in FILES:
         return None

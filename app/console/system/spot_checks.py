@@ -154,7 +154,8 @@ def _show_drawing(store: Store, account: Account, releases: list[str]) -> None:
         pressed = st.form_submit_button(_("Draw"), type="primary")
     if pressed and release is not None:
         size = DrawSize(findings=int(n_findings), turns=int(n_turns))
-        attempt(NOTICE, lambda: _draw(store, account.id, release, size))
+        with attempt(NOTICE) as done:
+            done(_draw(store, account.id, release, size))
 
 
 def _draw(store: Store, actor: str, release: str, size: DrawSize) -> str:

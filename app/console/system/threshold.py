@@ -15,11 +15,11 @@ from typing import Any
 import streamlit as st
 
 from dialint.app.console.charts import MARKED, MUTED, STRONG
-from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.system.own_thresholds import choose_threshold, load_chosen, show_own_thresholds
 from dialint.app.console.system.release_folders import ReleaseEntry, ReleaseReport, read_report
 from dialint.app.console.tables import share_text
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
@@ -92,22 +92,14 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
     with st.spinner(_("Reading the verdicts…")):
         by_code = _load(store, str(store.engine.url), account.id, release)
     if not by_code:
-        st.info(
-            _(
-                "Verdicts of this release were stored without the probability of every turn: score with "
-                "that option."
-            )
-        )
+        st.info(paragraph("Verdicts of this release were"))
         return
     report = _find_report(entries, release)
     taxonomy = load_taxonomy()
 
-    def title(code: str) -> str:
-        return f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
-
     codes = sorted(by_code, key=lambda code: (-sum(each.is_finding for each in by_code[code].turns), code))
     code = right.selectbox(
-        _("Code"), codes, format_func=lambda each: safe_text(title(each)), key="threshold code"
+        _("Code"), codes, format_func=lambda each: safe_text(code_title(each, taxonomy)), key="threshold code"
     )
     turns, how = by_code[code], None if report is None else report.how(code)
     today = None if how is None or how.scan is None else how.scan.threshold
@@ -131,12 +123,7 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
     text = _("From the newest {dialogues} with all probabilities, over {weeks} weeks.")
     st.caption(
         safe_markdown(
-            text.format(dialogues=n, weeks=weeks)
-            + " "
-            + _(
-                "Below today’s threshold every turn counts, as nobody knows what the gate behind it would "
-                "drop: an upper bound. Exact checks keep their findings at any threshold."
-            )
+            text.format(dialogues=n, weeks=weeks) + " " + paragraph("Below today’s threshold every")
         )
     )
     show_own_thresholds(release, {} if report is None else report.info.codes)
@@ -144,8 +131,8 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
 
 @st.cache_data(ttl=TTL_S, max_entries=4, show_spinner=False)
 def _load(_store: Store, location: str, actor: str, release: str) -> dict[str, CodeTurns]:
-    """The turns of a release in the store at a location, for this actor only, whose role each run of the page
-    reads from the store."""
+    """Load the turns of a release, for this actor only, whose role each run of the page reads from the
+    store."""
     return load_code_turns(_store, actor, release)
 
 
@@ -171,7 +158,6 @@ def _today_text(today: float | None) -> str:
 
 
 def _show_figures(turns: CodeTurns, how: CodeRelease | None, threshold: float, today: float | None) -> None:
-    """The numbers at the chosen threshold, beside those of today."""
     now = apply_threshold(turns, threshold, today)
     before = None if today is None else apply_threshold(turns, today, today)
     columns = st.columns(4)
@@ -221,7 +207,6 @@ def _delta(now: float, before: float | None) -> str:
 
 
 def _contract_text(how: CodeRelease | None, threshold: float) -> str:
-    """What the release promises at this threshold."""
     contract = None if how is None or how.scan is None else how.scan.contract
     if contract is None:
         return _("The release has no contract for this code: it promises no rate of false accusations.")
@@ -231,13 +216,11 @@ def _contract_text(how: CodeRelease | None, threshold: float) -> str:
     if threshold + STEP / 2 >= contract.threshold:
         text = _("By the contract at most {rate} false accusations per 100 clean {unit} ({sure} sure).")
         return text.format(rate=rate, unit=unit, sure=sure)
-    text = _("Below the contract’s threshold of {threshold}: more than {rate} false accusations per 100 "
-        "clean {unit} are possible, and nobody has measured how many.")  # fmt: skip
+    text = paragraph("Below the contract’s threshold")  # fmt: skip
     return text.format(threshold=show_number(contract.threshold, "0.00"), rate=rate, unit=unit)
 
 
 def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None:
-    """Both shares and the findings a week over all thresholds."""
     points: list[dict[str, Any]] = []
     names = (_("Confirmed by people"), _("Known errors kept"))
     for at in GRID:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, show_percent
+from dialint.app.console.i18n import _, choose_name, paragraph, show_percent
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text, severity_title
 from dialint.app.console.work.answer import Selection
@@ -113,7 +113,6 @@ def adjudicate_page(store: Store, account: Account) -> None:
 
 
 def _open_case(store: Store, account: Account, lease: Lease, taxonomy: Taxonomy) -> CaseSession:
-    """The session of the case in hand, with its draft from the store if the page is new."""
     name = "adjudicate case"
     session = st.session_state.get(name)
     if (
@@ -166,7 +165,6 @@ def _show_case(session: CaseSession) -> None:
 
 
 def _marks(session: CaseSession) -> list[Mark]:
-    """The evidence that people and the verdict gave, and that of the decision."""
     marks = []
     for question in session.questions:
         spans = {(one.start, one.end) for one in evidence(session.case, question)}
@@ -189,7 +187,6 @@ def _decided_text(session: CaseSession, question: CodeQuestion) -> str:
 
 
 def _show_question(session: CaseSession, question: CodeQuestion) -> None:
-    """A code: who says what, the posterior, its definition, and the decision."""
     entry = lookup_code(question.code, session.taxonomy)
     is_current = session.current == question.code
     pointer = "▶ " if is_current else ""
@@ -232,7 +229,6 @@ def _posterior_text(method: str) -> str:
 
 
 def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
-    """Who says yes, with their words, beside who says no."""
     people = list(dict.fromkeys(one.who for each in session.questions for one in each.answers))
     title = _("Rater {n}")
     names = {
@@ -261,7 +257,6 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
 
 
 def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decision) -> None:
-    """Severity and words of a yes."""
     entry = lookup_code(question.code, session.taxonomy)
     key = _evidence_key(session, question.code, decision)
     severities = list(entry.severities)
@@ -305,7 +300,6 @@ def _keep_evidence(session: CaseSession, code: str, decision: Decision) -> bool:
 
 
 def _decision_form(session: CaseSession) -> None:
-    """The reason, the button that decides, and the way out."""
     key = f"case reason:{session.case.task.task}"
     st.text_area(
         _("Reason, which is kept with the decision"), key=key, height=80,
@@ -350,10 +344,7 @@ def _decision_form(session: CaseSession) -> None:
         st.button(
             _("Decide and next"), key=f"decide:{session.case.task.task}", type="primary", shortcut="S",
             disabled=session.current is not None, on_click=decide,
-            help=_(
-                "Every code above becomes gold for this turn, except what is not applicable: that question "
-                "is asked of nobody."
-            ),
+            help=paragraph("Every code above becomes gold"),
         )  # fmt: skip
         st.button(_("Give it back"), key=f"give back:{session.case.task.task}", on_click=give_back)
         st.toggle(_("Hide names"), value=session.hides_names, key="hide names", on_change=hide_names)

@@ -97,14 +97,13 @@ class Answer(Record):
 
 
 def start_answer(verdict: Verdict | None, codes: Sequence[str], turn: int | None, key: str) -> Answer:
-    """An empty answer with the model's findings and suggestions as open choices: those of the item's `codes`,
-    and of its `turn` if it has one."""
+    """Return an empty answer with the model's findings and suggestions on the item's `codes` and `turn` as
+    choices."""
     return Answer(key=key, choices=_propose(verdict, codes, turn))
 
 
 def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
-    """An earlier answer, to be changed: model findings that are missing in it were rejected, suggestions are
-    open again. Its seconds count on."""
+    """Return an earlier answer, to be changed: missing findings were rejected, suggestions are open again."""
     own = list(annotation.findings)
     reasons = {(each.turn, each.code): each.reason for each in annotation.rejections}
     choices = []
@@ -227,8 +226,8 @@ class Selection(Record):
 
 
 def parse_selection(dialogue: Dialogue, only_turn: int | None, raw: Any) -> Selection | None:
-    """What the browser reports as selected, without outer blanks; None if it is no part of a turn that may
-    hold an error. The browser is not trusted."""
+    """Return what the (untrusted) browser reports as selected, without outer blanks; None if it fits no
+    judged turn."""
     names = ("turn", "start", "end")
     if not isinstance(raw, Mapping) or any(type(raw.get(name)) is not int for name in names):
         return None
@@ -243,11 +242,7 @@ def parse_selection(dialogue: Dialogue, only_turn: int | None, raw: Any) -> Sele
 
 
 def make_finding(
-    dialogue: Dialogue,
-    selection: Selection,
-    code: Code,
-    severity: Severity,
-    masked: MaskedText | None = None,
+    dialogue: Dialogue, selection: Selection, code: Code, severity: Severity, masked: MaskedText | None = None
 ) -> Finding:
     """A person's finding. Personal data in its quote are placeholders; where the selection touches some, the
     finding covers all of it. `masked` is the turn's masked text; without it the dialogue is masked here."""
@@ -291,8 +286,8 @@ def load_reasons() -> RejectReasons:
 
 
 def order_reasons(code: str, counts: Mapping[str, int]) -> list[str]:
-    """The reasons offered for a code: those that the account chose for it most often (`counts`, by
-    ``CODE:reason``), then those of the code's group, then the usual ones."""
+    """Return the reasons offered for a code: those chosen most often (`counts`), then the group's, then the
+    usual."""
     reasons = load_reasons()
     listed = [*reasons.groups.get(code[:1], ()), *reasons.usual]
     chosen = [name for name in reasons.names if counts.get(f"{code}:{name}")]
@@ -372,8 +367,8 @@ _EVENT: TypeAdapter[SetChoice | Add | Remove | Say | Act] = TypeAdapter(Event)
 
 
 class Batch(Record):
-    """Unacknowledged events of one browser tab on the draft with the key `draft`. Events that make no sense
-    are None."""
+    """Unacknowledged events of one browser tab on the draft with the key `draft`; None for those that make no
+    sense."""
 
     tab: str
     draft: str
@@ -416,8 +411,8 @@ def apply_edit(
     taxonomy: Taxonomy,
     masked_turn: Callable[[int], MaskedText | None],
 ) -> Answer:
-    """The answer after an edit; the same answer if it does not fit the item. `codes` and `only_turn` are what
-    the item asks, `masked_turn` has the masked text of a turn (see `make_finding`)."""
+    """Return the answer after an edit; the same one if the edit does not fit the item (`codes`,
+    `only_turn`)."""
     if not isinstance(event, Remove):  # the browser knows codes as they are shown
         candidates = {
             *codes,

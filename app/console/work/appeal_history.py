@@ -13,12 +13,12 @@ import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dialint.app.console.i18n import _, choose_name, show_number, show_percent
+from dialint.app.console.i18n import _, paragraph, show_number, show_percent
 from dialint.app.console.messages import report_refusals
 from dialint.app.console.sessions import lead_route
 from dialint.app.console.system.score_results import DOWNLOADS
-from dialint.app.console.tables import DialogueLink, share_text, show_table
-from dialint.app.console.text import lookup_code, safe_markdown, safe_text
+from dialint.app.console.tables import DialogueLink, share_text, show_paging, show_table
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.overrides import Overrides, dump_overrides
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.exchange.demotion import DemoteConfig, demote
@@ -40,10 +40,6 @@ def _state_name(state: str) -> str:
     }[state]  # fmt: skip
 
 
-def _code_name(code: str, taxonomy: Taxonomy) -> str:
-    return f"{code} {choose_name(lookup_code(code, taxonomy).name)}" if code in taxonomy.codes else code
-
-
 def show_decided(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     """The decided appeals, newest first."""
     pages: list[int] = st.session_state.setdefault(f"decided pages:{account.id}", [])
@@ -55,19 +51,14 @@ def show_decided(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         (_("Number"), _("Dialogue"), _("Turn"), _("Code"), _("Outcome"), _("The agent"), _("The expert")),
         (
             (
-                str(one.id), DialogueLink(one.dialogue), str(one.turn), _code_name(one.code, taxonomy),
+                str(one.id), DialogueLink(one.dialogue), str(one.turn), code_title(one.code, taxonomy),
                 _state_name(one.state), one.statement, one.reason or "–",
             )
             for one in listed
         ),
     )  # fmt: skip
-    if pages or len(listed) == PER_PAGE:
-        with st.container(horizontal=True):
-            st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear, key="decided newest")
-            st.button(
-                _("Older ▶"), disabled=len(listed) < PER_PAGE, key="decided older",
-                on_click=lambda: pages.append(listed[-1].id),
-            )  # fmt: skip
+    last = listed[-1].id if listed else None
+    show_paging(pages, last, has_more=len(listed) == PER_PAGE, key="decided")
 
 
 def show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
@@ -87,8 +78,7 @@ def show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         st.markdown(f"**{safe_markdown(_('By code'))}**")
         ordered = sorted(by_code.items(), key=lambda item: (-_wrong(item[1]), item[0]))
         show_table(
-            (_("Code"), *headings),
-            ((_code_name(code, taxonomy), *_row(states)) for code, states in ordered),
+            (_("Code"), *headings), ((code_title(code, taxonomy), *_row(states)) for code, states in ordered)
         )
     with right:
         st.markdown(f"**{safe_markdown(_('By release'))}**")
@@ -96,12 +86,7 @@ def show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
             (_("Release"), *headings),
             ((release or "–", *_row(states)) for release, states in sorted(by_release.items())),
         )
-    st.caption(
-        _(
-            "Shares with 95 % Wilson intervals. Agents appeal against what they hold for wrong, so these "
-            "shares say nothing of findings that nobody appealed."
-        )
-    )
+    st.caption(paragraph("Shares with 95 % Wilson intervals."))
     _show_demotions(store, account, taxonomy)
 
 
@@ -116,12 +101,8 @@ def _row(states: Counter[str]) -> tuple[str, ...]:
 
 
 def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
-    """The rule by which a code becomes a suggestion by itself, and what it says now."""
     st.markdown(f"**{safe_markdown(_('Codes that become suggestions by themselves'))}**")
-    rule = _(
-        "A code of a release is demoted if people decided about at least {least} of its findings and, with "
-        "confidence {confidence}, confirm less than {below} of them. Reviews and appeals count alike."
-    ).format(
+    rule = paragraph("A code of a release is demoted").format(
         least=show_number(RULE.least),
         below=show_percent(RULE.below),
         confidence=show_percent(RULE.confidence),
@@ -134,10 +115,7 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
 
     st.button(
         _("Count now"), key="count demotions", on_click=count,
-        help=_(
-            "Reads every answer in the store: afterwards your own answers to these dialogues count as not "
-            "blind."
-        ),
+        help=paragraph("Reads every answer in the store"),
     )  # fmt: skip
     stored = st.session_state.get("demotions")
     if stored is None or stored[0] != account.id:
@@ -161,7 +139,7 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         (_("Release"), _("Code"), _("Confirmed"), _("Of"), _("Share"), _("Surely below"), _("What follows")),
         (
             (
-                release, _code_name(code, taxonomy), show_number(each.confirmed), show_number(each.answered),
+                release, code_title(code, taxonomy), show_number(each.confirmed), show_number(each.answered),
                 share_text(each.confirmed, each.answered), show_percent(each.upper(RULE.confidence)),
                 _("demoted: a suggestion") if is_demoted
                 else _("too few") if each.answered < RULE.least else _("stays a finding"),

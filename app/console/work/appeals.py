@@ -8,14 +8,15 @@ the agent reads. The store checks rights, and that the second review came first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import get_args
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number
+from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
+from dialint.app.console.tables import show_paging
 from dialint.app.console.text import (
+    code_title,
     explain_code,
     lookup_code,
     percent,
@@ -54,11 +55,8 @@ def own_findings_page(store: Store, account: Account) -> None:
                 _("Your dialogues with findings, newest first"), list(by_id), key=f"own:{len(pages)}",
                 format_func=lambda name: safe_text(_title(by_id[name])),
             )  # fmt: skip
-        if pages or len(listed) == PER_PAGE:
-            st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear)
-            st.button(
-                _("Older ▶"), disabled=len(listed) < PER_PAGE, on_click=lambda: pages.append(listed[-1])
-            )
+        last = listed[-1] if listed else None
+        show_paging(pages, last, has_more=len(listed) == PER_PAGE, key="own")
     if chosen is None:
         st.info(_("No finding in your dialogues here."))
     else:
@@ -66,7 +64,7 @@ def own_findings_page(store: Store, account: Account) -> None:
 
 
 def _title(one: OwnDialogue) -> str:
-    day = show_day(datetime.fromtimestamp(one.created_ms / 1000, UTC))
+    day = show_day(from_ms(one.created_ms))
     findings = ngettext("{n} finding", "{n} findings", one.n_findings)
     since = _("in the store since {day}").format(day=day)
     return f"{one.dialogue}: {findings}, {since}"
@@ -99,13 +97,7 @@ def _object_form(store: Store, account: Account, name: str, finding: Finding, ta
         with st.popover(_("What it means")):
             st.markdown(explain_code(lookup_code(finding.code, taxonomy)))
         with st.popover(_("Object")), st.form(f"object:{name}:{finding.turn}:{finding.code}", border=False):
-            statement = st.text_area(
-                _(
-                    "Why is the finding wrong? A second reviewer, who does not read this, judges the "
-                    "turn anew; then an expert decides."
-                ),
-                max_chars=MAX_CHARACTERS,
-            )
+            statement = st.text_area(paragraph("Why is the finding wrong? A"), max_chars=MAX_CHARACTERS)
             if st.form_submit_button(_("Send the appeal"), type="primary"):
                 with report_refusals("appeals"):
                     appeals.open_appeal(store, account.id, name, finding.turn, finding.code, statement)
@@ -113,15 +105,11 @@ def _object_form(store: Store, account: Account, name: str, finding: Finding, ta
                 st.rerun()
 
 
-def _code_name(code: str, taxonomy: Taxonomy) -> str:
-    return f"{code} {choose_name(lookup_code(code, taxonomy).name)}" if code in taxonomy.codes else code
-
-
 def _show_finding(number: int, finding: Finding, taxonomy: Taxonomy) -> None:
     facts = _("turn {turn}, {probability}").format(
         turn=finding.turn, probability=percent(finding.probability)
     )
-    st.markdown(f"**{safe_markdown(f'{number}. {_code_name(finding.code, taxonomy)}')}**")
+    st.markdown(f"**{safe_markdown(f'{number}. {code_title(finding.code, taxonomy)}')}**")
     st.caption(safe_markdown(f"{severity_title(finding.severity, taxonomy)} · {facts}"))
     st.text(safe_text(f"“{finding.quote}”"))
     if finding.reason:
@@ -169,7 +157,7 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         list(by_number), key=f"appeal:{listed[0].id}",
         format_func=lambda each: safe_text(
             title.format(
-                number=each, code=_code_name(by_number[each].code, taxonomy), turn=by_number[each].turn,
+                number=each, code=code_title(by_number[each].code, taxonomy), turn=by_number[each].turn,
                 dialogue=by_number[each].dialogue,
             )
         ),
@@ -202,7 +190,6 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
 
 
 def _show_second_review(store: Store, account: Account, dispute: Dispute, listed: Sequence[Appeal]) -> None:
-    """Where the blind second review stands; leads send all open appeals to one."""
     first = _("The blind second review comes first.")
     if dispute.waits_in:
         text = _("It waits for a reviewer in {projects}.").format(projects=", ".join(dispute.waits_in))
@@ -246,8 +233,7 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
             n = appeals.open_second_reviews(store, account.id, name)
             done = f"{ngettext('{n} task was added.', '{n} tasks were added.', n)} ({name})"
             stuck = appeals.list_stuck(store, account.id, name)
-            nobody = _("Nobody is left to review appeal {numbers}: everybody has a part in the dialogue or "
-                       "has seen what others say of it. Add a reviewer.")  # fmt: skip
+            nobody = paragraph("Nobody is left to review appeal")  # fmt: skip
             texts = [done]
             texts += [nobody.format(numbers=", ".join(str(one.id) for one in stuck))] if stuck else []
             set_notice("appeals", "error" if stuck else "success", " ".join(texts))
@@ -255,7 +241,6 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
 
 
 def _show_both_answers(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
-    """The blind second review, and what was said before."""
     code = dispute.appeal.code
     second = {one.id for one in dispute.second}
     others = [
@@ -288,7 +273,7 @@ def _show_answers(
             else:
                 template = _("{who} sees no such error")
             text = template.format(who=who)
-            more = [_code_name(each.code, taxonomy) for each in one.findings if each.code != code]
+            more = [code_title(each.code, taxonomy) for each in one.findings if each.code != code]
             if more:
                 text += _("; found {codes}").format(codes=", ".join(more))
             st.text(safe_text(text))
@@ -310,7 +295,7 @@ def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: T
         if outcome == "amended":
             st.selectbox(
                 _("Error that stands"), list(taxonomy.codes), key=f"amended:{appeal.id}",
-                format_func=lambda each: safe_text(_code_name(each, taxonomy)),
+                format_func=lambda each: safe_text(code_title(each, taxonomy)),
             )  # fmt: skip
             st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
         reason = st.text_area(

@@ -12,10 +12,19 @@ from typing import get_args
 import streamlit as st
 
 from dialint.app.console.charts import MARKED, MUTED, STRONG, ShareMark, draw_shares
-from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number, show_percent, show_time
+from dialint.app.console.i18n import (
+    _,
+    choose_name,
+    ngettext,
+    paragraph,
+    show_day,
+    show_number,
+    show_percent,
+    show_time,
+)
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import estimate_text, show_table
-from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text
+from dialint.app.console.text import code_title, explain_code, lookup_code, safe_markdown, safe_text
 from dialint.app.console.work.answer import Selection
 from dialint.app.console.work.dialogue_view import Mark, show_marked_dialogue
 from dialint.detector.errors import ConfigError
@@ -53,10 +62,7 @@ def calibration_page(store: Store, account: Account) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.subheader(
             _("Calibration"), anchor=False,
-            help=_(
-                "The same items to everybody, answered blind, then compared: who is strict, who lenient, and "
-                "which questions need a talk. It says how far people agree, not who is right."
-            ),
+            help=paragraph("The same items to everybody"),
         )  # fmt: skip
         if plans:
             with st.popover(_("New session")):
@@ -101,7 +107,6 @@ def _state_text(session: Session) -> str:
 
 
 def _show_progress(account: Account, session: Session, *, plans: bool) -> None:
-    """What is left to do: one's own items, and for leads those of everybody."""
     own = next((member for member in session.members if member.name == account.id), None)
     if own is not None and not session.is_over:
         left = session.items - own.answered
@@ -114,12 +119,7 @@ def _show_progress(account: Account, session: Session, *, plans: bool) -> None:
                 st.markdown(safe_markdown(f"{text} {where}"))
                 st.link_button(_("Go to Label"), "/label", type="primary")
             else:
-                st.markdown(
-                    _(
-                        "You have answered everything. Results are shown when all have, or when a lead "
-                        "closes the session: until then they would spoil blind answers."
-                    )
-                )
+                st.markdown(paragraph("You have answered everything."))
     if plans and not session.is_over:
         show_table(
             (_("Person"), _("Answered"), _("Left")),
@@ -146,7 +146,7 @@ def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         members = st.multiselect(_("Who"), people, format_func=safe_text)
         codes = st.multiselect(
             _("Codes"), list(taxonomy.codes),
-            format_func=lambda each: safe_text(f"{each} {choose_name(taxonomy.codes[each].name)}"),
+            format_func=lambda each: safe_text(code_title(each, taxonomy)),
         )  # fmt: skip
         n = st.number_input(
             _("Dialogues"), 1, MAX_ITEMS, 12,
@@ -238,12 +238,7 @@ def _show_agreement(report: SessionReport, taxonomy: Taxonomy) -> None:
             row.append("–" if one.before is None else estimate_text(one.before))
         rows.append(row)
     show_table(headings, rows)
-    st.caption(
-        _(
-            "Krippendorff's alpha: 1 is full agreement, 0 what chance gives. A dash: only one answer "
-            "occurred, so it is not defined. Below 0.67 a definition needs a talk."
-        )
-    )
+    st.caption(paragraph("Krippendorff's alpha: 1 is"))
 
 
 def _leans_text(leans: Leans) -> str:
@@ -254,7 +249,6 @@ def _leans_text(leans: Leans) -> str:
 
 
 def _show_leanings(report: SessionReport, account: Account) -> None:
-    """The chart of everybody on all codes, and the table by code of whoever leans."""
     marks = []
     for one in report.leanings:
         if one.code != ALL:
@@ -285,19 +279,13 @@ def _show_leanings(report: SessionReport, account: Account) -> None:
                 for one in leaning
             ),
         )  # fmt: skip
-    st.caption(
-        _(
-            "Own answer less the mean of the others, on the same questions. Intervals hold for one person "
-            "at a time: of twenty unbiased people one seems to lean. It does not say who is right."
-        )
-    )
+    st.caption(paragraph("Own answer less the mean of"))
 
 
 def _show_disputed(
     store: Store, account: Account, session: Session, disputed: Sequence[DisputedQuestion],
     taxonomy: Taxonomy,
 ) -> None:  # fmt: skip
-    """The questions that divide the group, one of them with its dialogue and all answers side by side."""
     number = st.selectbox(
         safe_text(_("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))),
         range(len(disputed)), key=f"disputed:{session.project.id}",
@@ -348,8 +336,8 @@ def _question_text(one: DisputedQuestion, taxonomy: Taxonomy) -> str:
 
 
 def _show_note(store: Store, account: Account, name: str) -> None:
-    """What came out of the talk; leads write it, members read it. The saved note stands above the field if it
-    is another one: somebody else's may be newer than what the field began with."""
+    """The note of the talk. The saved one stands above the field if it differs: it may be newer than what was
+    loaded."""
     note = load_note(store, account.id, name)
     st.markdown(f"**{safe_markdown(_('Note of the discussion'))}**")
     if note is not None:

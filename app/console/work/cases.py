@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import streamlit as st
 from pydantic import Field, ValidationError
 
-from dialint.app.console.i18n import _, ngettext, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import report_refusals, set_notice
 from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import safe_markdown, safe_text
@@ -72,13 +72,7 @@ def show_queue(store: Store, account: Account, project: str) -> None:
             for one in waiting
         ),
     )  # fmt: skip
-    st.caption(
-        _(
-            "The cost is the probability that the likelier answer is wrong times the weight of the severity, "
-            "summed over the open codes of the turn. What people said is shown with the case only: the list "
-            "spoils no blind answer."
-        )
-    )
+    st.caption(paragraph("The cost is the probability"))
 
 
 def show_lead_forms(store: Store, account: Account, into: str | None, taxonomy: Taxonomy) -> None:
@@ -177,7 +171,6 @@ def _accept_form(store: Store, account: Account, sources: dict[str, Project], ta
 
 
 def _describe_accepted(counts: AcceptCounts) -> tuple[str, str]:
-    """Kind and text of the message after a bulk acceptance."""
     if counts.labels:
         return "success", ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
     if not counts.yes + counts.no:
@@ -241,8 +234,8 @@ class PersonAnswer(NamedTuple):
 
 
 class CodeQuestion(NamedTuple):
-    """A code of a case: everybody's `answers`, the most trusted label, and whether it `is_open`: people
-    disagree, nobody was asked, or the label is not sure."""
+    """A code of a case; `is_open`: people disagree, nobody was asked, or the most trusted label is not
+    sure."""
 
     code: str
     answers: tuple[PersonAnswer, ...]
@@ -274,8 +267,8 @@ def list_questions(case: Case) -> tuple[CodeQuestion, ...]:
 
 
 def suggest_decision(case: Case, question: CodeQuestion, answer: Answer, taxonomy: Taxonomy) -> Decision:
-    """A decision with the evidence and the severity that are most likely: those of the label, of the person
-    who marked it last, of the verdict, else the whole turn and the code's usual severity."""
+    """Return a decision with the likeliest evidence: of the label, the last person, the verdict, else the
+    whole turn."""
     if answer != "yes":
         return Decision(answer=answer)
     spans = [(one.start, one.end, one.severity) for one in evidence(case, question)]
@@ -327,13 +320,7 @@ def submit_decision(
     store: Store, actor: str, case: Case, lease: Lease, draft: CaseDraft, reason: str, taxonomy: Taxonomy,
     seconds: float,
 ) -> None:  # fmt: skip
-    """Save the decision, and claim the next case, if there is one to be had. However often it is sent, it
-    counts once.
-
-    Raises:
-        StaleLease: the lease was lost.
-        StoreRefused: as for `decide_case`.
-    """
+    """Save the decision, once however often it is sent, and claim the next case."""
     findings = []
     for code, one in draft.decisions.items():
         if one.answer == "yes" and one.severity is not None and case.task.turn is not None:

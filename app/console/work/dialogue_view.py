@@ -55,8 +55,8 @@ class Mark:
 
 
 def make_marks(answer: Answer, selected: Selection | None) -> list[Mark]:
-    """A mark for each choice, numbered like the cards beside the dialogue, and one for the selection.
-    Suggestions that were dismissed have none."""
+    """Return a mark for each choice, numbered like the cards, and one for the selection; none for what was
+    dismissed."""
     marks = [
         Mark(
             Selection(turn=choice.finding.turn, start=choice.finding.start, end=choice.finding.end),
@@ -147,9 +147,8 @@ def view_data(
 
 
 def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]:
-    """A turn's text, or its part from `first`, split where marks and hidden characters begin and end; each
-    piece with the states over it, the labels of marks that end with it, and its name if it is a hidden
-    character."""
+    """Split a turn's text where marks and hidden characters begin and end, with the states and labels of each
+    piece."""
     matches = islice(HIDDEN_PATTERN.finditer(text), MAX_HIDDEN_NAMES)
     hidden = {match.start(): HIDDEN[ord(match[0])] for match in matches}
     displayed = HIDDEN_PATTERN.sub(UNSEEN, replace_controls(text))
@@ -177,8 +176,8 @@ def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]
 
 
 def render_dialogue(data: dict[str, Any], key: str, on_selected: Callable[[], None]) -> None:
-    """Render the dialogue. When words are selected, session state at `key` holds ``selected``: {turn, start,
-    end} as the browser reports it, not to be trusted."""
+    """Render the dialogue; session state at `key` gets ``selected`` as the browser reports it, not to be
+    trusted."""
     _component()(key=key, data=data, on_selected_change=on_selected)
 
 
@@ -212,8 +211,8 @@ def show_marked_dialogue(
     dialogue: Dialogue, marks: Sequence[Mark], focus: int | None, key: str, *,
     only_turn: int | None = None, on_selection: Callable[[Selection], None] | None = None,
 ) -> None:  # fmt: skip
-    """Show the dialogue with its marks; of a long one the page with the turn `focus`. `on_selection` gets the
-    words that are selected in `only_turn`, or in any turn that is judged."""
+    """Show the dialogue, of a long one the page with `focus`; `on_selection` gets words selected in a judged
+    turn."""
     pages = paginate(dialogue)
     number = find_page(pages, focus) if focus is not None else 0
     if len(pages) > 1:
@@ -237,7 +236,6 @@ def show_marked_dialogue(
 
 
 def _turn_words() -> dict[str, object]:
-    """The words around a turn's text, in the language of the page."""
     return {
         "names": {
             "customer": _("Customer"), "agent": _("Agent"), "bot": _("Bot"), "system": _("System"),

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dialint.app.console.i18n import _
+from dialint.app.console.i18n import _, paragraph
 from dialint.app.console.text import lookup_code, safe_text
 from dialint.detector.checks.policy import CitedClause, find_cited_clause
 from dialint.detector.errors import ConfigError
@@ -26,8 +26,8 @@ from dialint.labeling.store.documents import PublishedText, find_policy_version,
 
 
 class PolicyTexts(NamedTuple):
-    """A policy: its version that is `published` now, and the one that the dialogue was `scored` with, as far
-    as they are here. `is_recorded`: the verdict says which one that was."""
+    """A policy's `published` and `scored` versions, as far as they are here; `is_recorded`: the verdict names
+    the latter."""
 
     published: PublishedText | None = None
     scored: PublishedText | None = None
@@ -48,8 +48,8 @@ _NUMBERED = re.compile(r"\b[Ss]ource ([0-9]{1,3})\b")
 
 
 class Evidence(NamedTuple):
-    """A text with its title, and a note on where it comes from; `passages` are parts of it, in order, of
-    which some are marked as what the finding quotes."""
+    """A text with its title and a note on its origin; of its `passages` some are marked as what the finding
+    quotes."""
 
     id: str
     title: str
@@ -63,12 +63,7 @@ class Evidence(NamedTuple):
 
 
 def load_cited_policies(store: Store, actor: str, dialogue: Dialogue, verdict: Verdict | None) -> Policies:
-    """The policies that the findings of a verdict cite, that it was made with, or that the dialogue names:
-    the published versions, and the one that the verdict was made with.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
+    """Load the policies that findings cite, that the verdict was made with, or that the dialogue names."""
     findings = () if verdict is None else (*verdict.findings, *verdict.suggestions)
     cited = (find_cited_clause(finding.reason) for finding in findings)
     names = {each.policy for each in cited if each is not None}
@@ -89,8 +84,8 @@ def load_cited_policies(store: Store, actor: str, dialogue: Dialogue, verdict: V
 
 
 def find_evidence(dialogue: Dialogue, finding: Finding, policies: Policies) -> tuple[Evidence, ...]:
-    """The clause that a finding cites, or those of the dialogue's policy, named or found, for its code; then
-    the sources that its reason names or quotes, or all, for a code of information."""
+    """Return the clause that a finding cites, or those for its code, then the sources that its reason names
+    or quotes."""
     cited = find_cited_clause(finding.reason)
     name = dialogue.policy or next((each for each, policy in policies.items() if policy.is_recorded), None)
     clauses: Iterator[Evidence] = iter(())
@@ -145,10 +140,7 @@ def _why_missing(policy: PolicyTexts) -> str:
         return _("This policy is not published here.")
     if policy.published is None:
         return _("This dialogue was scored with rules that are no version of this policy here.")
-    return _(
-        "This dialogue was scored with rules that are no version of this policy here; version {version} is "
-        "published."
-    ).format(version=policy.published.version)
+    return paragraph("This dialogue was scored with").format(version=policy.published.version)
 
 
 def _which_version(policy: PolicyTexts) -> str:
@@ -179,7 +171,6 @@ def _what_is_newer(policy: PolicyTexts, clause: str, text: str) -> str:
 
 
 def _find_clause(version: PublishedText, clause: str) -> str | None:
-    """The text of a clause in a version; none if it has none of this id."""
     policy = _parse(version.text)
     return None if policy is None else next((each.text for each in policy.clauses if each.id == clause), None)
 

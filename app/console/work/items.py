@@ -107,13 +107,8 @@ class EditConflict:
 
 
 def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
-    """Claim the next item of a project. Returns it with its draft, and whether the draft was there before;
-    None if the queue holds nothing for this account. A `blind` item never shows what others say of it.
-
-    Raises:
-        NotAllowed: the account may not work here.
-        StoreRefused: the project is closed or past its deadline.
-    """
+    """Claim the next item. Returns it with its draft and whether the draft is an earlier one; None if there
+    is none."""
     opened = task_view.claim_and_open(store, actor, project)
     return None if opened is None else _to_item(store, actor, opened, blind=blind)
 
@@ -131,13 +126,7 @@ def _to_item(store: Store, actor: str, opened: OpenTask, *, blind: bool) -> tupl
 
 
 def claim_dialogue(store: Store, actor: str, project: str, dialogue: str) -> tuple[Item, Answer, bool]:
-    """Claim the review of a dialogue that the actor has chosen, as `claim_next`; or reopen the actor's own
-    answer, if that is given already.
-
-    Raises:
-        NotAllowed: the account may not review it here.
-        StoreRefused: somebody else holds it, or the project takes no more answers.
-    """
+    """Claim the review of a chosen dialogue, as `claim_next`, or reopen the actor's own answer to it."""
     try:
         opened = task_view.claim_and_open_dialogue(store, actor, project, dialogue)
     except StoreRefused as refused:
@@ -150,8 +139,8 @@ def claim_dialogue(store: Store, actor: str, project: str, dialogue: str) -> tup
 
 
 def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
-    """Reopen the actor's last answer, to be corrected; None if there is none. If `blind`, the last one in
-    this project and of this sitting, as it was shown then; else the last one with a visible verdict."""
+    """Reopen the actor's last answer to correct it; if `blind`, the last of this project and sitting, as
+    shown then."""
     if blind:
         last_view = answers.find_last_answer(store, actor, project)
         if last_view is None:
@@ -198,17 +187,12 @@ def _parse_draft(draft: Draft) -> Answer | None:
 
 
 def save_draft(store: Store, actor: str, item: Item, answer: Answer) -> None:
-    """Store the draft.
-
-    Raises:
-        DialogueMissing: the dialogue was erased meanwhile.
-    """
+    """Store the draft."""
     task_view.save_draft(store, actor, item.name, answer.model_dump_json(), item.stored or item.dialogue.id)
 
 
 def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
-    """The text of a turn as shown in the item, masked, by the view that the store keeps; None if that is not
-    known to be of this dialogue."""
+    """Return a turn's masked text by the view that the store keeps; None if that is not of this dialogue."""
     if item.stored is None:
         return None
     name, text = item.stored, {each.index: each.text for each in item.dialogue.turns}[turn]
@@ -225,11 +209,7 @@ def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
 
 
 def renew_lease(store: Store, actor: str, item: Item) -> None:
-    """Renew the item's lease, if it has one.
-
-    Raises:
-        StaleLease: it was lost.
-    """
+    """Renew the item's lease, if it has one."""
     if item.task is not None and item.token is not None:
         leases.renew(store, actor, item.task, item.token)
 
@@ -281,11 +261,7 @@ def submit(
 
 
 def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Saved | EditConflict:
-    """Save ours beside theirs: as a review of the dialogue, or as a correction of one's own answer.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
+    """Save ours beside theirs: as a review of the dialogue, or as a correction of one's own answer."""
     item, last = conflict.item, conflict.theirs[-1]
     key = f"{conflict.key}-again-{last.id}"
     try:
@@ -306,12 +282,7 @@ def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Saved | E
 
 
 def skip(store: Store, actor: str, item: Item, reason: str) -> None:
-    """Give the task back for good, with a reason.
-
-    Raises:
-        StoreRefused: no reason.
-        StaleLease: it was lost already.
-    """
+    """Give the task back for good, with a reason."""
     assert item.task is not None, "a correction is discarded, not skipped"
     assert item.token is not None, "a task is held by a lease"
     leases.skip(store, actor, item.task, item.token, reason)

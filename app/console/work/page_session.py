@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, hold_language, show_number
+from dialint.app.console.i18n import _, hold_language, paragraph, show_number
 from dialint.app.console.messages import ERASED, explain
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.work import items
@@ -110,8 +110,7 @@ class PageSession:
             self.notices.append((kind, text))
 
     def on_click(self, action: Callable[..., None], *args: Any) -> None:
-        """Run `action`, the callback of a button, without the messages of what was done before. It is done as
-        a whole, as in `receive`."""
+        """Run the callback of a button as a whole, without the messages of what was done before."""
         with hold_language(), self.lock:
             self.notices = []
             action(*args)
@@ -143,13 +142,7 @@ class PageSession:
         try:
             yield
         except StaleLease:
-            self.notify(
-                "warning",
-                _(
-                    "You were away longer than this task is reserved for one person, and it went to somebody "
-                    "else. Nothing was saved."
-                ),
-            )
+            self.notify("warning", paragraph("You were away longer than this"))
             self.open_item(None)
         except DialogueMissing:
             self.notify("warning", _(ERASED))
@@ -170,8 +163,7 @@ class PageSession:
 def open_session(
     page: str, store: Store, account: Account, purposes: tuple[Purpose, ...], *, blind: bool
 ) -> PageSession:
-    """The session of a page for this account. A task that the account holds already is found again; once the
-    person has started, the next task of an open project is claimed whenever there is none."""
+    """Return the session of a page. A task in hand is found again; once started, the next one is claimed."""
     session = _find_session(page, store, account, blind=blind)
     if session.item is not None:
         return session
@@ -245,10 +237,7 @@ def _claim(session: PageSession, project: Project) -> None:
         return
     session.started, session.waiting = False, None
     if second_review and (n := count_withheld(store, actor, project.id)):
-        message = _(
-            "Waiting here for a second review, but not for you: {n}. You have a part in the dialogue, or "
-            "have seen what others say of it."
-        )
+        message = paragraph("Waiting here for a second review")
         session.notify("info", message.format(n=show_number(n)))
 
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, show_number, show_time
+from dialint.app.console.i18n import _, paragraph, show_number, show_time
 from dialint.app.console.tables import go_to
 from dialint.app.console.text import (
     code_title,
@@ -86,7 +86,6 @@ def _show_review_item(session: PageSession) -> None:
 
 
 def _show_conflict(session: PageSession, conflict: EditConflict) -> None:
-    """Somebody else answered first: both answers side by side, and the choice."""
     taxonomy = load_taxonomy()
     theirs = conflict.theirs[-1]
     st.warning(_("This was answered elsewhere before your answer came. Yours is not saved yet. Compare:"))
@@ -174,7 +173,6 @@ def _show_training(session: PageSession) -> None:
 
 
 def _show_solution(session: PageSession) -> None:
-    """The solution of the training task that was just answered, beside the person's own answer."""
     assert session.solution is not None
     item, annotation = session.solution
     assert item.task is not None
@@ -235,12 +233,7 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
             st.info(_("Nothing is waiting for you in this queue."))
         if earned := earnings_text(session):
             st.caption(safe_markdown(earned))
-        st.caption(
-            _(
-                "A task that you start is reserved for you until you save it, skip it or stop. What you "
-                "decide is kept on the server at once."
-            )
-        )
+        st.caption(paragraph("A task that you start is reserved"))
         with st.container(horizontal=True):
             st.button(
                 safe_markdown(label), key="start", type="primary", shortcut="Enter",

@@ -53,8 +53,7 @@ SKIP_REASONS = {
 
 
 def screen_words(mode: Mode) -> dict[str, object]:
-    """The words of the workspace in the language of the page. ``{n}`` and the like are filled by the
-    browser."""
+    """Return the words of the workspace in the language of the page, with places that the browser fills."""
     words: dict[str, object] = {
         "roles": {
             "customer": _("Customer"), "agent": _("Agent"), "bot": _("Bot"), "system": _("System"),

@@ -69,8 +69,7 @@ ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
 def show_workspace(
     session: PageSession, mode: Mode, *, title: str, origin: str = "", summary: str = ""
 ) -> None:
-    """Show the session's item; what the browser reports goes into the session. `title`, `origin` and
-    `summary` are lines above it."""
+    """Show the session's item, with three lines above it; what the browser reports goes into the session."""
     evidence = find_choice_evidence(session)
     book = make_book(session, mode, evidence)
     name = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
@@ -121,8 +120,7 @@ def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
 
 
 def _reasons_and_probabilities(session: PageSession, item: Item, answer: Answer) -> dict[str, Any]:
-    """Why a finding may be rejected, by its code; and the model's probabilities on the visible turns, for the
-    list of codes."""
+    """The reasons for a rejection by code, and the model's probabilities on the visible turns."""
     codes = {choice.proposed.code for choice in answer.choices if choice.proposed is not None}
     visible = {part.turn for part in session.pages[session.page]}
     probabilities = {} if item.verdict is None or item.blind else item.verdict.probabilities or {}
@@ -160,8 +158,8 @@ def _describe_code(item: Item, code: str, mode: Mode, taxonomy: Taxonomy) -> dic
 
 
 def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvidence) -> dict[str, Any]:
-    """The evidence of all findings by its id; and what of it stands folded above the first turn: documents
-    that the agent had, and the policy's name."""
+    """The evidence by its id, and what of it is folded above the first turn: documents and the policy's
+    name."""
     dialogue = item.dialogue
     context = [describe_source(number, source) for number, source in enumerate(dialogue.sources, 1)]
     if dialogue.policy:
@@ -176,8 +174,7 @@ def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvid
 
 
 def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
-    """The evidence of each finding of the session's answer under its present code, by the id of its choice;
-    what it cites is in the model's own reason."""
+    """Return the evidence of each finding under its present code, by the id of its choice."""
     item, answer = session.item, session.answer
     assert item is not None
     assert answer is not None
@@ -246,15 +243,15 @@ def _describe_choice(item: Item, choice: Choice, evidence: tuple[Evidence, ...])
 
 
 def displayed_quote(dialogue: Dialogue, finding: Finding) -> str:
-    """The words of a finding as the dialogue beside it shows them: a finding's own `quote` has placeholders
-    in place of personal data also for those who may read them."""
+    """Return a finding's words as displayed: its `quote` has placeholders also for those who may read the
+    original."""
     text = next((turn.text for turn in dialogue.turns if turn.index == finding.turn), "")
     return text[finding.start : finding.end] or finding.quote
 
 
 def find_proof(dialogue: Dialogue, finding: Finding) -> set[int]:
-    """The turns with the calls of tools that the finding's reason names, and their results: of each name the
-    last call that is not after the finding."""
+    """Return the turns of the tool calls that the reason names and of their results, the last ones before the
+    finding."""
     turns = {}
     for use in tool_uses(dialogue) if finding.reason else ():
         if use.turn <= finding.turn and use.call.name in finding.reason:
@@ -310,8 +307,7 @@ def _workspace() -> ComponentRenderer:
 
 @cache
 def _book() -> ComponentRenderer:
-    """Hands the book to the workspace, which has an element of its own: Streamlit sends an element that did
-    not change as a reference only."""
+    """Hands the book to the workspace: Streamlit sends an element that did not change as a reference only."""
     script = """
     export default function ({ data, parentElement }) {
       window.dialintBooks = { [data.name]: data.book };
