@@ -150,7 +150,7 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "labeling/aggregation/aggregate.py": by_aggregation,
     "eval/spot_check.py": by_sample,
     "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
-    "app/console/demo/jobs.py": lambda text: b"",  # a log that is read, of the sample
+    "app/console/demo.py": lambda text: b"",  # a log that is read, of the sample
     "detector/ingest/archives.py": lambda text: b"",  # a sheet on its way to the reader of tables
 }
 

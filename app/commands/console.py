@@ -95,7 +95,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
     with ExitStack() as stack:
         store = config.store
         if config.demo:
-            from dialint.app.console.demo.store import make_demo
+            from dialint.app.console.demo import make_demo
 
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
             print_line("making the demo: the embedded release scores the sample log")

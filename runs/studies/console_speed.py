@@ -29,9 +29,10 @@ from typing import Any
 import numpy as np
 from console_client import find_browser
 
-from dialint.app.console.demo.store import LABEL, REVIEW, load_sample, make_demo, score_sample
+from dialint.app.console.demo import LABEL, REVIEW, load_sample, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
-from dialint.labeling.store import accounts, authentication, dialogues, tasks
+from dialint.detector.verdict_files import read_verdicts
+from dialint.labeling.store import accounts, dialogues, passwords, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask
 
@@ -96,7 +97,7 @@ def run(config: SpeedConfig) -> dict[str, Any]:
 def _fill(place: str, config: SpeedConfig) -> None:
     """The demo, an account for each person, and copies of the sample so that nobody runs out of tasks."""
     make_demo(place)
-    found, said = load_sample(), {verdict.dialogue_id: verdict for verdict in score_sample()}
+    found, said = load_sample(), {verdict.dialogue_id: verdict for verdict in read_verdicts(score_sample())}
     flagged = [each for each in found if said[each.id].findings]
     needed = config.clicks + 2 * config.sessions
     with Store.open(place) as store:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialint.app.commands.console import ConsoleConfig
-from dialint.app.console.demo.activity import AGENT, APPEALS
-from dialint.app.console.demo.store import CONTROL_SHARE, LABEL, REVIEW, load_sample, make_demo
+from dialint.app.console.demo import AGENT, APPEALS, CONTROL_SHARE, LABEL, REVIEW, load_sample, make_demo
 from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, server_command, server_environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict

@@ -1,0 +1,454 @@
+"""The demo's store: the sample log, its verdicts, tasks for reviewers and labelers, an account for each role,
+a scored job, and a past of some weeks that is made up, always the same.
+
+Dialogues of the past are those of the sample under other names, dates and agents, with the verdicts of the
+same texts. Most answers follow the author's labels of the sample; one labeler answers without reading, one
+copies from another. The sample is scored once and cached under ``$DIALINT_HOME/demo``.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import get_args
+
+from dialint.app.console.system.job_files import JobEnd, score_command, write_log
+from dialint.app.console.system.job_processes import describe_log
+from dialint.app.console.text import judged_codes
+from dialint.app.store_session import one_time_password
+from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file, write_json
+from dialint.detector.records import Dialogue, Finding, Label, Verdict
+from dialint.detector.registry import home_folder
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path
+from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
+from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
+from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
+from dialint.labeling.annotation import Annotation, judged_turns, quoted_finding
+from dialint.labeling.queue.policy import SeverityWeights
+from dialint.labeling.store import (
+    accounts,
+    appeals,
+    dialogues,
+    expert_cases,
+    leases,
+    passwords,
+    projects,
+    score_jobs,
+    task_view,
+    tasks,
+)
+from dialint.labeling.store.annotation_import import import_annotations
+from dialint.labeling.store.annotations import submit
+from dialint.labeling.store.calibration_sessions import save_note
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.gold import put_gold
+from dialint.labeling.store.masked_view import prepare_view
+from dialint.labeling.store.notes import acknowledge_note, write_note
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
+
+SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
+LABELS = SAMPLE.with_name("labels.jsonl")
+REVIEW, LABEL, APPEALS, WAVE, ADJUDICATION = "review", "label", "appeals", "wave-1", "adjudication"
+CLOSED, OPEN = "calibration-1", "calibration-2"
+CODES = ("C1", "T1", "U2", "L1")
+SESSION_CODES = ("C1", "C2", "T2", "U3", "M2")
+CONTROL_SHARE, OVERLAP, N_LABEL = 0.2, 2, 30
+N_FLAWED, N_CLEAN = 3, 2
+WEEKS, PER_WEEK, SAMPLE_DAYS, DAY_MS = 10, 34, 10, 86_400_000
+AGENT = "a04"
+"""The agent whose account is in the demo, and who makes most errors."""
+OFTEN, RARELY = (AGENT, "a08"), ("a01", "a07")
+REVIEWERS = {"rosa": 0.96, "ravi": 0.9, "reviewer": 0.93, "expert": 0.98}
+LABELERS = {"ana": 0.97, "boris": 0.94, "cleo": 0.9, "labeler": 0.95, "elena": 0.84}
+"""How often each follows the author's labels."""
+HASTY, COPIER = "dario", "felix"
+"""Who answers no without reading, and who copies from elena."""
+CARE = {"ana": (0.06, 0.05), "boris": (0.005, 0.45), "cleo": (0.02, 0.2), "expert": (0.01, 0.05)}
+"""In the wave and the sessions: how often each sees an error that is not there, and misses one that is."""
+USUAL_CARE = (0.02, 0.15)
+N_LABELED, N_GOLD, N_PER_LABELER, N_WAVE, N_WAVE_CLEAN, N_CLOSED, N_OPEN = 90, 24, 60, 20, 6, 12, 6
+INSTRUCTIONS = "Read the whole dialogue first, then say for each error below whether any agent turn has it."
+STATEMENTS = (
+    "The customer asked for exactly this in an earlier call.",
+    "The amount is in the tool's answer.",
+)
+OVERTURNED = "The second reviewer sees no error here either; the agent answered what was asked."
+DECIDED = "The customer asked twice; the turn goes on to something else without a word about it."
+NOTES = (
+    "Before you close a chat, read the customer's last message once more: a question was left open twice.",
+    "Please look at this dialogue again: the limit that you named is not in the policy.",
+)
+SESSION_NOTE = "An answer to one of two questions is C2 and not C1. We go through T2 again next week."
+
+
+@dataclass(frozen=True)
+class Past:
+    """A dialogue of the past: when it came, its verdict, and the errors that the author sees in it."""
+
+    dialogue: Dialogue
+    verdict: Verdict
+    at_ms: int
+    errors: tuple[Label, ...]
+
+
+def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[str, str]:
+    """Create the store, scoring the sample if there are no `verdicts`. Returns the password of each
+    account."""
+    upgrade(location)
+    by_name = {name: secrets.token_hex(8) for name in (*get_args(AccountRole), "agent")}
+    with Store.open(location) as store:
+        first = one_time_password()
+        accounts.create_first(store, "admin", first)
+        people = [Account(id=role, role=role) for role in get_args(AccountRole) if role != "admin"]
+        for account in (*people, Account(id="agent", role="labeler", agent=AGENT)):
+            accounts.create(store, "admin", account, first)
+        for name, password in by_name.items():
+            passwords.choose_password(store, name, first, password)
+        sample = load_sample()
+        scored = score_sample() if verdicts is None else None
+        verdicts = list(read_verdicts(scored)) if scored is not None else verdicts or ()
+        past = _add_log(location, sample, verdicts)
+        _add_review_project(store, verdicts)
+        _add_label_project(store, sample)
+        _add_answers(store, past)
+        _add_appeals(store, past)
+        _add_cases(store, past)
+        _add_sessions(store, past)
+        if scored is not None:
+            _add_job(store, Path(location).parent / "jobs", scored)
+    return by_name
+
+
+def load_sample() -> list[Dialogue]:
+    """Return the dialogues of the sample log."""
+    from dialint.detector.ingest.config import ReadConfig
+    from dialint.detector.ingest.outcomes import Counts, Loaded
+    from dialint.detector.ingest.read import read
+    from dialint.detector.ingest.sources import open_logs
+
+    records = read(open_logs([str(SAMPLE)]), ReadConfig(), Counts())
+    return [record.dialogue for record in records if isinstance(record, Loaded)]
+
+
+def score_sample() -> Path:
+    """Return the file of the embedded release's verdicts on the sample, made if it is not in the cache."""
+    from dialint.app.scoring.loop import run
+    from dialint.app.scoring.options import ScoreConfig
+    from dialint.detector.release import EMBEDDED, Release
+
+    taxonomy = load_taxonomy().model_dump(mode="json")
+    key = fingerprint([Release(EMBEDDED).fingerprint, taxonomy, sha256_file(SAMPLE)])
+    out = home_folder() / "demo" / key[:16] / "verdicts.jsonl"
+    if not manifest_path(out).exists():
+        make_output_folder(out.parent)
+        run([str(SAMPLE)], ScoreConfig(out=out, all_probabilities=True, quiet=True))
+    return out
+
+
+def _load_labels() -> list[Label]:
+    return [Label.model_validate_json(line) for line in LABELS.read_bytes().splitlines()]
+
+
+def _add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[Past]:
+    """Add the sample over the last days and its repetitions over the weeks before. Returns the latter, oldest
+    first."""
+    rng = random.Random(7)
+    now_ms = time.time_ns() // 1_000_000
+    by_id = {verdict.dialogue_id: verdict for verdict in verdicts}
+    recent = [
+        (each, by_id[each.id], now_ms - int(rng.uniform(0.05, SAMPLE_DAYS) * DAY_MS)) for each in sample
+    ]
+    past = _repeat(sample, by_id, now_ms, rng)
+    rows = [*recent, *((one.dialogue, one.verdict, one.at_ms) for one in past)]
+    days: dict[int, list[tuple[Dialogue, Verdict, int]]] = {}
+    for row in sorted(rows, key=lambda row: row[2]):
+        days.setdefault((now_ms - row[2]) // DAY_MS, []).append(row)
+    present_ms = now_ms
+    with Store.open(location, lambda: present_ms) as store:
+        for of_day in days.values():
+            present_ms = of_day[-1][2]
+            dialogues.add(store, "lead", [dialogue for dialogue, _, _ in of_day])
+            dialogues.add_verdicts(store, "lead", [verdict for _, verdict, _ in of_day])
+    return past
+
+
+def _repeat(
+    sample: Sequence[Dialogue], verdicts: dict[str, Verdict], now_ms: int, rng: random.Random
+) -> list[Past]:
+    labels = _load_labels()
+    teams = {each.agent: each.team for each in sample if each.agent is not None}
+    agents = sorted(teams)
+    past = []
+    for week in range(WEEKS, 0, -1):
+        flagged_weight = 2.5 + 0.15 * week  # fewer errors by and by
+        weights = [flagged_weight if verdicts[each.id].findings else 1.0 for each in sample]
+        for original in dict.fromkeys(rng.choices(range(len(sample)), weights, k=PER_WEEK)):
+            dialogue = sample[original]
+            often, rarely = (4.0, 0.5) if verdicts[dialogue.id].findings else (0.8, 1.5)
+            shares = [often if one in OFTEN else rarely if one in RARELY else 1.0 for one in agents]
+            agent = rng.choices(agents, shares)[0]
+            name = f"{dialogue.id}-w{WEEKS + 1 - week:02}"
+            origin = {"agent": agent, "team": teams[agent]}
+            at_ms = now_ms - int((week - 1 + rng.uniform(0.02, 1.0)) * 7 * DAY_MS)
+            verdict = verdicts[dialogue.id].model_copy(update={"dialogue_id": name, **origin})
+            errors = tuple(label for label in labels if label.dialogue_id == dialogue.id)
+            past.append(Past(dialogue.model_copy(update={"id": name, **origin}), verdict, at_ms, errors))
+    return sorted(past, key=lambda one: one.at_ms)
+
+
+def _add_review_project(store: Store, verdicts: Sequence[Verdict]) -> None:
+    flagged = [verdict for verdict in verdicts if verdict.findings]
+    covered = {finding.code for verdict in flagged for finding in verdict.findings}
+    covered = covered.union(*(judged_codes(verdict) or () for verdict in verdicts))
+    codes = tuple(code for code in load_taxonomy().codes if code in covered)
+    projects.create(store, "lead", Project(id=REVIEW, codes=codes, purpose="review", prelabelled=True))
+    weights, new = SeverityWeights(), []
+    for verdict in flagged:
+        cost = sum(finding.probability * weights.of(finding.severity) for finding in verdict.findings)
+        new.append(NewTask(dialogue=verdict.dialogue_id, priority=cost, why="demo"))
+    if new:
+        tasks.add(store, "lead", REVIEW, new)
+
+
+def _add_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
+    project = Project(
+        id=LABEL, codes=CODES, instructions=INSTRUCTIONS, overlap=OVERLAP, control_share=CONTROL_SHARE,
+        pay=Pay(amount=Decimal("0.35"), currency="EUR"),
+    )  # fmt: skip
+    projects.create(store, "lead", project)
+    errors = [each for each in _load_labels() if each.code in CODES]
+    flawed = {each.dialogue_id for each in errors}
+    control = [each for each in sample if each.id in flawed][:N_FLAWED]
+    control += [each for each in sample if each.id not in flawed][:N_CLEAN]
+    _add_gold(store, [(each, [one for one in errors if one.dialogue_id == each.id]) for each in control])
+    rest = [each for each in sample if each not in control][:N_LABEL]
+    new = [NewTask(dialogue=each.id, why="demo") for each in rest]
+    new += [NewTask(dialogue=each.id, pool="control", why="demo") for each in control]
+    tasks.add(store, "lead", LABEL, new)
+
+
+def _add_gold(store: Store, known: Sequence[tuple[Dialogue, Sequence[Label]]]) -> None:
+    def put(transaction: Transaction) -> None:
+        require_permission(transaction, "expert", "decide")
+        for dialogue, labels in known:
+            errors = {(label.turn, label.code) for label in labels}
+            for turn in judged_turns(dialogue):
+                for code in CODES:
+                    is_there = (turn, code) in errors
+                    gold = Gold(dialogue=dialogue.id, turn=turn, code=code, present=is_there, source="expert")
+                    put_gold(transaction, "expert", gold)
+
+    store.write(put, repeatable=True)
+
+
+def _add_answers(store: Store, past: Sequence[Past]) -> None:
+    """Add people, reviews, blind answers and gold."""
+    rng = random.Random(11)
+    for name in ("rosa", "ravi"):
+        accounts.create(store, "admin", Account(id=name, role="reviewer"))
+    for name in (*LABELERS, HASTY, COPIER):
+        if name != "labeler":
+            accounts.create(store, "admin", Account(id=name, role="labeler"))
+    codes = tuple(load_taxonomy().codes)
+    reviews = [review for one in past for review in _review(one, codes, rng)]
+    answers = [answer for one in past[-N_LABELED:] for answer in _label(one, rng)]
+    import_annotations(store, "admin", reviews, "demo reviews")
+    import_annotations(store, "admin", answers, "demo labels")
+    _add_gold(store, [(one.dialogue, one.errors) for one in past[-N_LABELED:][:N_GOLD]])
+
+
+def _review(one: Past, codes: tuple[str, ...], rng: random.Random) -> list[Annotation]:
+    """Return the reviews of most flagged dialogues and a few others, now and then by two people."""
+    if rng.random() > (0.85 if one.verdict.findings else 0.12):
+        return []
+    errors = {(label.turn, label.code) for label in one.errors}
+    proposed = {(finding.turn, finding.code) for finding in one.verdict.findings}
+    reviews = []
+    for reviewer in rng.sample(sorted(REVIEWERS), 2 if rng.random() < 0.3 else 1):
+        care = REVIEWERS[reviewer]
+        findings: list[Finding] = []
+        for finding in one.verdict.findings:
+            is_right = (finding.turn, finding.code) in errors
+            if (rng.random() < care) == is_right and rng.random() < 0.93:
+                findings.append(finding)
+        findings += [
+            _mark(one.dialogue, label.turn, label.code, label, "Missed.")
+            for label in one.errors
+            if (label.turn, label.code) not in proposed and rng.random() < care - 0.55
+        ]
+        reviews.append(
+            Annotation(
+                id=f"{one.dialogue.id}-{reviewer}", dialogue_id=one.dialogue.id, labeler=reviewer,
+                kind="expert" if reviewer == "expert" else "reviewer", codes=codes,
+                findings=tuple(findings), seen_verdict=True,
+                at=_later(one, rng.uniform(0.1, 2.0)), seconds=round(rng.lognormvariate(3.2, 0.5), 1),
+            )
+        )  # fmt: skip
+    return reviews
+
+
+def _mark(dialogue: Dialogue, turn: int, code: str, label: Label | None, reason: str = "") -> Finding:
+    """Return a finding with the words of the author's label, or of the whole turn."""
+    text = next(each.text for each in dialogue.turns if each.index == turn)
+    words = text[label.start : label.end] if label is not None and label.start is not None else ""
+    severity = load_taxonomy().codes[code].severity
+    return quoted_finding(dialogue, turn, code, severity, reason, words or None)
+
+
+def _later(one: Past, days: float) -> datetime:
+    at_s = min(time.time() - 60, (one.at_ms + days * DAY_MS) / 1000)
+    return datetime.fromtimestamp(int(at_s), UTC)
+
+
+def _label(one: Past, rng: random.Random) -> list[Annotation]:
+    """Return blind answers of labelers to the same questions."""
+    questions = {(turn, code) for turn in judged_turns(one.dialogue) for code in CODES}
+    errors = {(label.turn, label.code) for label in one.errors} & questions
+    marks: dict[str, set[tuple[int, str]]] = {HASTY: set()}
+    for labeler, care in LABELERS.items():
+        wrong = {each for each in sorted(questions) if rng.random() > care + (1 - care) * 0.6}
+        marks[labeler] = errors ^ wrong
+    marks[COPIER] = marks["elena"]
+    size = sum(len(turn.text) for turn in one.dialogue.turns)
+    answers = []
+    for labeler, marked in marks.items():
+        if rng.random() > N_PER_LABELER / N_LABELED and labeler != COPIER:
+            continue
+        usual_s = 1.6 if labeler == HASTY else size / 6 / 230 * 60
+        findings = tuple(_mark(one.dialogue, turn, code, None) for turn, code in sorted(marked))
+        answers.append(
+            Annotation(
+                id=f"{one.dialogue.id}-{labeler}", dialogue_id=one.dialogue.id, labeler=labeler, kind="crowd",
+                codes=CODES, seconds=round(usual_s * rng.lognormvariate(0.0, 0.35), 1), findings=findings,
+                at=_later(one, rng.uniform(0.2, 3.0)),
+            )
+        )  # fmt: skip
+    return answers
+
+
+def _add_appeals(store: Store, past: Sequence[Past]) -> None:
+    """Add notes to the agent, and appeals: one that an expert overturned after a blind second review, others
+    that wait for it."""
+    own = [one for one in past if one.dialogue.agent == AGENT]
+    flagged = [one for one in own if one.verdict.findings]
+    acknowledge_note(store, "agent", write_note(store, "lead", AGENT, NOTES[0]).id)
+    write_note(store, "lead", AGENT, NOTES[1], (flagged or own)[-1].dialogue.id)
+    codes = tuple(load_taxonomy().codes)
+    projects.create(store, "lead", Project(id=APPEALS, codes=codes, purpose="review"))
+    for one, statement in zip(flagged[-2:], STATEMENTS, strict=False):
+        finding = one.verdict.findings[0]
+        appeals.open_appeal(store, "agent", one.dialogue.id, finding.turn, finding.code, statement)
+    appeals.open_second_reviews(store, "lead", APPEALS)
+    for reviewer in ("rosa", "ravi"):
+        lease = leases.claim(store, reviewer, APPEALS)
+        if lease is not None:
+            key = f"appeal-{lease.task}"
+            submit(store, reviewer, lease.task, lease.token, key, (), 41.0)
+            opened = appeals.list_open(store, "lead")
+            decided = next(each for each in opened if each.dialogue == lease.dialogue)
+            appeals.decide_appeal(store, "lead", decided.id, "overturned", OVERTURNED)
+            return
+
+
+def _add_cases(store: Store, past: Sequence[Past]) -> None:
+    """Add answers of three people with cases for experts, of which two are decided."""
+    rng, taxonomy = random.Random(5), load_taxonomy()
+    flawed = [one for one in past if {label.code for label in one.errors}.intersection(CODES)]
+    chosen = [*flawed[: N_WAVE - N_WAVE_CLEAN], *[one for one in past if not one.errors][:N_WAVE_CLEAN]]
+    by_id = {one.dialogue.id: one for one in past}
+    people = ("ana", "boris", "cleo")
+    project = Project(id=WAVE, codes=CODES, overlap=len(people), members=people, masked=False)
+    projects.create(store, "lead", project)
+    tasks.add(store, "lead", WAVE, [NewTask(dialogue=one.dialogue.id, why="demo") for one in chosen])
+    for who in people:
+        _answer_all(store, who, WAVE, CODES, by_id, rng)
+    aggregate_store(store, "lead", StoreLabelsConfig(WAVE), taxonomy)
+    projects.create(store, "lead", Project(id=ADJUDICATION, codes=CODES, purpose="adjudication"))
+    config = AdjudicateConfig(into=ADJUDICATION, project=WAVE, disagreements=True)
+    adjudicate(store, "lead", config, taxonomy)
+    for _ in range(2):
+        lease = leases.claim(store, "expert", ADJUDICATION)
+        if lease is not None and lease.turn is not None:
+            one = by_id[lease.dialogue]
+            found = _find(one, one.dialogue, CODES, (0.0, 0.0), rng)
+            found = [finding for finding in found if finding.turn == lease.turn]
+            key = f"decision expert {lease.task} {lease.token}"
+            expert_cases.decide_case(store, "expert", lease.task, lease.token, key, found, DECIDED, 38.0)
+
+
+def _add_sessions(store: Store, past: Sequence[Past]) -> None:
+    """Add a closed calibration session with its note, and an open one that some have answered."""
+    rng, by_id = random.Random(6), {one.dialogue.id: one for one in past}
+    flawed = [one for one in past if {label.code for label in one.errors}.intersection(SESSION_CODES)]
+    names = [one.dialogue.id for one in flawed[-N_CLOSED - N_OPEN :]]
+    members = ("ana", "boris", "expert", "labeler", "reviewer")
+    groups = ((CLOSED, members, names[:N_CLOSED]), (OPEN, ("ana", "labeler", "reviewer"), names[N_CLOSED:]))
+    for name, group, ids in groups:
+        config = CalibrationConfig(
+            name=name, codes=SESSION_CODES, members=group, dialogues=tuple(ids),
+            instructions="Answer on your own, and do not talk about it before all are done.",
+        )  # fmt: skip
+        start_session(store, "lead", config, load_taxonomy())
+    for one in names:
+        prepare_view(store, one)  # or each claim of a labeler would mask the dialogue anew
+    for who in members:
+        _answer_all(store, who, CLOSED, SESSION_CODES, by_id, rng)
+    save_note(store, "lead", CLOSED, SESSION_NOTE, None)
+    projects.set_state(store, "lead", CLOSED, "closed")
+    _answer_all(store, "ana", OPEN, SESSION_CODES, by_id, rng)
+    _answer_all(store, "reviewer", OPEN, SESSION_CODES, by_id, rng, 3)
+
+
+def _answer_all(
+    store: Store, who: str, project: str, codes: Sequence[str], by_id: dict[str, Past],
+    rng: random.Random, most: int = 1000,
+) -> None:  # fmt: skip
+    """Claim and answer the tasks of a project, `most` at most."""
+    for _ in range(most):
+        lease = leases.claim(store, who, project)
+        if lease is None:
+            return
+        dialogue = task_view.view_task(store, who, lease.task).dialogue
+        findings = _find(by_id[lease.dialogue], dialogue, codes, CARE.get(who, USUAL_CARE), rng)
+        key, seconds = f"demo {who} {lease.task}", round(rng.lognormvariate(3.6, 0.4), 1)
+        submit(store, who, lease.task, lease.token, key, findings, seconds)
+
+
+def _find(
+    one: Past, dialogue: Dialogue, codes: Sequence[str], care: tuple[float, float], rng: random.Random
+) -> list[Finding]:
+    """Return what somebody marks in `dialogue`, as it is displayed."""
+    invented, missed = care
+    labels = {(label.turn, label.code): label for label in one.errors}
+    findings = []
+    for turn in judged_turns(dialogue):
+        for code in codes:
+            label = labels.get((turn, code))
+            if rng.random() > missed if label is not None else rng.random() < invented / 4:
+                findings.append(_mark(dialogue, turn, code, label))
+    return findings
+
+
+def _add_job(store: Store, jobs: Path, scored: Path) -> None:
+    """Add the scored sample as a scoring job that is done."""
+    job_id, content = "0" * 15 + "1", SAMPLE.read_bytes()
+    folder, sha256 = write_log(jobs / job_id, SAMPLE.name, content)
+    new = score_jobs.NewScoreJob(id=job_id, name=SAMPLE.name, size=len(content), sha256=sha256)
+    score_jobs.create_job(store, "lead", new)
+    folder.write_preview(describe_log(folder))
+    options = score_jobs.ScoreOptions()
+    score_jobs.queue_job(store, "lead", job_id, options)
+    for name in (scored, rejects_path(scored), manifest_path(scored)):
+        shutil.copy(name, folder.out.parent)
+    write_json(folder.request, score_command(folder, options))
+    folder.write_end(JobEnd(phase="done"))

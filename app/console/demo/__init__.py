@@ -1,1 +1,0 @@
-"""The store of `dialint console --demo`: the sample log, scored, with people and their work."""
