@@ -35,7 +35,7 @@ from console_client import ConsoleClient, Run
 from dialint.app.console.demo import REVIEW, load_sample, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
 from dialint.detector.verdict_files import read_verdicts
-from dialint.labeling.store import accounts, dialogues, passwords, tasks
+from dialint.labeling.store import accounts, authentication, dialogues, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask
 

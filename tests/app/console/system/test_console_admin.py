@@ -7,11 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from patience import wait_for
 from sqlalchemy import select
 
 from dialint.app.console import messages as notices
-from dialint.app.console.system import retention as admin_audit
 from dialint.app.console.system.admin import VIEWS
 from dialint.labeling.store import (
     accounts,
@@ -45,9 +43,8 @@ def admin(store: Store) -> None:
 
 
 @pytest.fixture
-def view(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> Open:
+def view(open_page: Open) -> Open:
     """The Admin page as `name` sees it, at one of its views."""
-    monkeypatch.setattr(admin_audit, "VERIFICATION", admin_audit.Verification())
 
     def opened(which: str, name: str = "ada") -> Any:
         page = open_page(name, at="Admin", tab=which)
@@ -288,7 +285,7 @@ def test_dialogues_are_found_by_text(view: Open) -> None:
     assert "1 dialogue was found." in words(page)
 
 
-def test_the_log_is_paged_filtered_and_verified(view: Open, store: Store) -> None:
+def test_the_log_is_paged_and_filtered(view: Open, store: Store) -> None:
     for number in range(60):
         projects.set_state(store, "lea", "to label", "closed" if number % 2 else "open")
     page = view("audit")
@@ -303,13 +300,6 @@ def test_the_log_is_paged_filtered_and_verified(view: Open, store: Store) -> Non
     assert len(older.entries) == 10
     numbers = [each.number for each in (*found.entries, *older.entries)]
     assert numbers == sorted(set(numbers), reverse=True)
-    press(page, "Verify")
-    wait_for(lambda: admin_audit.VERIFICATION.state != "running")
-    page.test.run()
-    assert "Whole:" in words(page)
-    assert str(admin_audit.VERIFICATION.counts.head) in words(page)  # type: ignore[union-attr]
-    press(fill(page, audit_head="nonsense"), "Verify")
-    assert "Expected a head" in words(page)
 
 
 def test_a_page_of_the_log_says_where_it_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,9 +381,9 @@ def test_what_a_lead_may_not_do_changes_nothing(store: Store) -> None:
     before = rows()
     who = Identity(issuer="https://id.example", subject="1")
     for act in (
-        lambda: history.list_entries(store, "lea"), lambda: history.verify_store(store, "lea"),
-        lambda: authentication.link(store, "lea", who, "rob"), lambda: authentication.unlink(store, "lea", who),
-        lambda: authentication.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
+        lambda: audit_log.list_entries(store, "lea"),
+        lambda: identities.link(store, "lea", who, "rob"), lambda: identities.unlink(store, "lea", who),
+        lambda: identities.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
         lambda: accounts.change(store, "ada", "ada", "labeler", None), lambda: erasure.erase(store, "lea", ["d1"], "x"),
         lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None),
         lambda: projects.list_spending(store, "rob"), lambda: gold.restore_gold(store, "rob", "d1"),

@@ -1,11 +1,8 @@
 """The Releases page: reports, comparison, thresholds, spot checks, promotion and rollback."""
 
-import hashlib
 import shutil
-import zipfile
 from collections.abc import Callable
 from datetime import date
-from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,12 +16,11 @@ from dialint.app.console import sessions as access
 from dialint.app.console.i18n import load_catalogue
 from dialint.app.console.middleware import SESSION
 from dialint.app.console.system import own_thresholds, release_folders
-from dialint.app.console.system import release_uploads as uploads
 from dialint.app.console.system.own_thresholds import choose_threshold, load_chosen, thresholds_address
 from dialint.app.console.system.release_change import promote, roll_back
 from dialint.app.console.system.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
 from dialint.app.console.system.threshold import apply_threshold
-from dialint.detector.artifacts import fingerprint, to_json_bytes, write_manifest
+from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.overrides import Overrides, read_overrides, update_overrides
@@ -133,97 +129,6 @@ def test_the_page_shows_reports_and_promotes_after_a_reason(
     page.press("Promote")
     assert "Say why" in page.words
     assert len(list_changes(store, "lea")) == 1
-
-
-def zipped(folder: Path, prefix: str = "", **changed: bytes) -> bytes:
-    """The folder as a .zip, with the content of some files `changed`."""
-    out = BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.iterdir()):
-            if path.is_file():
-                archive.writestr(f"{prefix}{path.name}", changed.get(path.stem, path.read_bytes()))
-    return out.getvalue()
-
-
-def listing(files: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
-    """A folder whose sealed manifest lists `files`."""
-    entries = [
-        {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        for name, content in files.items()
-    ]
-    out, listed = BytesIO(), {"files": entries}
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-        sealed = to_json_bytes({**listed, "seal": fingerprint(listed)})
-        archive.writestr("manifest.json", sealed, zipfile.ZIP_STORED)
-    return out.getvalue()
-
-
-def adapter(rank: str) -> bytes:
-    """A judge's adapter of this rank, in JSON."""
-    base = b'{"base":"small","revision":null,"sha256":"0"}'
-    config = f'{{"r":{rank}}}'.encode()
-    return listing({"adapter_config.json": config, "base.json": base, "adapter_model.safetensors": b""})
-
-
-def damaged(method: int) -> bytes:
-    """A release of which the compressed bytes of a file were overwritten."""
-    content = listing({"config.json": str(list(range(800))).encode()}, method)
-    return content[:100] + bytes(200) + content[300:]
-
-
-def test_a_release_is_brought_verified_and_promoted_by_buttons(
-    open_page: Callable[..., Any], store: Store
-) -> None:
-    """Before: without a folder of the operator the page named a command. The confirmation names both."""
-    page = open_page("lea", at="Releases")
-    page.test.segmented_control[0].set_value("change").run()
-    assert "dialint release" not in page.words
-    page.test.file_uploader[0].upload("mine.zip", zipped(EMBEDDED, "mine/"), "application/zip").run()
-    assert "every byte is as it was made" in page.words
-    brought = page.test.selectbox(key="promote release").value
-    assert brought.startswith("uploaded/embedded-")
-    sure = page.test.checkbox(key="promote sure")
-    name = brought.removeprefix("uploaded/")
-    assert sure.label.replace("\\", "") == f"From now on {name} scores, instead of embedded."
-    page.test.text_input(key="promote reason").set_value(REASON)
-    sure.check()
-    page.press("Promote")
-    assert f"{name} is current now" in page.words.replace("\\", "")
-    current = Registry("scan").current()
-    assert current is not None
-    assert current.id == name
-    assert uploads.list_uploads() == [], "the registry has its copy"
-
-
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        pytest.param(lambda: b"PK no archive", "E_RELEASE", id="no zip"),
-        pytest.param(lambda: zipped(EMBEDDED.parent), "E_RELEASE", id="no release"),
-        pytest.param(lambda: zipped(EMBEDDED, config=b"{}"), "E_CHECKSUM", id="changed"),
-        pytest.param(lambda: zipped(EMBEDDED, tokenizer=b"0" * 90_000_000), "E_CHECKSUM", id="longer"),
-        pytest.param(lambda: listing({}), "E_JUDGE", id="empty"),
-        pytest.param(lambda: listing({"verdicts.jsonl": b"{}"}), "E_JUDGE", id="verdicts"),
-        *(
-            pytest.param(lambda rank=rank: adapter(rank), "E_ADAPTER", id=f"rank {rank}")
-            for rank in ("1e999", "1e300", "-5", "0", "true", '"8"', "NaN")
-        ),
-        *(
-            pytest.param(lambda method=method: damaged(method), "E_RELEASE", id=f"damaged data {method}")
-            for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
-        ),
-        pytest.param(lambda: listing({"../../evil": b"evil"}), "no plain name", id="path"),
-        pytest.param(lambda: listing({"/tmp/evil": b"evil"}), "no plain name", id="absolute path"),
-    ],
-)
-def test_what_is_no_whole_release_leaves_nothing(
-    home: Path, tmp_path: Path, content: Callable[[], bytes], code: str
-) -> None:
-    with pytest.raises(DialintError, match=code):
-        uploads.add_upload(content())
-    assert [path for path in home.rglob("*") if path.is_file()] == []
 
 
 def test_no_interval_of_the_report_claims_certainty(open_page: Callable[..., Any]) -> None:
