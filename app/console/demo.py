@@ -36,25 +36,25 @@ from dialint.labeling.queue.policy import SeverityWeights
 from dialint.labeling.store import (
     accounts,
     appeals,
+    authentication,
     dialogues,
     expert_cases,
     leases,
-    passwords,
     projects,
     score_jobs,
     task_view,
     tasks,
 )
-from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.annotations import submit
 from dialint.labeling.store.calibration_sessions import save_note
+from dialint.labeling.store.coaching import acknowledge_note, write_note
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.masked_view import prepare_view
-from dialint.labeling.store.notes import acknowledge_note, write_note
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
+from dialint.labeling.store.stored_annotations import import_annotations
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
 LABELS = SAMPLE.with_name("labels.jsonl")
@@ -113,7 +113,7 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
         for account in (*people, Account(id="agent", role="labeler", agent=AGENT)):
             accounts.create(store, "admin", account, first)
         for name, password in by_name.items():
-            passwords.choose_password(store, name, first, password)
+            authentication.choose_password(store, name, first, password)
         sample = load_sample()
         scored = score_sample() if verdicts is None else None
         verdicts = list(read_verdicts(scored)) if scored is not None else verdicts or ()

@@ -16,7 +16,6 @@ from dialint.detector.near_duplicates import shingles
 from dialint.detector.records import Dialogue, Label, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.annotations import list_annotations
-from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
@@ -27,13 +26,12 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.database.verify import VerifiedCounts, verify
+from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, split_words, to_fts5, to_tsquery
 from dialint.labeling.store.dialogues import load_dialogue, parse_verdict
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.insights import score_reviewed
-from dialint.labeling.store.permissions import get_account, read_operation, write_operation
+from dialint.labeling.store.permissions import get_account, read_operation
 from dialint.labeling.store.records import Appeal, NotAllowed
 
 MAX_ENTRIES = 200
@@ -286,19 +284,3 @@ def list_entries(
     if len(entries) == limit:
         return LogPage(entries, entries[-1].number)
     return LogPage(entries, lowest + 1 if lowest else None)
-
-
-@write_operation("administer")
-def _begin_verification(transaction: Transaction, actor: str) -> None:
-    transaction.log(actor, "store.verify", "store")
-
-
-def verify_store(store: Store, actor: str, expect_head: Head | None = None) -> VerifiedCounts:
-    """As `verify`, for an admin, who leaves an entry in the log.
-
-    Raises:
-        NotAllowed: the actor is no admin.
-        StoreDamaged: names the first difference.
-    """
-    _begin_verification(store, actor)
-    return verify(store, expect_head)

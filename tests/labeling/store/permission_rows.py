@@ -485,7 +485,7 @@ RIGHTS = {
         accounts: change create
         authentication: link list_identities unlink
         erasure: find_dialogues list_erasures read_proof
-        history: _begin_verification list_entries
+        history: list_entries
     """,
 }
 """The permission that each operation names, by its module; the others check more, and have a row in `ROWS`."""

@@ -381,9 +381,9 @@ def test_what_a_lead_may_not_do_changes_nothing(store: Store) -> None:
     before = rows()
     who = Identity(issuer="https://id.example", subject="1")
     for act in (
-        lambda: audit_log.list_entries(store, "lea"),
-        lambda: identities.link(store, "lea", who, "rob"), lambda: identities.unlink(store, "lea", who),
-        lambda: identities.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
+        lambda: history.list_entries(store, "lea"),
+        lambda: authentication.link(store, "lea", who, "rob"), lambda: authentication.unlink(store, "lea", who),
+        lambda: authentication.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
         lambda: accounts.change(store, "ada", "ada", "labeler", None), lambda: erasure.erase(store, "lea", ["d1"], "x"),
         lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None),
         lambda: projects.list_spending(store, "rob"), lambda: gold.restore_gold(store, "rob", "d1"),
