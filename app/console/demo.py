@@ -32,7 +32,7 @@ from dialint.labeling.adjudication.calibration_session import CalibrationConfig,
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import Annotation, judged_turns, quoted_finding
-from dialint.labeling.queue.policy import SeverityWeights
+from dialint.labeling.queue.routing_policy import SeverityWeights
 from dialint.labeling.store import (
     accounts,
     appeals,
