@@ -218,13 +218,6 @@ def test_rounded_probabilities_are_taken(tmp_path: Path) -> None:
     assert read_model_answers(path, answers)[1] == pytest.approx(1 / 3)
 
 
-def test_from_rows_refuses_what_it_cannot_hold() -> None:
-    with pytest.raises(ValueError, match="twice"):
-        from_rows([("t", "a", "x"), ("t", "a", "y")])
-    with pytest.raises(ValueError, match="1 labels"):
-        from_rows([("t", "a", "x")], labels=["y"])
-
-
 def test_sparse_views_sum_as_loops_do() -> None:
     answers = from_rows(ROWS)
     dense = np.zeros((3, 3 * 3))
@@ -236,11 +229,3 @@ def test_sparse_views_sum_as_loops_do() -> None:
         table.per_worker(table.answers[:, None])[:, 0].tolist()
         == dense.sum(axis=0).reshape(3, 3).sum(axis=1).tolist()
     )
-
-
-def test_compact_drops_what_has_no_answers() -> None:
-    answers = from_rows(ROWS)
-    few = answers.where(np.array([True, False, False, True])).compact()
-    assert as_rows(few) == {ROWS[0], ROWS[3]}
-    assert set(few.tasks) == {"t2", "t3"}
-    assert set(few.workers) == {"a", "c"}

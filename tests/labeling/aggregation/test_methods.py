@@ -84,13 +84,6 @@ def test_the_same_posterior_as_crowd_kit(ours: object, n_labels: int) -> None:
     assert found.iterations == len(theirs.loss_history_)
 
 
-def test_one_coin_finds_skills() -> None:
-    crowd = simulate_crowd(CrowdPlan(n_tasks=3000, n_workers=20, n_labels=3, per_task=6, skill=0.7, spread=8))
-    found = one_coin(crowd.answers)
-    assert found.skills is not None
-    assert np.abs(found.skills - crowd.skills).max() < 0.06
-
-
 def test_dawid_skene_reads_a_worker_who_swaps_the_labels() -> None:
     """Nine honest people of skill 0.9 and one who always says the opposite: his no counts as a yes."""
     random = np.random.default_rng(3)
@@ -176,13 +169,6 @@ def test_people_who_rarely_see_an_error_are_not_taken_for_constant() -> None:
         [(f"t{n}", worker, "no") for n in range(50) for worker in "abc"], labels=("no", "yes")
     )
     assert not everybody.constant_workers().any()
-
-
-def test_joint_reaches_dawid_skene_where_answers_are_many() -> None:
-    crowd = simulate_crowd(CrowdPlan(n_tasks=2000, n_workers=30, per_task=7, skill=0.65, spread=4, seed=4))
-    found, plain = accuracy(joint_posterior(crowd.answers), crowd), accuracy(majority(crowd.answers), crowd)
-    assert found >= accuracy(dawid_skene(crowd.answers), crowd) - 0.01
-    assert found > plain + 0.05
 
 
 def test_joint_finds_spammers_and_pays_little_for_them() -> None:
@@ -273,14 +259,6 @@ def test_components_are_distributions_and_the_truth_is_the_label_that_leads(
         assert np.exp(items.component_logs(told, None, 200)).sum(axis=1) == pytest.approx(np.ones(200))
 
 
-def test_juries_by_hand() -> None:
-    """Two labels: 51 people never tie. Twelve labels: two people, 12 x 13 / 2 votes."""
-    assert len(jury_votes(2)) == 52
-    assert (jury_votes(2).sum(axis=1) == 51).all()
-    assert len(jury_votes(12)) == 78
-    assert len(np.unique(jury_votes(4), axis=0)) == len(jury_votes(4)) <= 130
-
-
 def test_items_lie_as_the_dirichlet_says() -> None:
     """Its mean, and its variance m (1 - m) / (concentration + 1), whatever the jury's size."""
     for n_labels, concentration in ((2, 3.0), (2, 20.0), (3, 4.0)):
@@ -358,20 +336,6 @@ def test_gold_tells_what_is_meant_by_true() -> None:
         choose_assumptions(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form
         == "heterogeneous"
     )
-
-
-def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks that nobody answered, a model that is silent on some, and gold, stay in their rows."""
-    crowd = simulate_crowd(CrowdPlan(n_tasks=2000, per_task=3, skill=0.85, first_label=0.8, seed=3))
-    answers = crowd.answers.where(crowd.answers.task > 50)
-    model = model_of(crowd.truth, 2, 1.5, 1)
-    model[::3] = np.nan
-    gold = np.where(np.arange(2000) % 10 == 0, crowd.truth, -1)
-    whole = choose_assumptions(answers, model, gold=gold)
-    monkeypatch.setattr("dialint.labeling.aggregation.joint.MOST_TRIAL_ANSWERS", 2000)
-    part = choose_assumptions(answers, model, gold=gold)
-    assert part.form == whole.form == "heterogeneous"
-    assert "none" not in (part.use, whole.use)
 
 
 def test_ibcc_is_the_loop_of_its_equations() -> None:

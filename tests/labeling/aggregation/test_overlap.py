@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.aggregation.answers import from_rows
-from dialint.labeling.aggregation.joint import Assumptions, joint_posterior
 from dialint.labeling.aggregation.joint_items import possible_votes
 from dialint.labeling.aggregation.overlap import (
     LOOKAHEAD,
@@ -99,24 +97,6 @@ def test_no_answer_is_asked_for_that_alone_decides_nothing() -> None:
     )
     assert rule.decide(0.9, 3, gains) is Decision.ASK
     assert rule.decide(0.9, 4, gains) is Decision.GIVE_UP
-
-
-def test_on_real_fits_it_is_the_undecidable_that_are_left() -> None:
-    """Made-up people; on half of the tasks they toss a coin. These are left earlier than by sureness alone."""
-    random = np.random.default_rng(0)
-    rows = [
-        (f"t{t:03}", f"w{(5 * t + k) % 40}", "yn"[int(random.random() < (0.5 if t % 2 else 0.9))])
-        for t in range(600)
-        for k in range(6)
-    ]
-    answers = from_rows(rows)
-    found = joint_posterior(answers, assumptions=Assumptions(float("inf")))
-    told = np.array(decisions(found, answers.n_labelers, OverlapRule(2, 9, 0.95, 0.02)))
-    moot = np.arange(600) % 2 == 1
-    assert (told[moot] == Decision.GIVE_UP).mean() > 2 * (told[~moot] == Decision.GIVE_UP).mean()
-    before = np.array(decisions(found, answers.n_labelers, OverlapRule(2, 9, 0.95, 0.0)))
-    assert ((before == Decision.STOP) == (told == Decision.STOP)).all()
-    assert (told == Decision.ASK).sum() < (before == Decision.ASK).sum() / 2
 
 
 @pytest.mark.parametrize(

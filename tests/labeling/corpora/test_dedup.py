@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, verify_files
-from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.labeling.corpora.dedup import DedupConfig, read_shard, run
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue, read_source
 from dialint.labeling.synthetic.corpora import read_all, split_of
@@ -185,14 +185,6 @@ def test_the_manifest_describes_the_shards_and_what_they_are_made_of(made: Path,
     assert manifest["kind"] == "dialogue-shards"
 
 
-def test_shards_are_read_by_arrow_as_one_dataset(made: Path) -> None:
-    from pyarrow import dataset
-
-    table = dataset.dataset(sorted(map(str, made.glob("train-*.parquet")))).to_table()
-    assert table.schema.names == ["dialogue_id", "source", "language", "group", "split", "licence", "turns"]
-    assert set(table["turns"][0].as_py()[0]) == {"role", "text"}
-
-
 def test_shards_are_read_by_datasets(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     import datasets  # slow to load, and only this test needs it
@@ -238,12 +230,6 @@ def test_a_missing_corpus_and_impossible_options_are_the_users_errors(tmp_path: 
         DedupConfig(data=tmp_path, out=tmp_path, near=0.6, kin=0.7)
     with pytest.raises(ConfigError, match="--shard-rows"):
         DedupConfig(data=tmp_path, out=tmp_path, shard_rows=0)
-
-
-def test_a_place_that_cannot_be_written_is_said_before_any_reading(data: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(WorldError, match="E_WRITE"):
-        run(DedupConfig(data=data, out=tmp_path / "file"))
 
 
 def one(tmp_path: Path, name: str, written: dict[str, Any]) -> Iterator[CorpusDialogue]:

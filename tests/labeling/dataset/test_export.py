@@ -13,7 +13,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from cyclopts import CycloptsError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_taxonomy import write_taxonomy
@@ -28,12 +27,11 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.example_files import read_examples, read_preferences
-from dialint.detector.records import Dialogue, Example, Label, Preference, ToolCall, Turn
+from dialint.detector.records import Example, Label, Preference
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
 from dialint.labeling.dataset.export import run
-from dialint.labeling.dataset.files import example_table
 from dialint.labeling.dataset.inputs import read_labels
 from dialint.labeling.dataset.splits import assign_split, matches_fingerprint, split_key
 
@@ -358,10 +356,6 @@ def test_an_amended_finding_loses_to_the_persons(tmp_path: Path) -> None:
     assert pair.rejected.severity == "S2"
 
 
-def test_a_missed_error_needs_a_model_that_looked(tmp_path: Path) -> None:
-    assert made_pairs(tmp_path, [reviewed("r", finding("L1", 3, 0, 4))], verdict("d")) == []
-
-
 def test_a_missed_error_is_a_pair_where_the_model_looked(tmp_path: Path) -> None:
     (pair,) = made_pairs(
         tmp_path, [reviewed("r", finding("L1", 3, 0, 4))], verdict("d", probabilities={"3": {"L1": 0.1}})
@@ -452,18 +446,6 @@ def test_the_key_decides_the_split_and_is_not_told(tmp_path: Path) -> None:
     assert (
         130 <= sum(split == "train" for split in sides["one"].values()) <= 185
     )  # 160 expected, 4.4 standard deviations
-
-
-def test_parquet_holds_tool_turns(tmp_path: Path) -> None:
-    turns = (
-        Turn(index=0, role="agent", text="", tool_calls=(ToolCall(name="a", arguments={"x": [1]}, id="c"),)),
-        Turn(index=1, role="tool", text="ok", tool_call_id="c", tool_error=False),
-    )
-    example = Example(dialogue=Dialogue(id="d", turns=turns), split="dev")
-    table = example_table()
-    with open(tmp_path / "dev.parquet", "wb") as file, table.writer(file) as writer:
-        writer.write_table(table.to_arrow([example.model_dump_json().encode()]))
-    assert list(read_examples(tmp_path / "dev.parquet")) == [example]
 
 
 def test_parquet_holds_the_same_examples_and_pairs(tmp_path: Path) -> None:
@@ -594,15 +576,6 @@ def test_the_key_comes_from_a_file_or_the_environment(
     with pytest.raises(ConfigError, match="there is a key already"):
         DatasetConfig(out=tmp_path / "x", key=SECRET, key_file=made)
     assert SECRET not in repr(DatasetConfig(out=tmp_path / "x", key=SECRET))
-
-
-def test_the_key_is_no_option_of_the_command() -> None:
-    from dialint.app.cli import app
-
-    with pytest.raises(CycloptsError):
-        app.parse_args(
-            ["export", "dataset", "--out", "x", "--key", SECRET], exit_on_error=False, print_error=False
-        )
 
 
 def test_the_same_key_gives_the_same_splits_as_ever() -> None:

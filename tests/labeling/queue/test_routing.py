@@ -120,12 +120,6 @@ def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
     assert [one.fate for one in routed] == ["later", "review", "review", "later"]
 
 
-def test_a_code_that_nobody_can_be_asked_of_is_passed_over() -> None:
-    (one,) = plan_day([verdict("d", finding(0.9, "L1"))], RoutingPolicy(audit_share=0.0), 0, ASKED)
-    assert (one.fate, one.value, one.unasked) == ("unasked", 0.0, ("L1",))
-    assert (one.reason, one.accepted) == ("not asked: L1", 0)
-
-
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
@@ -210,11 +204,6 @@ def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
     path.write_text("accept_unseen:\n  - {code: C1, at: 0.9}\n")
     with pytest.raises(ConfigError, match="E_POLICY"):
         load_routing_policy(path)
-
-
-def test_the_same_finding_twice_counts_once() -> None:
-    (found,) = make_candidates(verdict("d", finding(0.6), finding(0.8)), RoutingPolicy(), ASKED, 0)
-    assert found.value == pytest.approx(0.8 * 3)
 
 
 def test_the_audit_rate_by_hand() -> None:

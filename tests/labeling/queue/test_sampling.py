@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.records import NotJudged
 from dialint.labeling.queue import sampling
 from dialint.labeling.queue.sampling import (
     allocation,
@@ -20,7 +19,6 @@ from dialint.labeling.queue.sampling import (
     uniform,
 )
 from dialint.labeling.store import dialogues, leases, projects, tasks
-from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Project, StoreRefused
 
@@ -178,19 +176,3 @@ def test_a_committee_that_disagrees_is_uncertain(store: Store, made: Any) -> Non
     ((name, row),) = load_tasks(store).items()
     assert row.inclusion_probability == pytest.approx(expected[int(name[1])])
     assert expected[0] == pytest.approx(1 / (1 + 0.286397), abs=1e-4)
-
-
-def test_a_verdict_without_gaps_has_the_content_it_had_before_there_were_gaps(
-    scored: Store, made: Any
-) -> None:
-    """So that verdicts of older stores are known again; one that is not judged is no matter of an audit."""
-    verdict = made.verdict("d6")
-    content = canonical_json(dialogues._verdict_content(verdict))
-    assert "judged" not in content
-    assert dialogues.parse_verdict(content) == verdict
-    gap = NotJudged(language="de", turns=(1,), codes=("C1",))
-    foreign = verdict.model_copy(update={"status": "not_judged", "quality": None, "not_judged": (gap,)})
-    assert dialogues.add_verdicts(scored, "lea", [foreign]) == 1
-    assert dialogues.add_verdicts(scored, "lea", [foreign]) == 0
-    sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", design="audit", n=5, seed=4))
-    assert set(load_tasks(scored)) == {"d1", "d2", "d3", "d4", "d5"}

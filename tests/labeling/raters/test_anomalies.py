@@ -18,7 +18,7 @@ from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.aggregation.posterior import softmax
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.raters.competence import estimate_competence, leave_one_out
-from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail, format_certainty
+from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail
 from dialint.labeling.raters.response_time import FAST_SHARE, measure_response_times
 
 
@@ -39,12 +39,6 @@ def test_upper_tail_is_the_binomial_sum(k: int, n: int, share: float) -> None:
     summed = sum(comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k, n + 1))
     if k <= n:
         assert binomial_tail(np.array([k]), np.array([n]), share)[0] == pytest.approx(summed, abs=1e-9)
-
-
-def test_certainty_names_its_kind() -> None:
-    assert format_certainty({"probability": 0.9714, "p_value": None}) == "probability 0.971"
-    assert format_certainty({"probability": None, "p_value": 0.0}) == "p < 1e-15"
-    assert format_certainty({"probability": None, "p_value": 2.3e-7}) == "p 2e-07"
 
 
 def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
@@ -119,26 +113,6 @@ def test_who_has_the_labels_the_wrong_way_round_is_contrary_and_not_blind() -> N
     found = find_anomalies({"": replace(answers, label=swapped)})
     assert flagged(found, "contrary") == {"w7"}
     assert found.competence.slope[7] < -0.5
-
-
-def test_codes_add_up() -> None:
-    """Two codes tell more of a person than one, and shares that differ between codes are no knowledge."""
-    one = simulate_anomalous_crowd(
-        AnomalousCrowdPlan(
-            n_tasks=400, n_labels=2, first_label=0.9, spammers=0.2, spam="like the crowd", seed=1
-        )
-    )
-    two = simulate_anomalous_crowd(
-        AnomalousCrowdPlan(
-            n_tasks=400, n_labels=2, first_label=0.2, spammers=0.2, spam="like the crowd", seed=2
-        )
-    )
-    parts = [leave_one_out(crowd.answers, "heterogeneous") for crowd in (one, two)]
-    apart, both = estimate_competence(parts[:1]), estimate_competence(parts)
-    assert both.n.sum() == 2 * apart.n.sum() == 4000
-    assert np.nanmean(both.spread) < np.nanmean(apart.spread)
-    assert auroc(both.log_odds, one.spammer) > 0.99
-    assert abs(np.nanmean(both.slope[one.spammer])) < 0.1
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(0.5, 50)), min_size=1, max_size=40))

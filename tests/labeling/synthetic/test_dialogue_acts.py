@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic.dialogue_acts import (
-    ask_points,
     is_surely_unanswered,
     leaves_ask_open,
 )
@@ -54,11 +53,6 @@ def test_only_a_definite_question_is_surely_unanswered(ask: str, reply: str, una
     assert is_surely_unanswered(ask, reply) is unanswered
 
 
-def test_points_and_matters() -> None:
-    assert ask_points("When does it leave, and how much is it?") == {"when", "price"}
-    assert not ask_points("What about Sunday?")
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -100,17 +94,3 @@ def test_a_repeat_after_thanks_passes_nothing_over() -> None:
     assert _codes(_talk(*talk), "M3.verbatim") == {frozenset({"M3"})}
     talk = (*talk[:2], "c Thanks, I also need a bulb.", "a Sure.")
     assert _codes(_talk(*talk), "M3.verbatim") == {frozenset({"M3", "C1"})}
-
-
-def test_a_jump_to_an_errand_comes_after_the_answer() -> None:
-    talk = _talk(
-        "c Hello there.", "a Hello.", "c I need a lamp on Thursday.", "a It will be sent on Thursday."
-    )
-    family = next(family for family in JUMPS if family.name == "U5.errand-alone")
-    made = family.make(talk, Random(1), Pool())
-    assert made is not None
-    assert made.twin is not None
-    for half in (made.error, made.twin):
-        assert half.turns[3].text == "It will be sent on Thursday."
-        assert half.turns[4].role == "customer"
-        assert "?" not in half.turns[4].text

@@ -9,10 +9,10 @@ import pytest
 
 from dialint.labeling.synthetic import grammar, spelling, template
 from dialint.labeling.synthetic.cleaning import correct_text, is_broken
-from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, HardNegative, Pool
+from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft
 from dialint.labeling.synthetic.grammar import BROKEN, CHATTY, Rule, apply_rule, both_forms
-from dialint.labeling.synthetic.spelling import MISSPELT, UNUSUAL
-from dialint.labeling.synthetic.template import BRACKETS, KINDS, MACROS, NOTES, SHAPES, VOIDS
+from dialint.labeling.synthetic.spelling import MISSPELT
+from dialint.labeling.synthetic.template import KINDS, SHAPES
 
 TALK = ExampleDraft(
     "d",
@@ -38,22 +38,6 @@ def test_a_bracket_says_the_wrong_and_the_right_words_and_where() -> None:
     bad, good = both_forms("We [was|were] not told, [is|it is] new.", Random(0))
     assert (bad.text, good.text) == ("We was not told, is new.", "We were not told, it is new.")
     assert [bad.text[a:b] for a, b in bad.spans] == ["was", "is"]
-
-
-def test_where_a_word_is_missing_its_neighbours_are_marked() -> None:
-    bad, good = both_forms("Send [|it] now, and send [|it].", Random(0))
-    assert (bad.text, good.text) == ("Send now, and send.", "Send it now, and send it.")
-    assert [bad.text[a:b] for a, b in bad.spans] == ["Send now", "send"]
-
-
-def test_every_sentence_has_two_forms_and_its_marks_hold_words() -> None:
-    assert len(LINES) > 500
-    for line in LINES:
-        bad, good = both_forms(line, Random(0))
-        assert bad.text.lower() != good.text.lower()
-        assert not re.search(r"[\[\]|]|  ", bad.text + good.text)
-        assert all(bad.text[a:b].strip() for a, b in bad.spans)
-        assert len(bad.spans) == len(re.findall(r"\[", line))
 
 
 def test_a_right_sentence_of_ours_is_left_alone_by_mending() -> None:
@@ -95,33 +79,3 @@ def test_no_hole_is_what_redaction_leaves() -> None:
     }
     assert not [hole for hole in holes if re.fullmatch(r"\[(name|link|url|date|address)\]", hole)]
     assert not [hole for hole in holes if re.search(r"@(label|upper|snake)", hole)]
-
-
-def test_every_slot_of_a_macro_is_known_and_there_are_enough_macros() -> None:
-    assert len(MACROS) >= 200
-    assert len(set(MACROS)) == len(MACROS)
-    assert {kind for line in MACROS for kind in re.findall(r"@(\w+)", line)} == set(KINDS) == set(VOIDS)
-
-
-def test_lines_for_clean_turns_hold_no_line_of_errors() -> None:
-    assert not {bad for bad, _ in NOTES} & {good for _, good in NOTES}
-    assert not set(BRACKETS) & {bad for bad, _ in NOTES}
-    assert not set(UNUSUAL) & {both_forms(line, Random(0))[0].text for line in MISSPELT}
-
-
-@pytest.mark.parametrize("negative", NEGATIVES, ids=lambda n: n.name)
-def test_a_hard_negative_is_clean_and_probed_in_one_agent_turn(negative: HardNegative) -> None:
-    for seed in range(30):
-        made = negative.make(TALK, Random(seed), Pool())
-        assert made
-        assert not any(turn.marks for turn in made.turns)
-        assert [(turn.role, turn.probe) for turn in made.turns if turn.probe] == [("agent", negative.code)]
-
-
-def test_a_twin_of_a_sentence_differs_from_the_error_only_there() -> None:
-    for family in (family for family in grammar.FAMILIES if family.name.partition(".")[2] in BROKEN):
-        made = family.make(TALK, Random(4), Pool())
-        assert made
-        assert made.twin
-        changed = [i for i, turn in enumerate(made.error.turns) if turn.marks]
-        assert [i for i, turn in enumerate(made.twin.turns) if turn.probe] == changed

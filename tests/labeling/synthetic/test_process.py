@@ -8,7 +8,7 @@ import pytest
 
 from dialint.labeling.synthetic import process
 from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Family, HardNegative, Pool
-from dialint.labeling.synthetic.flowcharts import complete_graph, find_steps, required_steps
+from dialint.labeling.synthetic.flowcharts import find_steps, required_steps
 
 CHART = {
     "replies": {
@@ -73,13 +73,6 @@ def test_a_chart_requires_what_every_path_to_the_outcome_passes_through() -> Non
     }
 
 
-def test_a_chart_is_completed_where_it_leaves_results_to_the_reader() -> None:
-    graph = complete_graph(CHART)
-    assert graph["query_check"] == {"available", "unavailable"}
-    assert graph["tool_ask_confirm"] == {"yes", "no"}
-    assert graph["tool_unavailable"] == set()
-
-
 def test_steps_that_were_taken_are_found_with_what_they_ask() -> None:
     found = [(step.ask, step.outcome, step.thing) for step in find_steps(talk())]
     assert found == [(1, 7, "name"), (3, 7, "day"), (5, 7, "")]
@@ -133,13 +126,6 @@ def test_a_skipped_step_takes_its_answer_along() -> None:
         assert len(made.error.turns) == len(TALK) - 2
 
 
-def test_only_consent_is_left_out_by_its_family() -> None:
-    unconfirmed = next(family for family in process.FAMILIES if family.name == "P1.unconfirmed")
-    made = unconfirmed.make(talk(), Random(3), Pool())
-    assert made is not None
-    assert [turn.text for turn in made.error.turns[4:6]] == ["Thursday", "Done, the drill is yours."]
-
-
 @pytest.mark.parametrize("negative", process.NEGATIVES, ids=lambda negative: negative.name)
 def test_a_hard_negative_has_one_probe_and_no_mark(negative: HardNegative) -> None:
     for seed in range(20):
@@ -147,14 +133,3 @@ def test_a_hard_negative_has_one_probe_and_no_mark(negative: HardNegative) -> No
         assert made is not None
         assert not any(turn.marks for turn in made.turns)
         assert [turn.probe for turn in made.turns if turn.probe] == [negative.code]
-
-
-def test_what_the_customer_volunteers_is_in_the_talk_before_the_outcome() -> None:
-    volunteered = next(negative for negative in process.NEGATIVES if negative.name == "P1.not-volunteered")
-    for seed in range(6):
-        made = volunteered.make(talk(), Random(seed), Pool())
-        assert made is not None
-        customer_text = " ".join(turn.text for turn in made.turns[:6] if turn.role == "customer")
-        assert "Robin Vale" in customer_text
-        assert "Thursday" in customer_text
-        assert len(made.turns) == len(TALK) - 2

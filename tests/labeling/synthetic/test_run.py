@@ -13,7 +13,7 @@ from dialint.detector.artifacts import read_manifest, sha256_file, verify_files
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Example
 from dialint.labeling.synthetic.corpora import CORPORA, read, split_of
-from dialint.labeling.synthetic.families import all_families, all_negatives
+from dialint.labeling.synthetic.families import all_families
 from dialint.labeling.synthetic.run import InjectConfig, run
 
 PLACES = ("Ashford", "Brook", "Corby", "Dover", "Epsom", "Filey", "Goole", "Hythe", "Ilkley", "Jarrow")
@@ -130,14 +130,6 @@ def test_every_set_holds_errors_of_its_own_families_alone(made: Path) -> None:
         methods = {label.method for row in examples(made / f"{name}.jsonl") for label in row.labels}
         assert {use[method] for method in methods} == wanted, name
     assert not any(row.labels for row in examples(made / "clean_star.jsonl"))
-
-
-def test_hard_negatives_and_probes_keep_to_their_sets_too(made: Path) -> None:
-    use = {negative.name: negative.use for negative in all_negatives()}
-    for name in ("train", "dev", "test_unseen"):
-        ids = [row.dialogue.id.rpartition("~")[2] for row in examples(made / f"{name}.jsonl")]
-        found = {use[stem] for stem in ids if stem in use}
-        assert found == {"heldout" if name == "test_unseen" else "train"}, name
 
 
 def test_no_dialogue_straddles_splits_and_ids_are_unique(made: Path) -> None:
