@@ -18,8 +18,7 @@ from dialint.detector.records import Dialogue, Verdict
 FAILURE = "E_TIMEOUT"
 
 Message = tuple[str, Any]
-"""What a process that judges answers: ``done`` with a value, ``refused`` with the parts of a `DialintError`,
-or ``broken`` with another error and its traceback."""
+"""What a process that judges answers: ``done`` with a value, or ``failed`` with an error."""
 
 
 @dataclass(frozen=True)
@@ -97,36 +96,25 @@ def make_message(act: Callable[[], Any]) -> Message:
     """
     try:
         return "done", act()
-    except DialintError as error:
-        return "refused", (type(error), error.code, error.message)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  raised again in the parent
-        return "broken", (_sendable(error), traceback.format_exc())
+        if not isinstance(error, DialintError):
+            error.add_note(f"in the process that judges:\n{traceback.format_exc()}")
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # noqa: BLE001  an error may define its own pickling, which may do anything
+            return "failed", RuntimeError(f"{error!r}\n{traceback.format_exc()}")
+        return "failed", error
 
 
 def message_value(message: Message) -> Any:
     """The value of a message.
 
     Raises:
-        DialintError: the one that was raised in the worker.
-        Exception: any other one, with the worker's traceback as a note.
+        Exception: what was raised in the worker; a defect with the worker's traceback as a note.
     """
     kind, value = message
-    if kind == "refused":
-        made, code, text = value
-        raise made(code, text)
-    if kind == "broken":
-        error, where = value
-        error.add_note(f"in the process that judges:\n{where}")
-        raise error
+    if kind == "failed":
+        raise value
     return value
-
-
-def _sendable(error: Exception) -> Exception:
-    """The error, or an equivalent one if it cannot be pickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001  an error may define its own pickling, which may do anything
-        return RuntimeError(repr(error))
-    return error

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dialint.detector.child_environment import child_environment
 from dialint.detector.errors import ConfigError, WorldError
@@ -157,9 +157,7 @@ class WatchedDetector:
     def _try(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | WorkerFailure:
         self._about()
         assert self._worker is not None
-        outcome = self._worker.judge(dialogues, all_probabilities, self._config, self.monitor.on_progress)
-        for name, seconds in self._worker.take_stage_seconds().items():
-            self.monitor.add_seconds(name, seconds)
+        outcome = self._worker.judge(dialogues, all_probabilities, self._config, self.monitor)
         if isinstance(outcome, WorkerFailure):
             self.close()
         return outcome
@@ -194,8 +192,6 @@ class _Worker:
         self._pipe = ours
         self._about: _About | None = None
         self._resting = 0
-        self._stage_seconds: dict[str, float] = {}
-        self._reported_seconds: dict[str, float] = {}
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
             start = f"from dialint.detector.watchdog import main; main({theirs.fileno()}, {os.getpid()})"
@@ -233,11 +229,6 @@ class _Worker:
         with suppress(OSError):  # that the worker is gone is found out when it should judge
             self._pipe.send(log)
 
-    def take_stage_seconds(self) -> dict[str, float]:
-        """Seconds by stage since this was last asked."""
-        before, self._reported_seconds = self._reported_seconds, self._stage_seconds
-        return {name: seconds - before.get(name, 0.0) for name, seconds in self._reported_seconds.items()}
-
     def cpu_seconds(self) -> float:
         """CPU seconds of the process so far; 0 if the system does not report them."""
         return _computed_s(Path(f"/proc/{self._pid}/stat"))
@@ -258,9 +249,9 @@ class _Worker:
         dialogues: list[Dialogue],
         all_probabilities: bool,
         config: WatchConfig,
-        on_progress: Callable[[int, int, int], None],
+        monitor: Monitor,
     ) -> list[Verdict] | WorkerFailure:
-        """The verdicts, or why there are none: the worker must be ended then."""
+        """The verdicts, or why there are none: the worker must be ended then. `monitor` is told of it."""
         try:
             self._pipe.send((dialogues, all_probabilities))
         except OSError:
@@ -269,20 +260,21 @@ class _Worker:
         clock = _Clock(self._pid)
         while True:
             if self._pipe.poll(POLL_S):
-                message = self._receive()
-                if message is None:
-                    return WorkerFailure("the process that judged it died", at)
-                if message[0] == "moved":
-                    on_progress(*message[1])
-                    continue
-                if message[0] == "spent":
-                    self._stage_seconds = message[1]
-                    continue
-                if message[0] != "at":
-                    verdicts: list[Verdict] = message_value(message)
-                    return verdicts
-                at = message[1]
-                clock.restart()
+                match message := self._receive():
+                    case None:
+                        return WorkerFailure("the process that judged it died", at)
+                    case "moved", counts:
+                        monitor.on_progress(*counts)
+                        continue
+                    case "spent", seconds_by_stage:
+                        for name, spent_s in seconds_by_stage.items():
+                            monitor.add_seconds(name, spent_s)
+                        continue
+                    case "at", at:
+                        clock.restart()
+                    case _:
+                        verdicts: list[Verdict] = message_value(message)
+                        return verdicts
             if not clock.is_due():
                 continue
             size = sum(len(turn.text) for turn in dialogues[at].turns) if at is not None else 0
@@ -396,32 +388,26 @@ def _die_with(parent: int) -> None:
 
 
 def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
-    detector: Any = None
+    detector: Detector | None = None
 
-    def answer(act: Callable[[], Any]) -> None:
-        pipe.send(make_message(act))
-
-    def report_to_pipe(monitor: Monitor) -> None:
-        monitor.on_step = lambda position: pipe.send(("at", position))
-        monitor.on_progress = lambda *counts: pipe.send(("moved", counts))
-
-    def about() -> _About:
+    def load() -> _About:
         nonlocal detector
         detector = load_once()
-        report_to_pipe(detector.monitor)
         return _About(detector.release, detector.fingerprint, tuple(detector.codes), detector.info)
 
-    def judge(dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict]:
-        verdicts: list[Verdict] = detector.verdicts(dialogues, all_probabilities=all_probabilities)
-        pipe.send(("spent", dict(detector.monitor.seconds)))
+    def judge(detector: Detector, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict]:
+        monitor = detector.monitor
+        monitor.on_step = lambda position: pipe.send(("at", position))
+        monitor.on_progress = lambda *counts: pipe.send(("moved", counts))
+        monitor.seconds.clear()
+        verdicts = detector.verdicts(dialogues, all_probabilities=all_probabilities)
+        pipe.send(("spent", dict(monitor.seconds)))
         return verdicts
 
-    answer(about)
+    pipe.send(make_message(load))
     while detector is not None:
         message = pipe.recv()
         if isinstance(message, LogProfile):
             detector = detector.with_log(message)
-            report_to_pipe(detector.monitor)
-            continue
-        dialogues, all_probabilities = message
-        answer(partial(judge, dialogues, all_probabilities))
+        else:
+            pipe.send(make_message(partial(judge, detector, *message)))

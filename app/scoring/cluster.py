@@ -2,8 +2,9 @@
 
 Reading, the job and its journal are those of one machine: this process reads the logs, hands whole chunks to
 actors, and commits their verdicts in the log's order. An actor loads the release once and judges in a worker
-with the same limits (`WatchedDetector`), so a verdict is the one of one machine. A chunk whose actor died is
-judged again by another one; a chunk that kills actors is taken apart until the dialogue is found that does.
+with the same limits (`WatchedDetector`), so a verdict is the one of one machine. Ray starts an actor that
+died again and gives it its chunks again; a chunk that kills actors is taken apart until the dialogue is found
+that does.
 
 Plain actors, not Ray Data: its ``map_batches`` forms batches of its own, which would change which dialogues
 go through the model together, and writes its own files, which no journal vouches for. Both would end "the
@@ -16,9 +17,9 @@ in the log alone, so the questions are those of one machine; those of an actor t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dialint.app.scoring.cluster_actor import About, Judged, Scorer
@@ -38,38 +39,24 @@ from dialint.detector.watchdog import WatchConfig
 if TYPE_CHECKING:
     from dialint.detector.release import ReleaseInfo  # imports numpy
 
-CHUNKS_PER_ACTOR = 2
-"""Chunks that an actor has at a time, so that it never waits for this process."""
 CHUNKS_AHEAD = 4
 """Chunks for each actor that are read before the first of them is committed: what the memory here holds."""
-MAX_DEATHS = 2
-"""Actors that may die of one chunk before it is taken apart."""
-MAX_DEATHS_IN_A_ROW = 8
-"""Actors that may die without one chunk done in between before the run gives up."""
+RETRIES = 2
+"""Times that a chunk is judged again after its actor died, before it is taken apart."""
+MAX_RESTARTS = 100
+"""Times that an actor is started again; one that died more often ends the run."""
 LOAD_S = 600.0
-"""Seconds for the first actor to get its place in the cluster and load the release."""
+"""Seconds for an actor to get its place in the cluster and load the release."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class _Task:
-    """Dialogues that one actor judges together, after `n_before` others of the log. `outcome` are their
-    verdicts, or that `max_deaths` actors died of them."""
+    """A chunk that was sent: Ray's reference to its outcome, the index of its actor, and how many dialogues
+    of the log come before it."""
 
-    dialogues: list[Dialogue]
-    all_probabilities: bool
+    reference: Any
+    actor: int
     n_before: int
-    max_deaths: int = MAX_DEATHS
-    deaths: int = 0
-    outcome: Judged | WorkerFailure | None = None
-
-
-@dataclass(eq=False)
-class _Actor:
-    """An actor's handle, and what it was sent, in order: it works on the first one."""
-
-    handle: Any
-    about: Any
-    running: dict[Any, _Task] = field(default_factory=dict)
 
 
 class ClusterDetector:
@@ -104,7 +91,7 @@ class ClusterDetector:
         self._watch, self._tell = watch, tell
         self._n_cpus = what.threads or 1
         self._what = replace(what, threads=self._n_cpus)
-        self._log: LogProfile | None = None
+        self._log: tuple[int, Any] = (0, None)
         self.monitor = Monitor()
         self._options = None if asks is None else stage_options(asks, self.taxonomy)
         self._usage = JudgeUsage()
@@ -112,8 +99,6 @@ class ClusterDetector:
         """Dialogues of the log before those that are judged next: budgets of a judge depend on it."""
         self._about: About | None = None
         self._sent: dict[tuple[str, ...], _Task] = {}
-        self._queue: deque[_Task] = deque()
-        self._deaths_in_a_row = 0
         self._stack = ExitStack()
         try:
             self._ray = connect(config, self._n_cpus, self._stack)
@@ -176,9 +161,7 @@ class ClusterDetector:
 
     def with_log(self, log: LogProfile) -> ClusterDetector:
         """This detector, which from now on judges dialogues of a log with this profile."""
-        self._log = log
-        for actor in self._actors:
-            actor.handle.set_log.remote(log)
+        self._log = (self._log[0] + 1, self._ray.put(log))
         return self
 
     def send_ahead(
@@ -199,34 +182,75 @@ class ClusterDetector:
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         key = tuple(dialogue.id for dialogue in dialogues)
-        task = self._sent.get(key) or self._send(list(dialogues), all_probabilities, self.n_before)
-        outcome = self._wait_for(task)
+        if key not in self._sent:
+            self._send(list(dialogues), all_probabilities, self.n_before)
+        task = self._sent[key]
+        outcome = self._receive(task)
         del self._sent[key]
-        if isinstance(outcome, WorkerFailure):
-            self._tell(f"{task.deaths} actors died of a chunk of {len(dialogues)} dialogues: taking it apart")
-            place = {name: task.n_before + position for position, name in enumerate(key)}
-            isolation = Isolation(lambda part: self._try(part, all_probabilities, place), self._fail)
-            return isolation.verdicts(dialogues)
-        self._add_usage(outcome.usage)
-        return outcome.verdicts
-
-    def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> _Task:
-        task = _Task(dialogues, all_probabilities, n_before)
-        self._sent[tuple(dialogue.id for dialogue in dialogues)] = task
-        self._queue.append(task)
-        self._collect(timeout_s=0)
-        return task
-
-    def _try(
-        self, dialogues: list[Dialogue], all_probabilities: bool, place: Mapping[str, int]
-    ) -> list[Verdict] | WorkerFailure:
-        task = _Task(dialogues, all_probabilities, place[dialogues[0].id], max_deaths=1)
-        self._queue.appendleft(task)
-        outcome = self._wait_for(task)
-        if isinstance(outcome, WorkerFailure):
+        if not isinstance(outcome, WorkerFailure):
             return outcome
-        self._add_usage(outcome.usage)
-        return outcome.verdicts
+        self._tell(f"actors died of a chunk of {len(dialogues)} dialogues: taking it apart")
+        place = {name: task.n_before + position for position, name in enumerate(key)}
+
+        def attempt(part: list[Dialogue]) -> list[Verdict] | WorkerFailure:
+            n_before = place[part[0].id]
+            reference = self._call(task.actor, part, all_probabilities, n_before, retries=0)
+            return self._receive(_Task(reference, task.actor, n_before))
+
+        return Isolation(attempt, self._fail).verdicts(dialogues)
+
+    def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> None:
+        """Hand a chunk to the actor with the fewest chunks without an outcome."""
+        unfinished = [task.reference for task in self._sent.values()]
+        done = set(
+            self._ray.wait(unfinished, num_returns=len(unfinished), timeout=0)[0] if unfinished else ()
+        )
+        load = [0] * self.n_actors
+        for task in self._sent.values():
+            load[task.actor] += task.reference not in done
+        actor = load.index(min(load))
+        reference = self._call(actor, dialogues, all_probabilities, n_before, retries=RETRIES)
+        self._sent[tuple(each.id for each in dialogues)] = _Task(reference, actor, n_before)
+
+    def _call(
+        self, actor: int, dialogues: list[Dialogue], all_probabilities: bool, n_before: int, *, retries: int
+    ) -> Any:
+        method = self._actors[actor].verdicts.options(max_task_retries=retries)
+        return method.remote(dialogues, all_probabilities, n_before, *self._log)
+
+    def _receive(self, task: _Task) -> list[Verdict] | WorkerFailure:
+        """The verdicts of a chunk, or that its actor died of it.
+
+        Raises:
+            ConfigError: it judged by another release, model or library than the first one.
+            WorldError: the actor cannot be started again.
+        """
+        errors = self._ray.exceptions
+        try:
+            fingerprint, lines, message = self._ray.get(task.reference)
+        except errors.RayTaskError:
+            raise  # a defect, with its traceback
+        except errors.RayError:
+            try:
+                self._ray.get(self._actors[task.actor].about.remote(), timeout=LOAD_S)
+            except errors.RayError:
+                raise WorldError(
+                    "E_CLUSTER",
+                    f"an actor died more than {MAX_RESTARTS} times, or has no place in the cluster: see "
+                    "Ray's own logs; the same command resumes",
+                ) from None
+            return WorkerFailure("the actor that judged it died", None)
+        for line in lines:
+            self._tell(line)
+        judged: Judged = message_value(message)
+        if fingerprint != self.fingerprint:
+            raise ConfigError(
+                "E_CLUSTER",
+                "an actor's release, model or libraries are not those of the others: every node of the "
+                "cluster needs the same dialint, release and processor type (or --precision fp32)",
+            )
+        self._add_usage(judged.usage)
+        return judged.verdicts
 
     def _add_usage(self, usage: JudgeUsage) -> None:
         self._usage.add(usage)
@@ -237,90 +261,12 @@ class ClusterDetector:
         self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
         return failed_verdict(dialogue, self.release, self.taxonomy.version)
 
-    def _wait_for(self, task: _Task) -> Judged | WorkerFailure:
-        while task.outcome is None:
-            self._collect(timeout_s=None)
-        return task.outcome
-
-    def _collect(self, timeout_s: float | None) -> None:
-        """Give actors what they have room for, wait for one outcome, and take all that are there."""
-        while self._queue:
-            actor = min(self._actors, key=lambda actor: len(actor.running))
-            if len(actor.running) >= CHUNKS_PER_ACTOR:
-                break
-            task = self._queue.popleft()
-            sent = actor.handle.verdicts.remote(task.dialogues, task.all_probabilities, task.n_before)
-            actor.running[sent] = task
-        waiting = {reference: actor for actor in self._actors for reference in actor.running}
-        if not waiting:
-            return
-        ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=timeout_s)
-        for reference in ready:
-            self._take(waiting[reference], reference)
-
-    def _take(self, actor: _Actor, reference: Any) -> None:
-        """Take an outcome from an actor; if it has died, put another one in its place.
-
-        Raises:
-            ConfigError: it judges by another release, model or library than the first one.
-        """
-        errors = self._ray.exceptions
-        try:
-            fingerprint, lines, message = self._ray.get(reference)
-        except errors.RayTaskError:
-            raise  # a defect, with its traceback
-        except errors.RayError:
-            self._replace(actor)
-            return
-        for line in lines:
-            self._tell(line)
-        judged: Judged = message_value(message)
-        if fingerprint != self.fingerprint:
-            raise ConfigError(
-                "E_CLUSTER",
-                "an actor's release, model or libraries are not those of the others: every node of the "
-                "cluster needs the same dialint, release and processor type (or --precision fp32)",
-            )
-        self._deaths_in_a_row = 0
-        actor.running.pop(reference).outcome = judged
-
-    def _replace(self, actor: _Actor) -> None:
-        """Start another actor in place of one that died. What it was sent goes back to the queue, and counts
-        as a cause of death where it was the first without an outcome."""
-        for reference in list(actor.running):
-            ready, _ = self._ray.wait([reference], timeout=0)
-            if not ready:
-                break
-            try:
-                self._ray.get(reference)
-            except self._ray.exceptions.RayError:
-                break
-            self._take(actor, reference)
-        lost, actor.running = list(actor.running.values()), {}
-        self._deaths_in_a_row += not (lost and lost[0].max_deaths == 1)
-        if self._deaths_in_a_row > MAX_DEATHS_IN_A_ROW:
-            raise WorldError(
-                "E_CLUSTER",
-                f"{self._deaths_in_a_row} actors died and no chunk was done in between: see Ray's own logs; "
-                "the same command resumes",
-            )
-        if lost:
-            first = lost[0]
-            first.deaths += 1
-            if first.deaths >= first.max_deaths:
-                first.outcome = WorkerFailure("the actor that judged it died", None)
-                lost = lost[1:]
-        self._queue.extendleft(reversed(lost))
-        self._tell("an actor died; another one judges what it had")
-        self._ray.kill(actor.handle)
-        started = self._start()
-        actor.handle, actor.about = started.handle, started.about
-
-    def _start(self) -> _Actor:
+    def _start(self) -> Any:
         n_gpus = 1 if self._what.device == "cuda" else 0
-        remote = self._ray.remote(Scorer).options(num_cpus=self._n_cpus, num_gpus=n_gpus, max_restarts=0)
-        handle = remote.remote(self._what, self._watch, self._log, self._asks)
-        return _Actor(handle, handle.about.remote())
+        actor = self._ray.remote(Scorer).options(
+            num_cpus=self._n_cpus, num_gpus=n_gpus, max_restarts=MAX_RESTARTS
+        )
+        return actor.remote(self._what, self._watch, self._asks)
 
     def _count_actors(self, requested: int | None) -> int:
         """
@@ -348,7 +294,8 @@ class ClusterDetector:
             WorldError: no actor could load in `LOAD_S`, or it died.
         """
         if self._about is None:
-            ready, _ = self._ray.wait([actor.about for actor in self._actors], num_returns=1, timeout=LOAD_S)
+            references = [actor.about.options(max_task_retries=0).remote() for actor in self._actors]
+            ready, _ = self._ray.wait(references, num_returns=1, timeout=LOAD_S)
             if not ready:
                 raise WorldError("E_CLUSTER", f"no actor could start and load in {LOAD_S:.0f} s: is it full?")
             try:

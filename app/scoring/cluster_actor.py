@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,35 +52,38 @@ class Scorer:
         self,
         what: DetectorConfig,
         watch: WatchConfig,
-        log: LogProfile | None,
         asks: ScoreConfig | None = None,
     ) -> None:
-        self._what, self._watch, self._log = what, watch, log
-        self._asks = asks
+        self._what, self._watch, self._asks = what, watch, asks
+        self._log_number = 0
         self._detector: Detector | None = None
         self._about: About | None = None
         self._lines: list[str] = []
+        ray = sys.modules.get("ray")
+        if ray is not None and ray.get_runtime_context().was_current_actor_reconstructed:
+            self._lines.append("an actor died; another one judges what it had")
 
     def about(self) -> Message:
         """The detector as an `About`, loaded at the first call."""
         return make_message(self._load)
 
-    def set_log(self, log: LogProfile) -> None:
-        """Set the profile of the log, for what is judged after it."""
-        self._log = log
-        if self._detector is not None:
-            self._detector = self._detector.with_log(log)
-
     def verdicts(
-        self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int
+        self,
+        dialogues: list[Dialogue],
+        all_probabilities: bool,
+        n_before: int,
+        log_number: int,
+        log: LogProfile | None,
     ) -> tuple[str, list[str], Message]:
         """The detector's fingerprint, the lines it printed, and a message with `Judged`. `n_before` dialogues
-        of the log come before these."""
+        of the log come before these; `log` is its profile, the same for the same number."""
 
         def judge() -> Judged:
             self._load()
+            assert self._detector is not None
+            if log is not None and log_number != self._log_number:
+                self._detector, self._log_number = self._detector.with_log(log), log_number
             detector = self._detector
-            assert detector is not None
             usage = JudgeUsage()
             if isinstance(detector, JudgedDetector):
                 detector.n_before, detector.usage = n_before, usage
@@ -118,7 +122,5 @@ class Scorer:
             self._about = About(
                 detector.release, detector.fingerprint, tuple(detector.codes), detector.info, judge
             )
-            if self._log is not None:
-                detector = detector.with_log(self._log)
             self._detector = detector
         return self._about

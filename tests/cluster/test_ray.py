@@ -41,7 +41,7 @@ def make_scorer(folder: Path) -> type:
     fingerprint."""
 
     class FaultyScorer:
-        def __init__(self, what: Any, watch: Any, log: Any, asks: Any) -> None:
+        def __init__(self, what: Any, watch: Any, asks: Any) -> None:
             self.fingerprint = "f"
 
         def about(self) -> Any:
@@ -49,10 +49,7 @@ def make_scorer(folder: Path) -> type:
 
             return "done", About("stub", "f", ("C1",), None)
 
-        def set_log(self, log: Any) -> None:
-            pass
-
-        def verdicts(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> Any:
+        def verdicts(self, dialogues: list[Dialogue], *ignored: Any) -> Any:
             import os
 
             from dialint.app.scoring.cluster_actor import Judged
@@ -103,13 +100,12 @@ def split(whole: list[Dialogue], size: int) -> list[list[Dialogue]]:
 
 
 def test_a_dead_actor_is_replaced_and_what_it_had_is_judged_again(
-    faulty: ClusterDetector, tmp_path: Path, lines: list[str]
+    faulty: ClusterDetector, tmp_path: Path
 ) -> None:
     chunks = split(dialogues(37, "once", "last"), 3)
     chunks.insert(4, chunks.pop())
     ids = judge_ahead(faulty, chunks)
     assert ids == [f"{dialogue.id} scored" for chunk in chunks for dialogue in chunk]
-    assert lines == ["an actor died; another one judges what it had"]
     assert (tmp_path / "died").exists()
     calls = Counter(line for path in tmp_path.glob("calls-*") for line in path.read_text().split())
     assert len(list(tmp_path.glob("calls-*"))) == 3  # two actors and the one in place of the dead one
@@ -136,10 +132,14 @@ def test_an_actor_of_another_fingerprint_ends_the_run(faulty: ClusterDetector) -
         judge_ahead(faulty, [dialogues(2), dialogues(0, "foreign")])
 
 
-def test_actors_that_all_die_end_the_run(faulty: ClusterDetector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "MAX_DEATHS_IN_A_ROW", 1)
-    with pytest.raises(WorldError, match="2 actors died and no chunk was done"):
-        judge_ahead(faulty, [dialogues(0, "poison")])
+def test_actors_that_all_die_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "MAX_RESTARTS", 1)
+    monkeypatch.setattr(cluster, "Scorer", make_scorer(tmp_path))
+    with (
+        ClusterDetector(DetectorConfig(), WatchConfig(), TWO) as detector,
+        pytest.raises(WorldError, match="died more than 1 times"),
+    ):
+        judge_ahead(detector, [dialogues(0, "poison")])
 
 
 @pytest.fixture(scope="module")

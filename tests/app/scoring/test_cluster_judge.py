@@ -35,14 +35,14 @@ def test_chunks_in_any_order_get_the_verdicts_of_one_machine(tmp_path: Path) -> 
         expected = list(read_verdicts(tmp_path / "v.jsonl"))
         dialogues = list(load_dialogues([str(log)]).values())
         profile = profile_log(dialogues, load_detector(what).info.domain)
-        scorer = Scorer(what, watch, profile, config)
+        scorer = Scorer(what, watch, config)
         about: About = message_value(scorer.about())
         assert about.judge is not None
         assert about.judge[0] == "fake-4b"
         results, usage = {}, JudgeUsage()
         for first in (8, 0, 4):
             chunk = dialogues[first : first + CHUNK]
-            fingerprint, _, message = scorer.verdicts(chunk, False, first)
+            fingerprint, _, message = scorer.verdicts(chunk, False, first, 1, profile)
             assert fingerprint == about.fingerprint
             judged: Judged = message_value(message)
             results |= {verdict.dialogue_id: verdict for verdict in judged.verdicts}
