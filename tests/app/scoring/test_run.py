@@ -723,7 +723,7 @@ OPENED: Counter[str] = Counter()
 sys.addaudithook(lambda event, given: OPENED.update([str(given[0])]) if event == "open" else None)
 
 
-@pytest.mark.parametrize(("kept", "most"), [(64, 1), (1, 3)])
+@pytest.mark.parametrize(("kept", "most"), [(64, 1), (1, 4)])
 def test_a_log_is_opened_once_and_of_many_each_once_a_pass(
     kept: int,
     most: int,
@@ -732,7 +732,7 @@ def test_a_log_is_opened_once_and_of_many_each_once_a_pass(
     detector: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """To be hashed and checked, for the profile of the log, and to be scored."""
+    """Named, hashed and checked, read for the profile of the log, and scored."""
     monkeypatch.setattr(sources, "MAX_OPEN", kept)
     logs = []
     for number in range(3):
