@@ -9,25 +9,23 @@ covered is not scanned. Turns in other languages still serve as context for the 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, Check, CodeRelease, round_probability
 from dialint.detector.checks import Check as ExactCheck
 from dialint.detector.checks import CheckContext, check_plugins
-from dialint.detector.decide import Decision, Facts, Rules, Suspicion, decide
+from dialint.detector.decide import Decision, Facts, Rules, decide
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.extras import require_library
 from dialint.detector.findings import build_finding
 from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads
-from dialint.detector.language_coverage import LanguageCoverage, TurnCoverage
+from dialint.detector.language_coverage import LanguageCoverage
 from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
-from dialint.detector.masking import MaskedText, mask_dialogue, recognizer_plugins
+from dialint.detector.masking import mask_dialogue, recognizer_plugins
 from dialint.detector.overrides import NO_OVERRIDES, Overrides, read_overrides
 from dialint.detector.plugins import Plugin, describe
 from dialint.detector.policy import Policy, load_policies, policy_for
@@ -35,7 +33,8 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, PolicyVers
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.render import Renderer
-from dialint.detector.scanner import Engine, Scanner, TurnScores, evidence_span
+from dialint.detector.scanner import Engine, Scanner
+from dialint.detector.suspicions import Case, SuspicionFinder
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
 
@@ -155,24 +154,6 @@ def add_checks(
     return info if codes == info.codes else info.model_copy(update={"codes": codes})
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A dialogue of the log on its way to a verdict: masked, with the masked text of each turn; the indices
-    of the turns that are judged, their scores by index if it was scanned, and the coverage of each turn."""
-
-    dialogue: Dialogue
-    masked: Dialogue
-    texts: Sequence[MaskedText]
-    judged: Sequence[int]
-    scores: Mapping[int, TurnScores]
-    coverage: Mapping[int, TurnCoverage]
-
-    @cached_property
-    def place_of(self) -> dict[int, int]:
-        """Positions of the turns by their indices."""
-        return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
-
-
 @dataclass
 class _Progress:
     """Counts of one call of `verdicts`: dialogues done and findings in them, tokens of the model before and
@@ -239,9 +220,9 @@ class ReleaseDetector:
         self.judge_info = None
         self.monitor = Monitor()
         self._rules = Rules(self.info.codes, overrides, domain if is_far else None)
-        self._context = CheckContext(log, policies=self._policies)
+        context = CheckContext(log, policies=self._policies)
+        self._finder = SuspicionFinder(self.info, taxonomy, self._checks, context, self._rules)
         self._coverage = LanguageCoverage(self.info, taxonomy, self._checks)
-        self._column = {code: column for column, code in enumerate(self.info.head_codes)}
         self.release = self.info.id
         self.codes = tuple(self.info.codes)
         self.fingerprint = fingerprint(
@@ -321,7 +302,7 @@ class ReleaseDetector:
                 verdicts.append(self._failed_verdict(dialogue, scan.code))
             else:
                 scores = {turn.turn: turn for turn in scan}
-                case = _Case(dialogue, changed, texts, judged[index], scores, coverages[index])
+                case = Case(dialogue, changed, texts, judged[index], scores, coverages[index])
                 verdicts.append(self._judge(case, all_probabilities))
             monitor.add_seconds("checks", time.perf_counter() - scanned_s)
             progress.end_dialogue(len(verdicts[-1].findings))
@@ -348,12 +329,12 @@ class ReleaseDetector:
         policy = applies and PolicyVersion(name=applies.policy, sha256=applies.fingerprint)
         return {"policy": policy, "overrides": self.overrides.fingerprint}
 
-    def _judge(self, case: _Case, all_probabilities: bool) -> Verdict:
+    def _judge(self, case: Case, all_probabilities: bool) -> Verdict:
         """The verdict of a masked and scanned dialogue."""
         lacking = self._codes_without_policy(case.dialogue)
         no_policy = tuple(code for code in lacking if self._is_of_policies_alone(code))
         facts = Facts(case.dialogue, case.coverage, lacking, self.log)
-        suspicions = self._suspect(case)
+        suspicions = self._finder.find(case)
         findings: list[Finding] = []
         suggestions: list[Finding] = []
         probabilities: dict[int, dict[str, float]] = {index: {} for index in case.judged}
@@ -405,56 +386,11 @@ class ReleaseDetector:
         how = self.info.codes[code]
         return how.scan is None and all(check.name == POLICY_CHECK for check in how.checks)
 
-    def _suspect(self, case: _Case) -> dict[tuple[int, str], list[Suspicion]]:
-        """The suspicions of checks and scan by turn and code. Clauses of a policy that are broken in the same
-        turn are one with all their reasons."""
-        suspicions: dict[tuple[int, str], list[Suspicion]] = defaultdict(list)
-        hits = {
-            name: tuple(self._checks[name](case.dialogue, self._context))
-            for name in {check.name for how in self.info.codes.values() for check in how.checks}
-        }
-        for code, how in self.info.codes.items():
-            for check in how.checks:
-                for hit in hits[check.name]:
-                    if hit.code not in (None, code):
-                        continue
-                    of_turn = suspicions[hit.turn, code]
-                    is_policy = check.name == POLICY_CHECK
-                    if is_policy and of_turn and of_turn[-1].name == POLICY_CHECK:
-                        of_turn[-1] = replace(of_turn[-1], proof=f"{of_turn[-1].proof}; {hit.why}")
-                        continue
-                    of_turn.append(
-                        Suspicion(
-                            code, hit.turn, case.place_of[hit.turn], hit.start, hit.end,
-                            "policy" if is_policy else "check", check.precision, check.name,
-                            f"exact check '{check.name}', no model: {hit.why}",
-                        )
-                    )  # fmt: skip
-        for index, scores in case.scores.items():
-            for code in self.info.codes:
-                probability = self._scan_probability(case, index, code)
-                if probability is None:
-                    continue
-                if probability >= self._rules.least(code) or suspicions.get((index, code)):
-                    position = case.place_of[index]
-                    start, end = self._evidence(code, case.texts[position], scores)
-                    suspicions[index, code].append(
-                        Suspicion(code, index, position, start, end, "scan", probability)
-                    )
-        return suspicions
-
-    def _scan_probability(self, case: _Case, index: int, code: str) -> float | None:
-        """The calibrated probability of the scan; None for a turn and code that it does not judge."""
-        scan, scores = self.info.codes[code].scan, case.scores.get(index)
-        if scan is None or scores is None or code not in case.coverage[index].scanned:
-            return None
-        return scan.probability(float(scores.scores[self._column[code]]))
-
     def _probability(
-        self, case: _Case, index: int, code: str, decision: Decision | None, lacking: Collection[str]
+        self, case: Case, index: int, code: str, decision: Decision | None, lacking: Collection[str]
     ) -> float | None:
         """The probability of an error; None where nothing judged the turn and code."""
-        by_scan = self._scan_probability(case, index, code)
+        by_scan = self._finder.scan_probability(case, index, code)
         is_checked = any(
             check.name != POLICY_CHECK or code not in lacking
             for check in case.coverage[index].checked.get(code, ())
@@ -466,10 +402,3 @@ class ReleaseDetector:
         ):
             return None
         return max(self._rules.stated(by_scan or 0.0), 0.0 if decision is None else decision.probability)
-
-    def _evidence(self, code: str, text: MaskedText, scores: TurnScores) -> tuple[int, int]:
-        """Where the scan sees the error, as offsets into the turn's text before masking."""
-        span = len(text.text) - len(text.text.lstrip()), len(text.text.rstrip())
-        if self.taxonomy.codes[code].scope == "span":
-            span = evidence_span(scores, self._column[code], text.text)
-        return text.to_original(*span)

@@ -1,0 +1,107 @@
+"""Raises suspicions about a dialogue: what exact checks, policies and the scan hold for errors.
+
+What becomes of them is decided in `dialint.detector.decide`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from dialint.detector.calibration import POLICY_CHECK
+from dialint.detector.checks import Check, CheckContext
+from dialint.detector.decide import Rules, Suspicion
+from dialint.detector.language_coverage import TurnCoverage
+from dialint.detector.masking import MaskedText
+from dialint.detector.records import Dialogue
+from dialint.detector.release import ReleaseInfo
+from dialint.detector.scanner import TurnScores, evidence_span
+from dialint.detector.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True)
+class Case:
+    """A dialogue of the log on its way to a verdict: masked, with the masked text of each turn; the indices
+    of the turns that are judged, their scores by index if it was scanned, and the coverage of each turn."""
+
+    dialogue: Dialogue
+    masked: Dialogue
+    texts: Sequence[MaskedText]
+    judged: Sequence[int]
+    scores: Mapping[int, TurnScores]
+    coverage: Mapping[int, TurnCoverage]
+
+    @cached_property
+    def place_of(self) -> dict[int, int]:
+        """Positions of the turns by their indices."""
+        return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
+
+
+@dataclass(frozen=True)
+class SuspicionFinder:
+    """Finds the suspicions of the codes that `info` covers, by the `checks` of their names and by scores."""
+
+    info: ReleaseInfo
+    taxonomy: Taxonomy
+    checks: Mapping[str, Check]
+    context: CheckContext
+    rules: Rules
+
+    @cached_property
+    def column(self) -> dict[str, int]:
+        """The column of each code in the scores."""
+        return {code: column for column, code in enumerate(self.info.head_codes)}
+
+    def find(self, case: Case) -> dict[tuple[int, str], list[Suspicion]]:
+        """The suspicions of checks and scan by turn and code. Clauses of a policy that are broken in the same
+        turn are one with all their reasons."""
+        suspicions: dict[tuple[int, str], list[Suspicion]] = defaultdict(list)
+        hits = {
+            name: tuple(self.checks[name](case.dialogue, self.context))
+            for name in {check.name for how in self.info.codes.values() for check in how.checks}
+        }
+        for code, how in self.info.codes.items():
+            for check in how.checks:
+                for hit in hits[check.name]:
+                    if hit.code not in (None, code):
+                        continue
+                    of_turn = suspicions[hit.turn, code]
+                    is_policy = check.name == POLICY_CHECK
+                    if is_policy and of_turn and of_turn[-1].name == POLICY_CHECK:
+                        of_turn[-1] = replace(of_turn[-1], proof=f"{of_turn[-1].proof}; {hit.why}")
+                        continue
+                    of_turn.append(
+                        Suspicion(
+                            code, hit.turn, case.place_of[hit.turn], hit.start, hit.end,
+                            "policy" if is_policy else "check", check.precision, check.name,
+                            f"exact check '{check.name}', no model: {hit.why}",
+                        )
+                    )  # fmt: skip
+        for index, scores in case.scores.items():
+            for code in self.info.codes:
+                probability = self.scan_probability(case, index, code)
+                if probability is None:
+                    continue
+                if probability >= self.rules.least(code) or suspicions.get((index, code)):
+                    position = case.place_of[index]
+                    start, end = self._evidence(code, case.texts[position], scores)
+                    suspicions[index, code].append(
+                        Suspicion(code, index, position, start, end, "scan", probability)
+                    )
+        return suspicions
+
+    def scan_probability(self, case: Case, index: int, code: str) -> float | None:
+        """The calibrated probability of the scan; None for a turn and code that it does not judge."""
+        scan, scores = self.info.codes[code].scan, case.scores.get(index)
+        if scan is None or scores is None or code not in case.coverage[index].scanned:
+            return None
+        return scan.probability(float(scores.scores[self.column[code]]))
+
+    def _evidence(self, code: str, text: MaskedText, scores: TurnScores) -> tuple[int, int]:
+        """Where the scan sees the error, as offsets into the turn's text before masking."""
+        span = len(text.text) - len(text.text.lstrip()), len(text.text.rstrip())
+        if self.taxonomy.codes[code].scope == "span":
+            span = evidence_span(scores, self.column[code], text.text)
+        return text.to_original(*span)
