@@ -69,13 +69,9 @@ class ObjectOutput:
             return
         entries = read_manifest(manifest, expected=JobManifest)["files"]
         verify_files(self.out.parent, entries)
-        target = self._sibling(manifest)
-        if not self._has(target, manifest):
-            for entry in entries:
-                path = self.out.parent / entry["name"]
-                store_object(path, self._sibling(path))
-            store_object(manifest, target)
-            print_status(f"{self.name}: stored, {entries[0]['rows']:,} verdicts")
+        for path in (*(self.out.parent / entry["name"] for entry in entries), manifest):
+            store_object(path, self._sibling(path))
+        print_status(f"{self.name}: stored, {entries[0]['rows']:,} verdicts")
         shutil.rmtree(self.out.parent)
 
     @property
@@ -88,24 +84,6 @@ class ObjectOutput:
     def _copy(self, path: Path) -> None:
         with atomic_file(path) as file:
             copy_object(self._sibling(path), file)
-
-    def _has(self, name: str, path: Path) -> bool:
-        """Whether the store has this very manifest."""
-        if not list_objects(name):
-            return False
-        digest = hashlib.sha256()
-        copy_object(name, _Digest(digest))  # type: ignore[arg-type]
-        return digest.digest() == hashlib.sha256(path.read_bytes()).digest()
-
-
-@dataclass(frozen=True)
-class _Digest:
-    """A file that keeps the hash of what is written to it."""
-
-    digest: hashlib._Hash
-
-    def write(self, part: bytes) -> None:
-        self.digest.update(part)
 
 
 @contextmanager
@@ -127,7 +105,10 @@ def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
     try:
         yield staged.out
     except BaseException:
-        if is_copy:  # of another job's output: the next command must not take it for its own, or for what is
-            shutil.rmtree(folder)  # in the store by then
+        if is_copy:  # of another job's output: the next command must not take it for its own
+            shutil.rmtree(folder)
         raise
-    staged.publish()
+    if is_copy:  # the job was done already
+        shutil.rmtree(folder)
+    else:
+        staged.publish()

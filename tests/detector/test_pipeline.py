@@ -14,10 +14,8 @@ import pytest
 import tiny
 from hypothesis import strategies as st
 
-from dialint.detector import checks
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import (
-    Check,
     CodeRelease,
     Contract,
     Scan,
@@ -25,14 +23,12 @@ from dialint.detector.calibration import (
     round_probability,
 )
 from dialint.detector.checks import context, gates
-from dialint.detector.decide import NO_POLICY
 from dialint.detector.findings import _reason
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.overrides import Overrides, update_overrides
 from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.plugins import Plugin
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
@@ -170,27 +166,6 @@ def test_what_may_only_be_suggested_is_no_finding(
     }
 
 
-def test_a_skipped_step_needs_a_policy_that_asks_for_it(
-    detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The scan alone cannot accuse of a code that policies prove: without one it suggests."""
-    codes = dict(detector.info.codes)
-    check = Check(name="policy", precision=0.9)
-    codes["T1"] = codes["T1"].model_copy(update={"checks": (check,)})
-    proven = detector.copy(info=detector.info.model_copy(update={"codes": codes}))
-    n = 0
-    for before, after in zip(detector.verdicts(many()), proven.verdicts(many()), strict=True):
-        assert [each for each in before.findings if each.code != "T1"] == list(after.findings)
-        demoted = [each for each in after.suggestions if each.code == "T1"]
-        assert [each.turn for each in demoted] == [each.turn for each in before.findings if each.code == "T1"]
-        assert all(each.reason.endswith(f"(demoted: {NO_POLICY}).") for each in demoted)
-        n += len(demoted)
-    assert n > 0
-    monkeypatch.setattr(ReleaseDetector, "_codes_without_policy", lambda *_: ())
-    for before, after in zip(detector.verdicts(many()), proven.verdicts(many()), strict=True):
-        assert after.findings == before.findings
-
-
 def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
     """T1: 0 of 6 right, 4 expected: (0 + 3 x 3/7) / (4 + 3) of the stated probability, as a suggestion; the
     probabilities of the release stay."""
@@ -226,74 +201,6 @@ def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
         for finding in after.findings:
             assert finding.probability == pytest.approx(rest[finding.code, finding.turn] * 3 / 7, abs=1e-5)
     assert n
-
-
-def test_a_check_that_only_suggests_takes_no_finding_from_the_scan(
-    detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor does a gate that drops the scan's suspicion take the check's suggestion away."""
-    every_turn = checks.check()(
-        lambda dialogue, context: (
-            checks.Hit(turn.index, 0, 2, "said") for turn in dialogue.turns if turn.role == "agent"
-        )
-    )
-    plugin = Plugin("every_turn", "dialint.checks", "here", "here", content=every_turn)
-    monkeypatch.setitem(detector._arguments["plugins"], "every_turn", plugin)
-    monkeypatch.setitem(gates.GATES, "none", lambda suspicion: context.GateResult("dropped", "no proof"))
-    check = Check(name="every_turn", precision=0.3, report="suggestion")
-
-    def with_check(gate: str | None) -> ReleaseDetector:
-        codes = dict(detector.info.codes)
-        codes["T1"] = codes["T1"].model_copy(update={"checks": (check,), "gate": gate})
-        return detector.copy(info=detector.info.model_copy(update={"codes": codes}))
-
-    def turns(findings: Sequence[Finding]) -> set[int]:
-        return {finding.turn for finding in findings if finding.code == "T1"}
-
-    n_findings = 0
-    items = many()
-    both, gated = with_check(None).verdicts(items), with_check("none").verdicts(items)
-    for before, after, dropped in zip(detector.verdicts(items), both, gated, strict=True):
-        assert after.findings == before.findings
-        assert turns(after.suggestions) == {1, 3, 5, 7} - turns(before.findings)
-        assert (turns(dropped.findings), turns(dropped.suggestions)) == (set(), {1, 3, 5, 7})
-        n_findings += len(turns(before.findings))
-    assert n_findings > 5
-
-
-@pytest.mark.parametrize("has_contract", [True, False])
-def test_what_is_below_the_contract_is_suggested_where_the_release_says_so(
-    detector: ReleaseDetector, has_contract: bool
-) -> None:
-    scan = detector.info.codes["T1"].scan
-    assert scan is not None
-    assert scan.contract is not None
-    contract = scan.contract.model_copy(update={"threshold": 0.7}) if has_contract else None
-    strict = scan.model_copy(update={"contract": contract})
-    lenient = strict.model_copy(update={"suggest_at": 0.4})
-    plain, suggesting = (
-        detector.copy(
-            info=detector.info.model_copy(
-                update={"codes": {**detector.info.codes, "T1": CodeRelease(scan=each)}}
-            )
-        ).verdicts(many(), all_probabilities=True)
-        for each in (strict, lenient)
-    )
-    assert "suggest_at" not in strict.model_dump_json()
-    n = 0
-    for before, after in zip(plain, suggesting, strict=True):
-        assert (after.findings, after.quality, before.suggestions) == (before.findings, before.quality, ())
-        assert after.probabilities is not None
-        expected = {
-            turn: row["T1"]
-            for turn, row in after.probabilities.items()
-            if 0.4 <= row["T1"] < (0.7 if has_contract else 1)
-        }
-        assert {finding.turn: finding.probability for finding in after.suggestions} == expected
-        names = {context.proof_name(finding) for finding in after.suggestions}
-        assert names <= {"demoted: below the contract"}
-        n += len(expected)
-    assert n > 5
 
 
 def test_all_probabilities_name_every_judged_turn_and_covered_code(detector: ReleaseDetector) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.checks.context import proof_name
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
@@ -122,24 +121,6 @@ def test_a_threshold_makes_findings(judged: Any) -> None:
     verdicts, _ = judged(RuleJudge(), judge_threshold=0.8)
     assert all("X1" in {finding.code for finding in verdict.findings} for verdict in verdicts[1:])
     assert all(verdict.quality == 0.0 for verdict in verdicts[1:])
-
-
-def test_what_the_judge_denies_is_a_suggestion(judged: Any) -> None:
-    verdicts, _ = judged(RuleJudge(probability=0.1), judge_threshold=0.8)
-    for verdict in verdicts[1:]:
-        assert verdict.findings == ()
-        assert all("(demoted: the judge rules denies it)" in each.reason for each in verdict.suggestions)
-        assert verdict.quality == 100.0
-    assert sum(len(verdict.suggestions) for verdict in verdicts) == 4
-
-
-def test_a_judge_that_was_not_measured_removes_no_finding(judged: Any) -> None:
-    verdicts, _ = judged(RuleJudge(probability=0.1))
-    findings = [finding for verdict in verdicts for finding in verdict.findings]
-    assert len(findings) == 4
-    for finding in findings:
-        assert "(the judge rules denies it, but is not measured)" in finding.reason
-        assert not proof_name(finding).startswith("judge")  # what proves it stays what did
 
 
 def test_a_quote_that_is_not_in_the_turn_makes_no_finding(judged: Any) -> None:
