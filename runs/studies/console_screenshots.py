@@ -1,6 +1,6 @@
-"""Takes screenshots of the console's pages in a real browser, light and dark, wide and narrow.
+"""Takes screenshots of the console's pages in a real browser.
 
-    python runs/studies/console_screenshots.py OUT [--pages Overview Review ...] [--role lead] [--language ru]
+    python runs/studies/console_screenshots.py OUT [--pages Overview ...] [--role lead] [--themes dark]
 
 Runs `dialint console --demo` on a free port, signs in by role and saves ``OUT/PAGE-THEME-WIDTH.png``. It
 reports what a person would not see in a picture: requests to other hosts, errors in the browser's log,
@@ -25,9 +25,10 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from dialint.app.console.i18n import LANGUAGES, ROLE_NAMES, Language, load_catalogue
-from dialint.app.console.main import PAGES, START
+from dialint.app.console.pages import START, load_pages
 from dialint.labeling.store.permissions import LOWEST_ROLE
 
+PAGES = {page.title: page for page in load_pages().values()}
 WIDTHS = {"wide": (1440, 900), "narrow": (360, 780)}
 THEMES = ("light", "dark")
 WAIT_MS = 60_000
@@ -99,7 +100,7 @@ def role_of(title: str) -> str:
     entry = PAGES[title]
     if entry.for_agents:
         return "agent" if entry.others is None else "lead"
-    return next((role for role, start in START.items() if start == title), LOWEST_ROLE[entry.right])
+    return next((role for role, start in START.items() if start is entry), LOWEST_ROLE[entry.right])
 
 
 def start_work(page: Any) -> None:
@@ -122,12 +123,12 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument(
-        "--pages", nargs="*", default=[name for name, entry in PAGES.items() if not entry.hidden]
+        "--pages", nargs="*", default=[name for name, entry in PAGES.items() if not entry.is_hidden]
     )
     parser.add_argument("--role", help="one role for all pages, instead of the lowest that sees each")
     parser.add_argument("--language", choices=LANGUAGES, default="en")
-    parser.add_argument("--themes", nargs="*", default=THEMES)
-    parser.add_argument("--widths", nargs="*", default=list(WIDTHS))
+    parser.add_argument("--themes", nargs="*", choices=THEMES, default=THEMES[:1])
+    parser.add_argument("--widths", nargs="*", choices=WIDTHS, default=["wide"])
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     with run_demo() as (port, passwords), sync_playwright() as playwright:
