@@ -31,9 +31,9 @@ from dialint.app.console.launch import HOSTS_VARIABLE, ICON, STATIC, STATIC_PATH
 from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.pages import RESERVED, load_pages
 from dialint.app.console.system.job_runner import ScoreRunner
-from dialint.app.console.system.own_thresholds import ROUTES as THRESHOLD_ROUTES
 from dialint.app.console.system.score_results import ROUTES
 from dialint.app.console.system.spot_checks import ROUTES as SPOT_CHECK_ROUTES
+from dialint.app.console.system.threshold import ROUTES as THRESHOLD_ROUTES
 from dialint.app.console.work.appeal_history import ROUTES as DEMOTION_ROUTES
 
 

@@ -1,7 +1,7 @@
 """What a page says of an error, and of what was done last.
 
 An error keeps its text in English with places for values (`dialint.detector.errors.Message`); the text is
-found in the catalogues (`dialint.app.console.catalogue` collects it). Values are shown as they are.
+found in the catalogues (`dialint.app.console.i18n` collects it). Values are shown as they are.
 
 One run of a page may never reach the browser: a newer one, such as that of a second click, ends it at its
 next call of Streamlit. So a notice stays for `STAYS_S` after it was first shown, or until the next thing is

@@ -14,7 +14,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_percent, show_time
 from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.quality.explore_filters import read_place, show_steps
+from dialint.app.console.quality.explore import read_place, show_steps
 from dialint.app.console.tables import DialogueLink, go_to, show_table
 from dialint.app.console.text import (
     code_title,

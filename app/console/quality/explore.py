@@ -1,37 +1,33 @@
-"""The Explore page: searches all dialogues, by words, findings, people, time and what was decided.
+"""The Explore page: searches all dialogues, by words, findings, people, time and what was decided, and the
+steps from one result to the next on the page of a dialogue.
 
-The search is in the address, which can be shared. Reviewers and up see it; leads can send what they found to
-a review project.
+The search is in the address, which can be shared: ``/explore?q=refund&code=C1``. Reviewers and up see it;
+leads can send what they found to a review project.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, NamedTuple
 
 import streamlit as st
 from pydantic import ValidationError
 
-from dialint.app.console.i18n import _, from_ms, ngettext, show_number, show_time
+from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_time
 from dialint.app.console.messages import explain_as_sentence, hold_notices, set_notice, show_notice
-from dialint.app.console.quality.explore_filters import (
-    make_place,
-    make_search,
-    open_address,
-    read_address,
-    show_controls,
-    status_words,
-)
-from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, show_table
+from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, go_to, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
-from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, NewTask
-from dialint.labeling.store.search import Count, Hit, HitFinding, count, list_choices, search
+from dialint.labeling.store.search import Choices, Count, Hit, HitFinding, count, list_choices, search
+from dialint.labeling.store.search_plan import Search
 
 COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
 MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}
@@ -175,3 +171,260 @@ def _report(done: str = "") -> Iterator[list[str]]:
             set_notice(NOTICE, "error", _("A name has 1 to 100 characters."))
         except DialintError as refused:
             set_notice(NOTICE, "error", explain_as_sentence(refused))
+
+
+STATUSES: dict[str, dict[str, str]] = {
+    "unreviewed": {"review": "none"},
+    "labeled": {"review": "labeled"},
+    "reviewed": {"review": "reviewed"},
+    "open": {"decision": "open"},
+    "confirmed": {"decision": "confirmed"},
+    "rejected": {"decision": "rejected"},
+    "changed": {"decision": "changed"},
+    "added": {"decision": "added"},
+    "appealed": {"appeal": "open"},
+    "overturned": {"appeal": "overturned"},
+    "upheld": {"appeal": "upheld"},
+    "amended": {"appeal": "amended"},
+    "scored": {"status": "scored"},
+    "unscored": {"status": "unscored"},
+    "not_judged": {"status": "not_judged"},
+    "failed": {"status": "failed"},
+}
+"""Values of the status filter, and what each means for a search."""
+NAMES = (
+    "q", "code", "status", "kind", "severity", "agent", "team", "channel", "release", "since", "until",
+    "least", "most", "sort",
+)  # fmt: skip
+"""Names in the address; ``after`` is the page."""
+FOLDED = frozenset(NAMES) - {"q", "code", "status", "since", "until"}
+"""Those below the others, which are shown when they are asked for, or chosen."""
+PREFIX = "explore "
+SEEN = "explore address"
+"""Key in session state: the address that the controls show."""
+WIDTH_PX = 168
+
+
+def read_address() -> dict[str, str]:
+    """What the page's address has chosen."""
+    return {name: value for name in NAMES if (value := st.query_params.get(name, ""))}
+
+
+def status_words() -> dict[str, str]:
+    """The values of the status filter in the language of the page."""
+    return {
+        "unreviewed": _("Nobody has answered"), "labeled": _("Labeled only"), "reviewed": _("Reviewed"),
+        "open": _("Finding open"), "confirmed": _("Finding confirmed"), "rejected": _("Finding rejected"),
+        "changed": _("Finding changed"), "added": _("Error added by a person"),
+        "appealed": _("Appeal open"), "overturned": _("Overturned by an appeal"),
+        "upheld": _("Upheld in an appeal"), "amended": _("Amended in an appeal"), "scored": _("Scored"),
+        "unscored": _("Not scored yet"), "not_judged": _("Not judged"), "failed": _("Failed"),
+    }  # fmt: skip
+
+
+def make_search(chosen: Mapping[str, str]) -> Search:
+    """The search of an address; what is no value of a filter is left out."""
+    fields: dict[str, Any] = {"text": chosen.get("q", "")[:1000]}
+    for name in ("code", "agent", "team", "channel", "release"):
+        fields[name] = chosen.get(name, "")[:1000] or None
+    fields["severity"] = chosen["severity"] if chosen.get("severity") in ("S1", "S2", "S3", "S4") else None
+    fields["kind"] = chosen["kind"] if chosen.get("kind") in ("finding", "suggestion") else None
+    fields |= STATUSES.get(chosen.get("status", ""), {})
+    for name, days in (("since", 0), ("until", 1)):
+        day = _parse_day(chosen.get(name))
+        if day is not None:
+            start = datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=days)
+            fields[f"{name}_ms"] = round(start.timestamp() * 1000)
+    low, high = sorted((_parse_share(chosen.get("least"), 0), _parse_share(chosen.get("most"), 100)))
+    fields["least"] = low / 100 if low > 0 else None
+    fields["most"] = high / 100 if high < 100 else None
+    fields["sort"] = "likely" if chosen.get("sort") == "likely" else "newest"
+    return Search(**fields)
+
+
+def _parse_day(text: str | None) -> date | None:
+    try:
+        day = date.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return day if 1971 <= day.year <= 2100 else None
+
+
+def _parse_share(text: str | None, usual: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and int(text) <= 100 else usual
+
+
+def open_address(chosen: Mapping[str, str], after: str | None = None) -> None:
+    """Put a search into the page's address; the controls follow on the next run."""
+    page = {} if after is None else {"after": after}
+    st.query_params.from_dict({**chosen, **page})
+
+
+def _follow_address(chosen: dict[str, str]) -> None:
+    """Set the controls to what the address has chosen, if it did not come from them."""
+    if st.session_state.get(SEEN) == chosen:
+        return
+    st.session_state[SEEN] = chosen
+    for name in NAMES:
+        value: Any = chosen.get(name)
+        if name in ("since", "until"):
+            value = _parse_day(value)
+        elif name == "sort":
+            value = value or "newest"
+        st.session_state[PREFIX + name] = value or "" if name == "q" else value
+    shares = (_parse_share(chosen.get("least"), 0), _parse_share(chosen.get("most"), 100))
+    st.session_state[f"{PREFIX}shares"] = tuple(sorted(shares))
+
+
+def _on_change() -> None:
+    chosen = {}
+    for name in NAMES:
+        value = st.session_state.get(PREFIX + name)
+        if value:
+            chosen[name] = value.isoformat() if isinstance(value, date) else str(value)
+    low, high = st.session_state[f"{PREFIX}shares"]
+    chosen |= {name: str(n) for name, n, usual in (("least", low, 0), ("most", high, 100)) if n != usual}
+    if chosen.get("sort") == "newest":
+        del chosen["sort"]
+    st.session_state[SEEN] = chosen
+    open_address(chosen)
+
+
+def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) -> None:
+    """The controls for all filters; a change of one opens another address."""
+    _follow_address(chosen)
+    st.text_input(
+        _("Search the words of dialogues"), key=f"{PREFIX}q", type="search", max_chars=1000,
+        on_change=_on_change, placeholder=_("words, \"a phrase\", begin*"),
+        help=_("All words must be in the dialogue; a phrase in quotes word by word; * ends a beginning."),
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="explore filters"):
+        codes = {code: f"{code} {choose_name(entry.name)}" for code, entry in taxonomy.codes.items()}
+        _select("code", _("Error"), dict.fromkeys(choices.codes, "") | codes, 230)
+        _select("status", _("Status"), status_words(), 200)
+        for name, label in (("since", _("From day")), ("until", _("To day"))):
+            st.date_input(
+                safe_text(label), key=PREFIX + name, value=None, format="YYYY-MM-DD", on_change=_on_change,
+                width=WIDTH_PX,
+            )  # fmt: skip
+    n_folded = len(chosen.keys() & FOLDED)
+    more = _("More filters") if not n_folded else _("More filters: {n}").format(n=show_number(n_folded))
+    with (
+        st.expander(safe_text(more), expanded=bool(n_folded)),
+        st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="explore more filters"),
+    ):
+        kinds = {"finding": _("Finding"), "suggestion": _("Suggestion")}
+        _select("kind", _("Finding or suggestion"), kinds)
+        severities: dict[str, str] = {
+            each.code: f"{each.code} {choose_name(each.name)}" for each in taxonomy.severities
+        }
+        _select("severity", _("Severity"), severities)
+        _select("agent", _("Agent"), dict.fromkeys(choices.agents, ""))
+        _select("team", _("Team"), dict.fromkeys(choices.teams, ""))
+        _select("channel", _("Channel"), dict.fromkeys(choices.channels, ""))
+        _select("release", _("Release"), dict.fromkeys(choices.releases, ""))
+        st.slider(
+            _("Probability, %"), 0, 100, key=f"{PREFIX}shares", on_change=_on_change, width=WIDTH_PX,
+            help=_("Of a finding or suggestion that meets the other filters."),
+        )  # fmt: skip
+        sorts = {"newest": _("Newest first"), "likely": _("Most likely first")}
+        st.selectbox(
+            _("Order"), list(sorts), key=f"{PREFIX}sort", on_change=_on_change, width=WIDTH_PX,
+            format_func=lambda each: safe_text(sorts[each]),
+        )  # fmt: skip
+
+
+def _select(name: str, label: str, values: dict[str, str], width_px: int = WIDTH_PX) -> None:
+    key = PREFIX + name
+    chosen = st.session_state.get(key)
+    options = list(values) if chosen is None or chosen in values else [chosen, *values]
+    st.selectbox(
+        safe_text(label), options, key=key, index=None, on_change=_on_change, placeholder=_("Any"),
+        width=width_px, format_func=lambda each: safe_text(values.get(each) or each),
+    )  # fmt: skip
+
+
+FROM = "from"
+"""Name in the address of a dialogue: it is a result of Explore."""
+EXPLORE = "explore"
+LIST = "explore list"
+"""Key in session state: the page of results that the dialogue is on."""
+MAX_PAGES = 40
+"""Pages that are walked from the first one to find the one before."""
+
+
+class ResultPage(NamedTuple):
+    """A page of results: the dialogues, and the positions that it and the next one begin after."""
+
+    chosen: dict[str, str]
+    after: str | None
+    dialogues: tuple[str, ...]
+    next_after: str | None
+
+
+def make_place(chosen: Mapping[str, str], after: str | None) -> dict[str, str]:
+    """What the address of a dialogue says of the search that it is a result of."""
+    return {FROM: EXPLORE, **chosen, **({"after": after} if after else {})}
+
+
+def read_place() -> dict[str, str]:
+    """`make_place` of the page's address; empty if the dialogue was not opened from Explore."""
+    if st.query_params.get(FROM) != EXPLORE:
+        return {}
+    return make_place(read_address(), st.query_params.get("after"))
+
+
+def _load_page(store: Store, account: Account, chosen: dict[str, str], after: str | None) -> ResultPage:
+    results = search(store, account.id, make_search(chosen), after)
+    return ResultPage(chosen, after, tuple(hit.dialogue for hit in results.hits), results.after)
+
+
+def show_steps(store: Store, account: Account, name: str) -> None:
+    """Show the ways to the previous and next result and back to the list; nothing if the address has no
+    search."""
+    if not read_place():
+        return
+    chosen, after = read_address(), st.query_params.get("after") or None
+    page = st.session_state.get(LIST)
+    if not isinstance(page, ResultPage) or (page.chosen, page.after) != (chosen, after):
+        page = st.session_state[LIST] = _load_page(store, account, chosen, after)
+    at = page.dialogues.index(name) if name in page.dialogues else None
+    has_previous = at is not None and (at > 0 or after is not None)
+    has_next = at is not None and (at + 1 < len(page.dialogues) or page.next_after is not None)
+    st.button(
+        _("◀ Previous"), key="previous result", disabled=not has_previous, on_click=_step,
+        args=(store, account, page, at, -1),
+    )  # fmt: skip
+    st.button(
+        _("Next ▶"), key="next result", disabled=not has_next, on_click=_step,
+        args=(store, account, page, at, 1),
+    )  # fmt: skip
+    if st.button(_("Back to the list"), key="result list", type="tertiary"):
+        go_to("explore", {**chosen, **({"after": after} if after else {})})
+
+
+def _step(store: Store, account: Account, page: ResultPage, at: int, by: int) -> None:
+    """Open the result `by` places on, if need be of the page beside; nothing if there is none any more."""
+    to = at + by
+    if not 0 <= to < len(page.dialogues):
+        beside = _find_previous(store, account, page) if by < 0 else None
+        if by > 0:
+            beside = _load_page(store, account, page.chosen, page.next_after)
+        if beside is None or not beside.dialogues:
+            return
+        page, to = beside, -1 if by < 0 else 0
+        st.session_state[LIST] = page
+    st.query_params.from_dict({"id": page.dialogues[to], **make_place(page.chosen, page.after)})
+
+
+def _find_previous(store: Store, account: Account, page: ResultPage) -> ResultPage | None:
+    """The page before: found from the first one, as pages are cut by keys and lead forward only."""
+    after: str | None = None
+    for _number in range(MAX_PAGES):
+        before = _load_page(store, account, page.chosen, after)
+        if before.next_after == page.after:
+            return before
+        after = before.next_after
+        if after is None:
+            break
+    return None

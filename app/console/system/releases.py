@@ -13,9 +13,15 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent, show_time
 from dialint.app.console.messages import explain, explain_as_sentence, show_notice
-from dialint.app.console.system import release_folders
-from dialint.app.console.system.release_change import NOTICE, show_changes
-from dialint.app.console.system.release_folders import ReleaseEntry, ReleaseReport, list_releases, read_report
+from dialint.app.console.system import release_change as release_folders
+from dialint.app.console.system.release_change import (
+    NOTICE,
+    ReleaseEntry,
+    ReleaseReport,
+    list_releases,
+    read_report,
+    show_changes,
+)
 from dialint.app.console.system.spot_checks import show_spot_checks
 from dialint.app.console.system.threshold import show_threshold
 from dialint.app.console.tables import Cell, DialogueLink, choose_rows, percent_bounds, show_table

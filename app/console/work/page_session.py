@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, hold_language, paragraph, show_number
+from dialint.app.console.i18n import N_, _, hold_language, paragraph, show_number
 from dialint.app.console.messages import ERASED, explain
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.work import items
@@ -33,7 +33,6 @@ from dialint.app.console.work.answer import (
 )
 from dialint.app.console.work.dialogue_view import TurnSlice, find_page, paginate
 from dialint.app.console.work.items import EditConflict, Item, Saved, Stopwatch
-from dialint.app.console.work.words import SKIP_REASONS
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
@@ -55,6 +54,13 @@ from dialint.labeling.store.task_view import count_waiting
 
 COUNTED_S = 60.0
 """The length of the queue is counted anew after this long."""
+SKIP_REASONS = {
+    "broken": N_("The text is broken or cut off"),
+    "undecided": N_("I cannot decide"),
+    "people": N_("I know the people in it"),
+    "language": N_("Not in my language"),
+}
+"""By the name that the browser reports; the store keeps the English text, for the lead who mends it."""
 
 
 class Adding(NamedTuple):

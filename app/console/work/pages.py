@@ -35,8 +35,7 @@ from dialint.app.console.work.page_session import (
     show_projects,
     undo,
 )
-from dialint.app.console.work.words import ACTIONS
-from dialint.app.console.work.workspace import earnings_text, show_workspace
+from dialint.app.console.work.workspace import ACTIONS, earnings_text, show_workspace
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.database.transactions import Store

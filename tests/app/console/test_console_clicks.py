@@ -13,7 +13,7 @@ import tiny
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from dialint.app.console.system.job_files import JOBS_VARIABLE
-from dialint.app.console.system.release_folders import RELEASES_VARIABLE
+from dialint.app.console.system.release_change import RELEASES_VARIABLE
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.registry import Registry
 from dialint.detector.taxonomy import PACKAGED, parse_taxonomy

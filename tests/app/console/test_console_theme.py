@@ -10,8 +10,7 @@ from babel.messages.extract import extract, extract_from_dir
 from babel.messages.pofile import read_po
 
 from dialint.app.console import launch as theme
-from dialint.app.console.catalogue import extract_calls
-from dialint.app.console.i18n import LOCALES
+from dialint.app.console.i18n import LOCALES, extract_calls
 
 AA = 4.5
 ROOT = Path(__file__).parents[3]

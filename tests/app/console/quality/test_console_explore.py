@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.quality.explore_filters import NAMES, make_search
+from dialint.app.console.quality.explore import NAMES, make_search
 from dialint.app.console.text import verdict_text
 from dialint.detector.records import Dialogue, Finding, JudgeRecord, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy

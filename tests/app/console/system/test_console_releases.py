@@ -15,11 +15,16 @@ from starlette.testclient import TestClient
 from dialint.app.console import sessions as access
 from dialint.app.console.i18n import load_catalogue
 from dialint.app.console.middleware import SESSION
-from dialint.app.console.system import own_thresholds, release_folders
-from dialint.app.console.system.own_thresholds import choose_threshold, load_chosen, thresholds_address
+from dialint.app.console.system import release_change as release_folders
+from dialint.app.console.system import threshold as own_thresholds
 from dialint.app.console.system.release_change import promote, roll_back
 from dialint.app.console.system.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
-from dialint.app.console.system.threshold import apply_threshold
+from dialint.app.console.system.threshold import (
+    apply_threshold,
+    choose_threshold,
+    load_chosen,
+    thresholds_address,
+)
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns

@@ -18,7 +18,7 @@ from patience import WAIT_S
 import dialint.detector.ingest
 from dialint.app.cli import main
 from dialint.app.console import i18n
-from dialint.app.console.catalogue import ERRORS, extract_calls
+from dialint.app.console.i18n import ERRORS, extract_calls
 from dialint.app.console.system.job_files import JobEnd, JobFolder, create_job_folder
 from dialint.app.console.system.job_processes import describe_log, preview_log
 from dialint.app.console.system.job_runner import ScoreRunner
