@@ -139,10 +139,7 @@ def _show_dialogue(dialogue: Dialogue) -> None:
 
 
 def convert(
-    *logs: str,
-    to: LogFormat,
-    out: Path,
-    read: Annotated[ReadConfig, Parameter(name="*")] = READ,
+    *logs: str, to: LogFormat, out: Path, read: Annotated[ReadConfig, Parameter(name="*")] = READ
 ) -> int:
     """Write logs in another format: all that is read can be, and what the format cannot hold is said.
 

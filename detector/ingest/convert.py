@@ -31,10 +31,7 @@ TOOL_FIELDS = {"tool calls": "tool_calls", "ids of tool results": "tool_call_id"
 """Fields of a turn by the name they are counted under."""
 RETAINED_FIELDS: dict[LogFormat, frozenset[str]] = {
     "dialint": frozenset(
-        {
-            *("at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata"),
-            *TOOL_FIELDS,
-        }
+        {*("at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata"), *TOOL_FIELDS}
     ),
     "openai": frozenset({"author", "tool calls", "ids of tool results"}),
     "sharegpt": frozenset({"tool calls"}),

@@ -171,11 +171,7 @@ _SEARCHES: tuple[tuple[Kind, frozenset[str], tuple[re.Pattern[str], ...]], ...] 
         words("pin cv code otp tan puk digits ziffer código codigo crypto пин код cvc zahl nummer clave"),
         (_CODE, _CODE_BEFORE),
     ),
-    (
-        "SECRET",
-        words("exp val gültig ablauf caduc venc срок год действ verfall"),
-        (_EXPIRY,),
-    ),
+    ("SECRET", words("exp val gültig ablauf caduc venc срок год действ verfall"), (_EXPIRY,)),
     (
         "PLATE",
         words(

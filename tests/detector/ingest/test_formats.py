@@ -269,10 +269,7 @@ def test_naming_the_format_gives_the_same(tmp_path: Path, format: str) -> None:
     assert named == auto
 
 
-TEXT_FAULTS: list[tuple[str, bytes, str]] = [
-    ("5 UTF-8", b"\xff", "E_UTF8"),
-    ("9 NUL", b"\0", "E_NUL"),
-]
+TEXT_FAULTS: list[tuple[str, bytes, str]] = [("5 UTF-8", b"\xff", "E_UTF8"), ("9 NUL", b"\0", "E_NUL")]
 JSON_FAULTS: list[tuple[str, bytes, str]] = [
     ("8 surrogate", b"\\ud800", "E_SURROGATE"),
     ("9 escaped NUL", b"\\u0000", "E_NUL"),
@@ -497,11 +494,7 @@ def test_intercom_notes_bots_and_events(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_bytes(json.dumps(conversation, indent=2).encode())
     loaded, _, counts = load(path)
-    assert said(loaded[0]) == [
-        ("customer", "Where?"),
-        ("bot", "Fin here"),
-        ("agent", "Bye"),
-    ]
+    assert said(loaded[0]) == [("customer", "Where?"), ("bot", "Fin here"), ("agent", "Bye")]
     assert counts.warnings == {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1, "W_INTERNAL_NOTE": 1, "W_HTML": 2}
     assert [(turn.index, turn.author) for turn in loaded[0].dialogue.turns][2] == (3, "3")
 

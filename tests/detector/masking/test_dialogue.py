@@ -37,20 +37,13 @@ def test_the_same_value_has_the_same_placeholder_in_all_turns() -> None:
 def test_later_mentions_of_a_name_are_masked() -> None:
     assert texts(
         "How can I help?", "my name is Anna Kowalska", "Sure thing, then Anna it is. Is Kowalska right?"
-    ) == [
-        "How can I help?",
-        "my name is [NAME_1]",
-        "Sure thing, then [NAME_1] it is. Is [NAME_1] right?",
-    ]
+    ) == ["How can I help?", "my name is [NAME_1]", "Sure thing, then [NAME_1] it is. Is [NAME_1] right?"]
 
 
 def test_a_possessive_tells_the_name_too() -> None:
     assert texts(
         "I am Anna Kowalska. Anna's parcel is late.", "Sorry, Anna’s parcel. Kowalska's? Ann's?"
-    ) == [
-        "I am [NAME_1]. [NAME_1]'s parcel is late.",
-        "Sorry, [NAME_1]’s parcel. [NAME_1]'s? Ann's?",
-    ]
+    ) == ["I am [NAME_1]. [NAME_1]'s parcel is late.", "Sorry, [NAME_1]’s parcel. [NAME_1]'s? Ann's?"]
 
 
 def test_a_name_that_is_a_word_does_not_swallow_the_word() -> None:
