@@ -37,7 +37,6 @@ PARTS: list[dict[str, Any]] = [
     {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "track", "arguments": {"order": 1}}]},
     {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": {"state": "left"}}]},
 ]  # fmt: skip
-BODY = {"body": "<p>Where is 4471?</p>", "author": {"type": "user", "id": "9"}}
 RECORDS: dict[str, Any] = {
     "canonical": {"id": "d", "language": "en", "agent": "leo", "sources": ["a"], "metadata": {"k": 1},
                   "masked": False, "turns": [
@@ -47,32 +46,7 @@ RECORDS: dict[str, Any] = {
     "tau": {"task_id": 4, "trial": 0, "traj": [*CHAT, {"role": "assistant", "content": 'Action: {"name": "respond"}'}]},
     "tau2": {"id": "s", "task_id": 4, "messages": [*CHAT, {"tool_messages": [{"role": "tool", "content": "1", "id": "x",
              "error": False, "requestor": "user", "timestamp": AT}]}]},
-    "sgd": {"dialogue_id": "d", "turns": [{"speaker": "USER", "utterance": "Hello"}, {"speaker": "SYSTEM", "utterance": "Hi"}]},
     "abcd": {"convo_id": 4, "original": [["customer", "Hello"], ["agent", "Hi"]]},
-    "zendesk": {"ticket_id": 4, "users": [{"id": 7, "role": "end-user"}, {"id": 12, "role": "agent"}], "comments": [
-        {"author_id": 7, "public": True, "plain_body": "Hello", "created_at": AT, "via": {"channel": "email"}},
-        {"author_id": 12, "html_body": "<p>Hi</p>", "metadata": {"flags": [4]}}]},
-    "zendesk-messaging": {"conversation_id": "d", "events": [
-        {"type": "Comment", "created_at": AT, "author": {"type": "user", "id": "u"}, "content": {"text": "Hello"}},
-        {"received": AT, "public": True, "author": {"type": "business", "subtypes": ["AI"]}, "content": {"htmlText": "Hi"}}]},
-    "intercom": {"id": "d", "created_at": 1772442845, "source": {"type": "email", **BODY}, "conversation_parts": {
-        "total_count": 2, "conversation_parts": [
-            {"part_type": "comment", "created_at": 1772442846, "body": "Hi", "author": {"type": "bot", "from_ai_agent": True}},
-            {"part_type": "custom_action_started", "event_details": {"action": {"name": "track", "result": "x"}}},
-            {"part_type": "custom_action_finished", "event_details": {"action": {"name": "track", "result": "failed"}}}]}},
-    "freshdesk": [{"ticket_id": 4, "user_id": 5, "incoming": True, "private": False, "body_text": "Hello", "created_at": AT},
-                  {"ticket_id": 4, "user_id": 6, "incoming": False, "body": "<p>Hi</p>"}],
-    "hubspot": {"results": [
-        {"type": "MESSAGE", "conversationsThreadId": "d", "createdAt": AT, "direction": "INCOMING", "text": "Hello",
-         "senders": [{"actorId": "V-1"}], "truncationStatus": "NOT_TRUNCATED"},
-        {"type": "COMMENT", "conversationsThreadId": "d", "createdAt": AT, "createdBy": "A-2", "richText": "Hi"}]},
-    "twilio": {"participants": [{"sid": "MB1", "messaging_binding": {"type": "sms"}}], "messages": [
-        {"conversation_sid": "d", "index": 0, "author": "+15550100", "participant_sid": "MB1", "body": "Hello", "date_created": AT},
-        {"conversation_sid": "d", "index": 1, "author": "system", "participant_sid": None, "body": "Hi"}]},
-    "connect": {"CustomerMetadata": {"ContactId": "d"}, "Channel": "CHAT", "LanguageCode": "en-US",
-                "Participants": [{"ParticipantId": "p", "ParticipantRole": "AGENT"}], "Transcript": [
-                    {"Type": "MESSAGE", "AbsoluteTime": AT, "Content": "Hello", "ParticipantId": "c", "ParticipantRole": "CUSTOMER"},
-                    {"Type": "MESSAGE", "AbsoluteTime": AT, "Content": "Hi", "ParticipantId": "p"}]},
     "multiwoz": {"dialogue_id": "d", "log": [{"text": "Hello"}, {"text": "Hi"}]},
     "opentelemetry": {"resourceSpans": [{"scopeSpans": [{"spans": [
         {"traceId": "t", "startTimeUnixNano": "1772442800000000000", "endTimeUnixNano": 1772442810000000000,
