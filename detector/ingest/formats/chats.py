@@ -271,7 +271,7 @@ def read_content(
             raise BadRecord("E_TYPE", where, fields.kind(part), "a part with a text", name)
         kind, body = part_kind(part)
         if kind in TEXTS:
-            text = part.get("text") or part.get("refusal")
+            text = part.get("text") or part.get("refusal") or part.get("content")
             if text is not None and not isinstance(text, str):
                 raise BadRecord("E_TYPE", where, fields.kind(text), "a part with a text", name)
             texts += [text] if text else []

@@ -286,9 +286,7 @@ def _span(draft: RawDialogue) -> dict[str, Any]:
             raise BadRecord(
                 "E_TYPE", path, fields.kind(turn.text), "a message with role and text", str(draft.id)
             )
-        calls = [[call.name, call.arguments, call.id] for call in turn.tool_calls]
-        messages.append({"role": turn.role, "text": turn.text, "calls": calls, "call_id": turn.tool_call_id,
-                         "error": turn.tool_error, "at": _iso(turn.at)})  # fmt: skip
+        messages.append({**traces.as_message(turn), "at": _iso(turn.at)})
     times = [str(message["at"]) for message in messages if message["at"]]
     return {
         "start": min(times, default=None),

@@ -15,29 +15,20 @@ Events of older conventions (`gen_ai.user.message`) and attributes of vendors ar
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.tool_turns import read_call, tool_call
+from dialint.detector.ingest.formats.chats import ROLES, read_content, result_text
+from dialint.detector.ingest.formats.tool_turns import tool_call
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.records import ToolCall
 
-ROLES = {
-    "user": "customer",
-    "human": "customer",
-    "assistant": "bot",
-    "model": "bot",
-    "ai": "bot",
-    "system": "system",
-    "developer": "system",
-    "tool": "tool",
-    "function": "tool",
-}
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 OPEN_INPUT, OPEN_OUTPUT = "llm.input_messages", "llm.output_messages"
 INSTRUCTIONS = "gen_ai.system_instructions"
@@ -305,7 +296,7 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
         return {
             "start": start,
             "call_id": call_id,
-            "result": _as_text(value),
+            "result": result_text(value),
             "error": _has_failed(span, flat),
         }
     messages: list[Message] = []
@@ -365,10 +356,6 @@ def _has_failed(span: Span, flat: dict[str, Any]) -> bool | None:
     return False if code in (1, "1", "STATUS_CODE_OK", "OK") else None
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def _decode_list(value: Any, path: str, dialogue: str) -> list[Any]:
     """A list, or the list that a text is the JSON of."""
     if isinstance(value, str):
@@ -381,20 +368,17 @@ def _decode_list(value: Any, path: str, dialogue: str) -> list[Any]:
     return value
 
 
-def _message(role: object, text: str = "", call_id: object = None, choice: int = 0) -> Message:
+def as_message(turn: RawTurn, choice: int = 0) -> Message:
+    """A turn as JSON; of several answers to choose from, `choice` is its number."""
     return {
-        "role": fields.map_role(role, ROLES),
-        "text": text,
-        "calls": [],
-        "call_id": fields.name(call_id),
-        "error": None,
+        "role": turn.role,
+        "text": turn.text,
+        "calls": [[call.name, call.arguments, call.id] for call in turn.tool_calls],
+        "call_id": turn.tool_call_id,
+        "error": turn.tool_error,
         "at": None,
         "choice": choice,
     }
-
-
-def _call(call: ToolCall) -> list[Any]:
-    return [call.name, call.arguments, call.id]
 
 
 def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
@@ -408,29 +392,9 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
         if not isinstance(item.get("role"), str):
             raise BadRecord("E_TYPE", f"{place}.role", fields.kind(item.get("role")), "a text", dialogue)
         content = item.get("parts", item.get("content"))
-        listed = [{"type": "text", "content": content}] if isinstance(content, str) else content
-        if listed is not None and not isinstance(listed, list):
-            raise BadRecord("E_TYPE", f"{place}.parts", fields.kind(listed), "a list of parts", dialogue)
-        message = _message(item["role"], choice=index)
-        texts: list[str] = []
-        results = []
-        for n, part in enumerate(listed or []):
-            where = f"{place}.parts[{n}]"
-            if not isinstance(part, dict):
-                raise BadRecord("E_TYPE", where, fields.kind(part), "an object with a type", dialogue)
-            if part.get("type") == "text":
-                texts.append(fields.text(part, "content", where, dialogue))
-            elif part.get("type") == "tool_call":
-                message["calls"].append(_call(read_call(part, where, dialogue)))
-            elif part.get("type") == "tool_call_response":
-                value = part.get("response", part.get("result"))
-                results.append(
-                    _message("tool", "" if value is None else _as_text(value), part.get("id"), index)
-                )
-        message["text"] = "\n".join(text for text in texts if text)
-        yield from results
-        if message["calls"] or message["text"] or not results:
-            yield message
+        role = fields.map_role(item["role"], ROLES)
+        for turn in read_content(role, content, f"{place}.parts", dialogue, Counter()):
+            yield as_message(turn, index)
 
 
 def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
@@ -445,19 +409,21 @@ def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> 
             part.get("message_content.text") for _, part in _list_numbered(values, "message.contents.")
         ]
         text = text or "\n".join(part for part in contents if isinstance(part, str))
-        message = _message(role, text, values.get("message.tool_call_id"))
+        calls = []
         for n, call in _list_numbered(values, "message.tool_calls."):
             name = call.get("tool_call.function.name")
             where = f"{place}.message.tool_calls.{n}.tool_call.function.name"
             if not isinstance(name, str) or not name.strip():
                 raise BadRecord("E_TYPE", where, fields.kind(name), "the name of a tool", dialogue)
             arguments = call.get("tool_call.function.arguments")
-            message["calls"].append(_call(tool_call(name, arguments, call.get("tool_call.id"))))
+            calls.append(tool_call(name, arguments, call.get("tool_call.id")))
         older = values.get("message.function_call_name")
         if isinstance(older, str) and older.strip():
             arguments = values.get("message.function_call_arguments_json")
-            message["calls"].append(_call(tool_call(older, arguments)))
-        yield message
+            calls.append(tool_call(older, arguments))
+        call_id = fields.name(values.get("message.tool_call_id"))
+        turn = RawTurn(fields.map_role(role, ROLES), text, tool_calls=tuple(calls), tool_call_id=call_id)
+        yield as_message(turn)
 
 
 def _list_numbered(flat: dict[str, Any], prefix: str) -> Iterator[tuple[int, dict[str, Any]]]:

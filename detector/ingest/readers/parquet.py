@@ -213,7 +213,7 @@ def _rows(
         for start, end in _slices(sizes, _has_many_turns(batch, config), config):
             with _damage(source):
                 part = batch.slice(start, 1 if end is None else end - start)
-                rows = [_short_row(part)] if end is None else _objects(part)
+                rows = [_short_row(part)] if end is None else part.to_pylist()
             for row, size in zip(rows, sizes[start:end], strict=False):
                 yield row, _row_fault(row, size, config)
 
@@ -248,29 +248,6 @@ def _slices(sizes: list[int], too_many: list[bool], config: ReadConfig) -> Itera
             held += size
     if start < len(sizes):
         yield start, len(sizes)
-
-
-def _objects(batch: Any) -> list[dict[str, Any]]:
-    """The rows of a batch as Python objects."""
-    names, columns = batch.schema.names, [_plain(column).to_pylist() for column in batch.columns]
-    return [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
-
-
-def _plain(array: Any) -> Any:
-    """The array with texts in place of indices, which halves the time of conversion."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(array.type):
-        return array.dictionary_decode()
-    if pa.types.is_struct(array.type):
-        parts = [_plain(part) for part in array.flatten()]
-        return pa.StructArray.from_arrays(parts, [field.name for field in array.type], mask=array.is_null())
-    if _is_list(array.type):
-        lists = pa.LargeListArray if pa.types.is_large_list(array.type) else pa.ListArray
-        first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
-        inner = _plain(array.values.slice(first, last - first))
-        return lists.from_arrays(pa.compute.subtract(array.offsets, first), inner, mask=array.is_null())
-    return array
 
 
 def _has_many_turns(batch: Any, config: ReadConfig) -> list[bool]:
