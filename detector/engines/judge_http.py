@@ -16,16 +16,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-import httpx2
 import openai
 
 from dialint.detector.engines.chat_completions import (
@@ -39,16 +36,22 @@ from dialint.detector.engines.chat_completions import (
     payload,
     simpler_dialect,
 )
-from dialint.detector.engines.model_server import client_options, connection_reason, parse_address
+from dialint.detector.engines.model_server import (
+    NoAnswer,
+    RequestRefused,
+    client_options,
+    parse_address,
+    run_in_thread,
+    send_request,
+)
 from dialint.detector.engines.server_answers import (
     ModelCard,
     bare_json,
     fits_schema,
-    parse_error,
     parse_models,
 )
 from dialint.detector.engines.spelling import escape_control_tokens
-from dialint.detector.engines.token_completions import RequestRefused, TokenCompletions
+from dialint.detector.engines.token_completions import TokenCompletions
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge import JudgeReply, JudgeRequest
 from dialint.detector.judge.api_key import read_key
@@ -60,18 +63,12 @@ ANSWER_TOKENS = 512
 MIN_ANSWER_TOKENS = 64
 """A shorter room for the answer is not worth asking."""
 MAX_NAMES = 5
-TRANSIENT = {408, 409, 429}
-"""Beside those of the server's own failures, 500 and above."""
 RETRIES_ALONE = 2
 """Of a request that had no answer beside others: the server may die between two of them."""
 PAUSE_S = 0.5
 """Between questions whether the server is back."""
 
 T = TypeVar("T")
-
-
-class NoAnswer(Exception):
-    """No answer after all tries of the client; another one may have one later. The text is safe to show."""
 
 
 @dataclass
@@ -178,27 +175,7 @@ class HttpJudge:
             self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs `work` in a thread of its own, so that it works within another event loop (a notebook's), and
-        so that a signal, whose handler runs in the caller's thread, ends it at once."""
-        outcome: Future[T] = Future()
-        task = self._loop.create_task(work)
-
-        def run() -> None:
-            try:
-                outcome.set_result(self._loop.run_until_complete(task))
-            except BaseException as error:  # noqa: BLE001  raised in the caller's thread
-                outcome.set_exception(error)
-
-        thread = threading.Thread(target=run, name="judge", daemon=True)
-        thread.start()
-        try:
-            return outcome.result()
-        except BaseException:
-            if thread.is_alive() and not outcome.done():
-                self._loop.call_soon_threadsafe(task.cancel)
-            raise
-        finally:
-            thread.join(2.0)
+        return run_in_thread(self._loop, work)
 
     async def _open(self) -> None:
         """Finds the model and what the server takes."""
@@ -422,26 +399,9 @@ class HttpJudge:
         return await self._request("POST", url, content=content)
 
     async def _request(self, method: str, url: str, **options: Any) -> bytes:
-        """The body of a success.
-
-        Raises:
-            NoAnswer: there is none after all tries of the client.
-            RequestRefused: the server refuses the request itself.
-        """
-        send = self._client.get if method == "GET" else self._client.post
-        try:
-            response: httpx2.Response = await send(url, cast_to=httpx2.Response, **options)
-        except openai.APIConnectionError as error:
-            raise NoAnswer(connection_reason(error)) from None
-        except openai.APIStatusError as error:
-            status = error.status_code
-            if status in TRANSIENT or status >= 500:
-                raise NoAnswer(f"it answers {status}") from None
-            raise RequestRefused(status, parse_error(error.response.content)) from None
-        if response.status_code != 200:
-            raise RequestRefused(response.status_code, parse_error(response.content))
+        body = await send_request(self._client, method, url, **options)
         self._answered_s = time.monotonic()
-        return response.content
+        return body
 
     def _config_error(self, refusal: RequestRefused, *, safe: bool) -> ConfigError:
         """What the user can do about a refusal of everything. `safe`: the server's words may be shown."""

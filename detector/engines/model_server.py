@@ -12,20 +12,29 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
+import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 
+from dialint.detector.engines.server_answers import parse_error
 from dialint.detector.errors import ConfigError
 
+if TYPE_CHECKING:
+    import openai
+
+T = TypeVar("T")
 CONNECT_S = 10.0
 RETRIES = 3
 """Tries after the first one: about 3 s of waiting where the server names no time."""
+TRANSIENT = {408, 409, 429}
+"""Answers that are tried again, beside those of the server's own failures, 500 and above."""
 SENT_HEADERS = frozenset(
     ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent")
 )
@@ -130,6 +139,66 @@ def connection_reason(error: Exception) -> str:
     if "CERTIFICATE" in str(cause):
         return "its certificate is not valid (SSL_CERT_FILE names an authority of your own)"
     return "no connection"
+
+
+class NoAnswer(Exception):
+    """No answer after all tries of the client; another one may have one later. The text is safe to show."""
+
+
+class RequestRefused(Exception):
+    """The same request would be refused again. `words` are the server's own, which may quote the prompt."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(status)
+        self.status, self.words = status, words
+
+
+async def send_request(client: openai.AsyncOpenAI, method: str, url: str, **options: Any) -> bytes:
+    """The body of a success.
+
+    Raises:
+        NoAnswer: there is none after all tries of the client.
+        RequestRefused: the server refuses the request itself.
+    """
+    import openai
+
+    send = client.get if method == "GET" else client.post
+    try:
+        response: httpx2.Response = await send(url, cast_to=httpx2.Response, **options)
+    except openai.APIConnectionError as error:
+        raise NoAnswer(connection_reason(error)) from None
+    except openai.APIStatusError as error:
+        status = error.status_code
+        if status in TRANSIENT or status >= 500:
+            raise NoAnswer(f"it answers {status}") from None
+        raise RequestRefused(status, parse_error(error.response.content)) from None
+    if response.status_code != 200:
+        raise RequestRefused(response.status_code, parse_error(response.content))
+    return response.content
+
+
+def run_in_thread(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in a thread of its own, so that it works within another event loop (a notebook's), and so
+    that a signal, whose handler runs in the caller's thread, ends it at once."""
+    outcome: Future[T] = Future()
+    task = loop.create_task(work)
+
+    def run() -> None:
+        try:
+            outcome.set_result(loop.run_until_complete(task))
+        except BaseException as error:  # noqa: BLE001  raised in the caller's thread
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name="judge", daemon=True)
+    thread.start()
+    try:
+        return outcome.result()
+    except BaseException:
+        if thread.is_alive() and not outcome.done():
+            loop.call_soon_threadsafe(task.cancel)
+        raise
+    finally:
+        thread.join(2.0)
 
 
 class _TimedClient(httpx2.AsyncClient):

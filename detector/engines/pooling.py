@@ -21,7 +21,13 @@ import numpy as np
 import openai
 
 from dialint.detector.engines.local import fill_rows, load_engine
-from dialint.detector.engines.model_server import Address, client_options, connection_reason, parse_address
+from dialint.detector.engines.model_server import (
+    TRANSIENT,
+    Address,
+    client_options,
+    connection_reason,
+    parse_address,
+)
 from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, HEADS
 from dialint.detector.engines.server_answers import Pooling, parse, parse_models
 from dialint.detector.engines.weight_formats import decode_weight
@@ -198,7 +204,7 @@ class PoolingEngine:
             reason = connection_reason(error)
         except openai.APIStatusError as error:
             reason = f"status {error.status_code}"
-            if error.status_code < 500 and error.status_code not in (408, 409, 429):
+            if error.status_code < 500 and error.status_code not in TRANSIENT:
                 hint = ": is it vLLM with --runner pooling?" if error.status_code == 404 else ""
                 raise ConfigError("E_ENGINE", f"--engine {url}: {reason}{hint}") from None
         raise WorldError(

@@ -20,7 +20,7 @@ from dialint.detector.engines.answer_grammar import (
     verdict_softmax,
 )
 from dialint.detector.engines.chat_completions import PROBE, UNREADABLE, Completion, count_text
-from dialint.detector.engines.model_server import Address
+from dialint.detector.engines.model_server import Address, RequestRefused
 from dialint.detector.engines.server_answers import TextChoice, TextCompletion, Tokenized, TokenUsage, parse
 from dialint.detector.engines.spelling import LETTER, escape_control_tokens
 from dialint.detector.judge import (
@@ -37,14 +37,6 @@ from dialint.detector.judge import (
 Post = Callable[[str, Mapping[str, Any]], Awaitable[bytes]]
 """Sends a JSON body to a URL and returns the body of the answer; raises `RequestRefused`, or another error
 where the answer is worth another try."""
-
-
-class RequestRefused(Exception):
-    """The same request would be refused again. `words` are the server's own, which may quote the prompt."""
-
-    def __init__(self, status: int, words: str) -> None:
-        super().__init__(status)
-        self.status, self.words = status, words
 
 
 @dataclass(frozen=True, kw_only=True)
