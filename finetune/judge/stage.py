@@ -1,5 +1,5 @@
-"""What every stage of the judge does before and after training: validate, resolve the base, plan its memory,
-read data, save the model folder with its card. `detector.engines.judge_local` loads that folder."""
+"""Steps that all stages of the judge share, before and after training: validate, resolve the base, plan its
+memory, read data, save the model folder with its card. `detector.engines.judge_local` loads that folder."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ MIN_AGREEMENT = 0.5
 TRUNCATED_SHARE = 0.05
 """Pairs with a truncated answer, as a share of the pairs from labels."""
 MAX_USES = 3
-"""How often a question is used for the rarer class of its code."""
+"""Times that a question is used for the rarer class of its code, at most."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,8 @@ class _LabelPairs:
         return " ".join(words[first : first + count]).strip() or text.strip() or None
 
     def _foreign_answer(self, error: LabelledQuestion, accusation: Answer) -> Answer | None:
-        """What was right for another error and is not for this one, with a rewrite if `accusation` has
-        one."""
+        """An answer that was right for another error and is not for this one, with a rewrite if `accusation`
+        has one."""
         for _ in range(20):
             answer = target_answer(self.rng.choice(self.errors))
             if (answer.rewrite is None) != (accusation.rewrite is None):

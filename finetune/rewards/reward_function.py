@@ -58,7 +58,7 @@ COLUMNS: dict[str, Callable[[LabelledQuestion], Any]] = {
     "text": lambda item: item.text,
     "probability": lambda item: item.probability,
 }
-"""What a function is told of each question: `text` of the turn, `probability` that it has the error."""
+"""Columns that a function gets of the questions: `text` of the turn, `probability` that it has the error."""
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class RewardModel:
         return cls(model.eval(), prompt, figures["mean_score"], deviation, prior_shift)
 
     def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
-        """How much people would prefer each text as the answer to its question, in [-1, 1]."""
+        """The preference of people for each text as the answer to its question, in [-1, 1]."""
         rows = [
             [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]
             for item, text in zip(questions, texts, strict=True)

@@ -180,7 +180,8 @@ def _figures(chosen: np.ndarray, rejected: np.ndarray, agreement: np.ndarray) ->
 def answer_only_margins(
     train_pairs: Sequence[PreferencePair], pairs: Sequence[PreferencePair], seed: int = 0
 ) -> Floats:
-    """How far a baseline that reads answers only puts the preferred one of each pair ahead, shape (pairs,).
+    """The margins of a baseline that reads answers only, the preferred one of each pair ahead, shape
+    (pairs,).
 
     Words and word bigrams of both answers, logistic regression on their difference; trained on `train_pairs`.
     """

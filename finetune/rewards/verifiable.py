@@ -83,7 +83,7 @@ class RewardWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class GroundTruth:
-    """What is known about a question; None: unknown, not scanned.
+    """The facts about a question; None: unknown, not scanned.
 
     `probability` that the turn is an error; `text` of the turn as the judge reads it; `span` of the evidence
     in it; `rewrite`, the turn without the error; `applies`, whether the code is applicable at all; `before`,
@@ -156,7 +156,7 @@ def compute_reward(
 
 
 def is_accusation(answer: Answer, truth: GroundTruth) -> bool:
-    """Whether the answer becomes a finding: an error with a verbatim quote."""
+    """Return whether the answer becomes a finding: an error with a verbatim quote."""
     return answer.verdict == "error" and locate_quote(answer, truth.text) is not None
 
 
@@ -185,7 +185,7 @@ def decision(answer: Answer, truth: GroundTruth, ratio: float) -> float:
 
 
 def quote(answer: Answer, truth: GroundTruth) -> float:
-    """How well the quote matches the labelled evidence, in [0, 1]: F1 of characters, less the share of the
+    """The match of the quote with the labelled evidence, in [0, 1]: F1 of characters, less the share of the
     turn that is quoted outside of the evidence. So the whole turn earns nothing where the evidence is less
     than sqrt(2) - 1 of it. 1 for any verbatim quote where no evidence is labelled."""
     quoted = locate_quote(answer, truth.text)
@@ -245,7 +245,7 @@ def rewrite(answer: Answer, truth: GroundTruth, after: float | None) -> float:
 
 
 def is_silenced(before: float, after: float, threshold: float) -> bool:
-    """Whether the scanner found an error before, and finds none after."""
+    """Return whether the scanner found an error before, and finds none after."""
     return after < threshold <= before
 
 

@@ -91,7 +91,7 @@ class PpoTrainer:
         return StepOutput(sum(batch.lengths), figures=self.last, message=message)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint has beside weights and optimizer."""
+        """The state beside weights and optimizer."""
         return {"kl_weight": self.kl_weight, "last": self.last}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

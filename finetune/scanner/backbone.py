@@ -129,7 +129,8 @@ def build_network(config: ScanConfig, base: BaseModel, n_codes: int, device: str
 
 
 def _is_rounded(config: ScanConfig, device: str) -> bool:
-    """Whether the frozen weights differ from the file's: in 4 bits, or in bf16 as the arithmetic is."""
+    """Return whether the frozen weights differ from the file's: in 4 bits, or in bf16 as the arithmetic
+    is."""
     import torch
 
     from dialint.detector.engines.local import resolve_precision

@@ -21,7 +21,7 @@ DEFAULT_RUN = RunOptions()
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ScanConfig:
-    """What `dialint train sft scan` needs to know."""
+    """Options of `dialint train sft scan`."""
 
     examples: Path
     """Folder of `dialint data inject` or `dialint export dataset`."""

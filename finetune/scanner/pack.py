@@ -160,9 +160,9 @@ def _write_release(config: PackConfig, folder: Path) -> None:
 
 
 def calibrated_domain(examples: Path, codes: Mapping[str, CodeRelease]) -> Domain | None:
-    """What a release of `codes` is calibrated on, by which logs are called far: the dialogues of training and
-    calibration. None for other languages than English, of which no distance was measured, and for few
-    dialogues."""
+    """The domain that a release of `codes` is calibrated on, by which logs are called far: the dialogues of
+    training and calibration. None for other languages than English, of which no distance was measured, and
+    for few dialogues."""
     if any(how.scan.languages != ("en",) for how in codes.values() if how.scan is not None):
         return None
     files = {name: find_set(examples, name) for name in ("train", "calibration")}

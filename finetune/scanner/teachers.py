@@ -1,4 +1,4 @@
-"""What a student of distillation learns from: a larger scanner or a file of a judge's answers, on the
+"""Teachers of distillation: a larger scanner or a file of a judge's answers, on the
 dialogues of logs.
 
 A teacher scores each judged turn, as logits; -inf where it has no score. It does not depend on the student's

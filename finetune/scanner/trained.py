@@ -98,7 +98,8 @@ def read_scanner(folder: Path) -> TrainedScanner:
 
 
 def is_scanner(folder: Path) -> bool:
-    """Whether the folder holds a scanner of a training; pre-training writes a ``training.json`` too."""
+    """Return whether the folder holds a scanner of a training; pre-training writes a ``training.json``
+    too."""
     try:
         training = json.loads((folder / TRAINING).read_text())
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""What all training stages share: loop, checkpoints, options, optimizer, distributed runs, estimates."""
+"""Shared by all training stages: loop, checkpoints, options, optimizer, distributed runs, estimates."""

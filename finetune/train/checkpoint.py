@@ -111,7 +111,7 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
 
 
 def describe_job(options: Mapping[str, Any], *inputs: Any) -> str:
-    """What a checkpoint belongs to, as JSON: options, inputs, and how many processes share a step."""
+    """The job that a checkpoint belongs to, as JSON: options, inputs, and how many processes share a step."""
     processes = os.environ.get("WORLD_SIZE", "1")
     job = {"options": dict(options), "inputs": inputs, "processes": processes}
     return json.dumps(job, sort_keys=True, default=str)

@@ -40,18 +40,19 @@ def resolve_device(running: RunOptions) -> str:
 
 
 def is_sharded() -> bool:
-    """Whether the launcher asked for FSDP or DeepSpeed, which cut a model up among processes."""
+    """Return whether the launcher asked for FSDP or DeepSpeed, which cut a model up among processes."""
     names = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
     return any(os.environ.get(name, "").lower() == "true" for name in names)
 
 
 def loading_device(running: RunOptions) -> str:
-    """Where a model is loaded to: main memory where it will be cut up among processes, else the device."""
+    """The device that a model is loaded to: main memory where it will be cut up among processes, else the
+    device."""
     return "cpu" if is_sharded() else resolve_device(running)
 
 
 def uses_bf16(running: RunOptions) -> bool:
-    """Whether arithmetic is in bf16."""
+    """Return whether arithmetic is in bf16."""
     return running.precision == "bf16" or (running.precision == "auto" and resolve_device(running) != "cpu")
 
 
@@ -64,7 +65,7 @@ class ProcessGroup:
 
     @property
     def is_main(self) -> bool:
-        """Whether this process writes the files."""
+        """Return whether this process writes the files."""
         return self.rank == 0
 
     def share(self, items: Sequence[T]) -> Sequence[T]:
@@ -72,7 +73,7 @@ class ProcessGroup:
         return items[self.start(len(items)) : len(items) * (self.rank + 1) // self.size]
 
     def start(self, n_items: int) -> int:
-        """Where this process's share begins."""
+        """The index at which this process's share begins."""
         return n_items * self.rank // self.size
 
     def all_gather(self, items: list[T]) -> list[T]:
@@ -86,7 +87,7 @@ class ProcessGroup:
         return [item for part in gathered for item in part]
 
     def any(self, mine: bool) -> bool:
-        """Whether it holds in any process."""
+        """Return whether it holds in any process."""
         return any(self.all_gather([mine]))
 
     def all_reduce_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:

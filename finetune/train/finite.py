@@ -39,7 +39,7 @@ def validate_finite(value: Any, path: Path | str) -> None:
 
 
 def is_finite(tensor: torch.Tensor) -> bool:
-    """Whether all numbers of a tensor are finite."""
+    """Return whether all numbers of a tensor are finite."""
     plain = tensor.detach()
     if plain.element_size() == 1:
         plain = plain.float()  # isfinite does not support 8-bit floats

@@ -49,7 +49,7 @@ def config_to_dict(config: Any) -> dict[str, Any]:
 
 
 def job_of_config(config: Any, *inputs: Any) -> str:
-    """What a checkpoint belongs to: every option that changes a weight, and all inputs."""
+    """The job that a checkpoint belongs to: every option that changes a weight, and all inputs."""
     manifest_content = {
         name: str(value) for name, value in config_to_dict(config).items() if name not in NOT_IN_JOB
     }

@@ -71,8 +71,8 @@ class TrainerState:
 
 @dataclass(frozen=True)
 class StepOutput:
-    """What a step reports: the tokens it trained on, its loss, `figures` for the metrics log, and a `message`
-    for the progress bar in place of the loss."""
+    """The result of a step: the tokens it trained on, its loss, `figures` for the metrics log, and a
+    `message` for the progress bar in place of the loss."""
 
     tokens: int
     loss: float | None = None
@@ -142,12 +142,12 @@ class TrainingLoop:
 
     @property
     def cost(self) -> Cost:
-        """What the run costs on the device of its parameters."""
+        """The cost of the run on the device of its parameters."""
         return estimate_cost(self.running, str(next(iter(self.parameters.values())).device))
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are done, or no evaluation was better for `patience` evaluations."""
+        """Return whether all steps are done, or no evaluation was better for `patience` evaluations."""
         impatient = self.patience is not None and self.state.evaluations_since_best >= self.patience
         return self.state.step >= self.n_steps or impatient
 

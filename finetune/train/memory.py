@@ -39,7 +39,7 @@ _GPU = re.compile(r"cuda:([0-9]{1,4}(?:\.[0-9]+)?)GB")
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """What one forward pass holds: `rows` windows of `window` tokens each, of which `scored` go through the
+    """The size of a forward pass: `rows` windows of `window` tokens each, of which `scored` go through the
     language model's head; `sampled` windows are written at once where answers are sampled."""
 
     rows: int
@@ -50,7 +50,7 @@ class ForwardPass:
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """How the base of `folder` would be trained: `kind` is peft's task type, None a bare backbone, of
+    """A way to train the base of `folder`: `kind` is peft's task type, None a bare backbone, of
     `layers` layers if that is given. `copies` of what is trained are kept beside it (the reference of PPO),
     and `extra` bytes for other models."""
 
@@ -111,7 +111,8 @@ def setup_from_options(
 
 
 def recomputes_activations(running: RunOptions, model: Any) -> bool:
-    """Whether activations are computed twice rather than kept (`RunOptions.gradient_checkpointing`)."""
+    """Return whether activations are computed twice rather than kept
+    (`RunOptions.gradient_checkpointing`)."""
     if running.gradient_checkpointing is not None:
         return running.gradient_checkpointing
     packed = [(weight, getattr(weight, "quant_state", None)) for weight in model.parameters()]
@@ -185,7 +186,7 @@ def _smaller_setups(setup: TrainingSetup) -> Iterator[tuple[str, TrainingSetup]]
 
 
 def _rows_that_fit(setup: TrainingSetup, usable: int) -> int:
-    """How many windows one forward pass may hold."""
+    """The number of windows that one forward pass may hold."""
     needed = estimate_memory(setup)
     rest = usable - (needed.total - needed.activations)
     if rest < _cache_bytes(setup):

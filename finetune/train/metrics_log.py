@@ -1,4 +1,4 @@
-"""What a training reports: ``metrics.jsonl``, experiment trackers beside it, and a line of progress.
+"""Reports of a training: ``metrics.jsonl``, experiment trackers beside it, and a line of progress.
 
 ``metrics.jsonl``, a JSON object a line, is the record. ``--report-to`` adds trackers of accelerate, which
 nothing reads back. Entries hold numbers and names, never dialogue text.

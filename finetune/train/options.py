@@ -23,7 +23,8 @@ Tracker = Literal["tensorboard", "wandb", "mlflow"]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How training runs on its machine. Of these, only seed, precision and optimizer change weights."""
+    """Device, precision, checkpoints and reports of a training. Of these, only seed, precision and optimizer
+    change weights."""
 
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of order, sampling and new weights."""
@@ -77,7 +78,7 @@ class RunOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ScheduleOptions:
-    """How long a stage trains, and when it stops."""
+    """Length and early stopping of a training."""
 
     epochs: Annotated[float, Field(gt=0)] = 1.0
     """Passes over the training split."""

@@ -17,7 +17,6 @@ from sft_driver import STOPS_AT, config
 from dialint.finetune.judge.sft import run
 
 DRIVERS = Path(__file__).parents[1]
-ROOT = Path(__file__).parents[3]
 
 
 def losses(out: Path) -> list[tuple[int, float]]:

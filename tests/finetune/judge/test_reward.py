@@ -209,15 +209,3 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     assert alone[0] == pytest.approx(once[1], abs=1e-5)
     assert torch.isfinite(torch.tensor(once)).all()
 
-
-@pytest.fixture(scope="module")
-def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("reward") / "model"
-    run(
-        RewardConfig(
-            dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
-            learning=ScheduleOptions(steps=4, eval_steps=4), question_config=QuestionConfig(random_questions=1),
-            adapters=AdapterOptions(rank=4), running=RUNNING,
-        )
-    )  # fmt: skip
-    return folder

@@ -196,13 +196,6 @@ EXPECTED: dict[str, tuple[float, float, float]] = {
 """Mean reward in thousandths at ratio 1, 5 and 20."""
 
 
-def test_the_set_is_mixed_and_the_honest_judge_calibrated() -> None:
-    assert len(CASES) == 120
-    assert pytest.approx(0.0977, abs=1e-4) == sum(case.known.probability for case in CASES) / len(CASES)
-    for believed, truths in LOOKS:
-        assert sum(truths) / len(truths) == pytest.approx(believed, abs=0.011)
-
-
 @pytest.mark.parametrize("name", POLICIES)
 def test_what_every_policy_earns(name: str) -> None:
     found = [1000 * mean(POLICIES[name], ratio) for ratio in RATIOS]
@@ -254,9 +247,3 @@ def test_between_two_verdicts_on_one_question_the_truth_decides(ratio: float) ->
         if case.known.probability in (0.0, 1.0):
             ahead = earned(always_error, case, weights) > earned(POLICIES["always no, 0.02"], case, weights)
             assert ahead == (case.known.probability == 1.0)
-
-
-@pytest.mark.parametrize(("own", "other"), [(1.0, 20.0), (20.0, 1.0), (5.0, 20.0)])
-def test_who_decides_by_another_ratio_pays_for_it(own: float, other: float) -> None:
-    careless: Policy = lambda case, _: honest(case, RewardWeights(ratio=other))  # noqa: E731
-    assert mean(careless, own) < mean(honest, own) - 0.001

@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import GRID, VERDICTS, Answer, answer_json, round_to_grid
+from dialint.detector.judge import GRID, VERDICTS, Answer, answer_json
 from dialint.detector.records import Severity
 from dialint.finetune.rewards.verifiable import (
     SEVERITIES,
@@ -62,11 +62,6 @@ def test_the_honest_probability_pays_most_over_hard_and_soft_truths(truth: float
     assert expected(truth) - expected(stated) == pytest.approx((truth - stated) ** 2, abs=1e-12)
 
 
-@given(SHARES)
-def test_of_the_taught_probabilities_the_nearest_pays_most(truth: float) -> None:
-    assert max(belief(place, truth) for place in GRID) == belief(round_to_grid(truth), truth)
-
-
 # decision
 
 
@@ -91,14 +86,6 @@ def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: fl
 def test_a_decision_costs_at_most_one(probability: float, ratio: float, says: str, applies: bool) -> None:
     known = replace(KNOWN, probability=probability, applies=applies)
     assert -1.0 <= decision(error().model_copy(update={"verdict": says}), known, ratio) <= 0.0
-
-
-@pytest.mark.parametrize("ratio", [0.5, 1.0, 5.0, 20.0, 100.0])
-def test_no_ratio_makes_rewards_grow(ratio: float) -> None:
-    """Both verdicts over evenly spread probabilities: (ratio / 2 + 1 / 2) / (1 + ratio) / 2 = 1/4."""
-    spread = [replace(KNOWN, probability=place / 100) for place in range(101)]
-    costs = [decision(says, known, ratio) for known in spread for says in (NO, error())]
-    assert sum(costs) / len(costs) == pytest.approx(-0.25)
 
 
 @given(SHARES, RATIOS)
@@ -141,10 +128,6 @@ def test_any_verbatim_quote_will_do_where_no_evidence_is_labelled() -> None:
     assert quote(error("Bye!"), known) == 0.0
 
 
-def test_the_first_occurrence_is_the_one_that_a_finding_gets() -> None:
-    assert quote(error("no"), GroundTruth(probability=1.0, text="no, no", span=(4, 6))) == 0.0
-
-
 @given(st.integers(2, 200), st.data())
 def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, data: st.DataObject) -> None:
     text = "".join(chr(0x4E00 + place) for place in range(length))
@@ -155,20 +138,6 @@ def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, d
     assert exact == 1.0
     assert (whole == 0.0) == ((end - start) / length <= 2**0.5 - 1 + 1e-12)
     assert (whole == 1.0) == (end - start == length)
-
-
-@given(st.data())
-def test_every_quote_lies_between_nothing_and_the_evidence_itself(data: st.DataObject) -> None:
-    bounds = st.tuples(st.integers(0, 59), st.integers(1, 60)).filter(lambda b: b[0] < b[1])
-    span, (start, end) = data.draw(bounds), data.draw(bounds)
-    text = "".join(chr(0x4E00 + place) for place in range(60))
-    worth = quote(error(text[start:end]), GroundTruth(probability=1.0, text=text, span=span))
-    assert 0.0 <= worth <= 1.0
-    assert (worth == 1.0) == ((start, end) == span)
-    if start < span[0] and start + 1 < end:  # one needless letter less is never worse
-        assert worth <= quote(
-            error(text[start + 1 : end]), GroundTruth(probability=1.0, text=text, span=span)
-        )
 
 
 # severity
@@ -246,14 +215,6 @@ def test_a_rewrite_may_keep_nothing_where_a_good_one_does_not_either() -> None:
     assert scannable_rewrite(mended("Sorry."), known) is None
 
 
-def test_a_blank_is_no_rewrite_of_a_turn_without_words() -> None:
-    marks = replace(SCANNED, text="???", span=(0, 3))
-    assert scannable_rewrite(error("???").model_copy(update={"rewrite": " "}), marks) is None
-    assert (
-        scannable_rewrite(error("???").model_copy(update={"rewrite": "What do you mean?"}), marks) is not None
-    )
-
-
 def test_kept_words_are_counted_as_often_as_they_stand() -> None:
     assert word_recall("Read the mail, READ it", "read it") == pytest.approx(2 / 5)
     assert word_recall("Read it", "Please read it again") == 1.0
@@ -262,26 +223,6 @@ def test_kept_words_are_counted_as_often_as_they_stand() -> None:
 
 
 # form and brevity
-
-
-@pytest.mark.parametrize(
-    ("answer", "thirds"),
-    [
-        (error(stated=0.9), 3.0),
-        (error(stated=0.3), 2.8),
-        (error("Nowhere"), 2.0),
-        (error(None), 2.0),
-        (NO, 3.0),
-        (NEITHER, 3.0),
-        (NO.model_copy(update={"probability": 0.9}), 2.6),
-        (NO.model_copy(update={"quote": "Bye."}), 2.0),
-        (NO.model_copy(update={"severity": "S1"}), 2.0),
-        (NO.model_copy(update={"rewrite": "Bye"}), 2.0),
-        (NO.model_copy(update={"reason": "nothing wrong"}), 3.0),
-    ],
-)
-def test_an_answer_agrees_with_itself(answer: Answer, thirds: float) -> None:
-    assert form(answer, answer_json(answer), KNOWN, 0.5) == pytest.approx(thirds / 3)
 
 
 @pytest.mark.parametrize(
@@ -442,19 +383,6 @@ def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
     )
 
 
-@given(SHARES, RATIOS, st.booleans())
-def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
-    truth: float, ratio: float, accused: bool
-) -> None:
-    """The verdict is written first: a probability that suits it must not pay. Of form a third of 0.2 speaks
-    for agreement, against the slope of the Brier score: at most 0.2 / 3 / 2 off, and half a step."""
-    known, weights = replace(KNOWN, probability=truth), RewardWeights(ratio=ratio)
-    steps = [step / 200 for step in range(201)]
-    said = [error(stated=step) if accused else NO.model_copy(update={"probability": step}) for step in steps]
-    worth = [compute_reward(answer_json(answer), known, weights).total for answer in said]
-    assert abs(steps[worth.index(max(worth))] - truth) <= 0.2 / 6 + 1 / 400 + 1e-9
-
-
 @given(SHARES, RATIOS, st.sampled_from(["You were", "told.", TEXT]))
 def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: float, found: str) -> None:
     """At or below the threshold no quote makes an accusation pay."""
@@ -479,11 +407,6 @@ def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: 
 def test_weights_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="E_OPTION"):
         RewardWeights(**wrong)  # type: ignore[arg-type]
-
-
-def test_the_weights_as_they_come_are_good() -> None:
-    RewardWeights()
-    assert RewardWeights(ratio=5.0).threshold == pytest.approx(5 / 6)
 
 
 def test_a_question_counts_as_those_it_stands_for() -> None:

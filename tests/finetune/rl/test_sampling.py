@@ -142,11 +142,6 @@ def test_draws_have_the_frequencies_of_the_model() -> None:
     assert ((found - wanted).abs() < 5 * (wanted * (1 - wanted) / n).sqrt() + 1e-9).all()
 
 
-def test_a_token_without_probability_is_never_drawn() -> None:
-    logprobs = torch.tensor([[float("-inf"), 0.5, float("-inf"), 0.5]]).log_softmax(-1).repeat(50, 1)
-    assert set(_gumbel_argmax(logprobs, 1.0, torch.arange(50)).tolist()) == {1, 3}
-
-
 def test_rounding_decides_next_to_nothing() -> None:
     """A vocabulary of real size and logits that drift apart: along cumulated probabilities, whose thousands of
     borders all move, some 5 of these 300 draws would change."""

@@ -6,12 +6,7 @@ The teacher has random weights and the texts are random words: a test of the mac
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +36,6 @@ from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.soft_targets import soft_loss, soft_targets
 from dialint.finetune.scanner.teachers import read_dialogues, scanner_teacher
 from dialint.finetune.scanner.trained import evenly_spaced, read_scanner, select_layers
-from dialint.finetune.train import checkpoint
 from dialint.finetune.train.options import RunOptions
 
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
@@ -244,17 +238,6 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
     assert student.base == {"name": "letters"}
     assert student.render.context_tokens == 120
     assert student.shape["hidden_dropout_prob"] == 0
-
-
-def test_activations_computed_twice_change_nothing(config: DistillConfig) -> None:
-    distill(replace(config, epochs=0.3))
-    again = replace(config.running, gradient_checkpointing=True)
-    distill(replace(config, epochs=0.3, out=config.out.with_name("again"), running=again))
-    mine, theirs = (
-        load_file(config.out.with_name(name) / "model.safetensors") for name in ("student", "again")
-    )
-    for name in mine:
-        torch.testing.assert_close(mine[name], theirs[name])
 
 
 def answers(path: Path, lines: list[dict[str, object]]) -> Path:
@@ -474,83 +457,3 @@ def test_a_killed_run_goes_on_bit_for_bit(quick: DistillConfig, monkeypatch: pyt
     ]
     mine, theirs = load_file(quick.out / "model.safetensors"), load_file(again.out / "model.safetensors")
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
-
-
-def test_half_a_checkpoint_does_not_count(quick: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    distill(quick)
-    again = replace(quick, out=quick.out.with_name("again"))
-    sealed = checkpoint.seal
-
-    def dies(folder: Path, job: str, log_bytes: int) -> None:
-        if folder.name == "checkpoint-4":
-            (folder / "state.pt").write_bytes(b"half")
-            raise KeyboardInterrupt
-        sealed(folder, job, log_bytes)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "seal", dies)
-        with pytest.raises(KeyboardInterrupt):
-            distill(again)
-    assert {path.name for path in again.out.glob("checkpoint-*")} == {"checkpoint-2", "checkpoint-4"}
-    distill(again)
-    mine, theirs = load_file(quick.out / "model.safetensors"), load_file(again.out / "model.safetensors")
-    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
-
-
-def test_a_loss_that_is_no_number_ends_the_run(
-    config: DistillConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trainer, "soft_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
-    with pytest.raises(ConfigError, match="no number"):
-        distill(config)
-    assert not (config.out / "training.json").exists()
-
-
-def test_sigterm_saves_and_says_how_to_go_on(
-    quick: DistillConfig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(trainer, "soft_loss", dying(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-        distill(quick)
-    assert "the same command resumes" in capsys.readouterr().err
-    assert [path.name for path in quick.out.glob("checkpoint-*")] == ["checkpoint-3"]
-    assert not (quick.out / "training.json").exists()
-    distill(quick)
-    assert [step for step, _ in losses(quick.out)] == [
-        *range(1, len(losses(quick.out))),
-        len(losses(quick.out)) - 1,
-    ]
-
-
-@pytest.mark.slow
-def test_a_process_that_is_killed_goes_on(quick: DistillConfig) -> None:
-    """SIGKILL, in a process of its own, as soon as there is a checkpoint."""
-    command = [
-        sys.executable, "-m", "dialint", "train", "distill", "--teacher", str(quick.teacher), "--dialogues",
-        *quick.dialogues, "--out", str(quick.out), "--layers", "1", "--row-tokens", "300", "--epochs", "200",
-        "--learning-rate", "3e-3", "--head-learning-rate", "1e-2", "--threads", "1", "--precision", "fp32",
-        "--device", "cpu", "--checkpoint-steps", "2",
-    ]  # fmt: skip
-    process = subprocess.Popen(command, cwd=quick.out.parent, stdout=subprocess.DEVNULL)
-    while not list(quick.out.glob("checkpoint-*/checkpoint.json")) and process.poll() is None:
-        time.sleep(0.01)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    stopped = max(
-        int(path.parent.name.rpartition("-")[2]) for path in quick.out.glob("checkpoint-*/checkpoint.json")
-    )
-    short = replace(quick, epochs=200.0)
-    steps: list[int] = []
-    loss = trainer.soft_loss
-
-    def counts(*args: Any) -> torch.Tensor:
-        steps.append(1)
-        if len(steps) == 3:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return loss(*args)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "soft_loss", counts)
-        distill(short)
-    (resumed,) = quick.out.glob("checkpoint-*")
-    assert int(resumed.name.rpartition("-")[2]) == stopped + 3

@@ -127,21 +127,6 @@ def test_codes_that_nobody_looked_for_teach_nothing(config: ScanConfig) -> None:
         assert (array[..., 0] == 0).all()
 
 
-def test_a_budget_of_tokens_ends_the_training(config: ScanConfig, tmp_path: Path) -> None:
-    scan(replace(config, out=tmp_path / "scanner", tokens=1000))
-    last = json.loads((tmp_path / "scanner/metrics.jsonl").read_text().splitlines()[-1])
-    assert 5 <= last["step"] <= 7  # steps of at most 200 tokens, seldom full
-
-
-def test_adapters_leave_the_embeddings_as_they_were(config: ScanConfig, tmp_path: Path) -> None:
-    other = replace(config, out=tmp_path / "scanner", epochs=0.2, adapters=AdapterOptions(rank=2))
-    scan(other)
-    base, made = load_file(config.base / "model.safetensors"), load_file(other.out / "model.safetensors")
-    assert torch.equal(
-        base["embeddings.word_embeddings.weight"], made["backbone.embeddings.word_embeddings.weight"]
-    )
-
-
 def pair(number: int, chance: random.Random, split: str) -> tuple[Example, Example]:
     """An error and its twin: the agent's last word is the same, only what the customer said differs."""
     word = f"w{chance.randrange(40)}"
