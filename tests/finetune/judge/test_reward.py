@@ -208,4 +208,3 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     alone = score_rows(first, rows[1:], 0)
     assert alone[0] == pytest.approx(once[1], abs=1e-5)
     assert torch.isfinite(torch.tensor(once)).all()
-
