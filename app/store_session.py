@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.api import Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class SessionConfig:
         Raises:
             ConfigError: no account is named, or there is no store.
         """
-        from dialint.labeling.store.database.transactions import Store
+        from dialint.labeling.store.api import Store
 
         if not self.account:
             raise ConfigError("E_OPTION", "--as: name the account that acts, or set DIALINT_ACCOUNT")

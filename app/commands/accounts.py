@@ -41,7 +41,7 @@ def create_account(
     training
         Start in training: training and qualification tasks only.
     """
-    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.api import Store
     from dialint.labeling.store.records import Account
 
     password = one_time_password()

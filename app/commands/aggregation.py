@@ -18,7 +18,7 @@ from dialint.labeling.aggregation.store_labels import StoreLabelsConfig
 if TYPE_CHECKING:
     from dialint.detector.taxonomy import Taxonomy
     from dialint.labeling.aggregation.overlap import Decision
-    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.api import Store
 
 FILES, STORED = AggregateConfig(), StoreLabelsConfig()
 

@@ -17,8 +17,8 @@ def upgrade(*, config: StoreOption = DEFAULT_STORE, backup_to: Path | None = Non
     backup_to
         Folder for the backup; without it a new one beside a SQLite file. PostgreSQL needs it.
     """
-    from dialint.labeling.store.database.schema import VERSION
-    from dialint.labeling.store.database.upgrade import upgrade as upgrade_store
+    from dialint.labeling.store.api import VERSION
+    from dialint.labeling.store.api import upgrade as upgrade_store
 
     before, saved = upgrade_store(config.store, backup_to=backup_to)
     if saved is not None:
@@ -41,9 +41,8 @@ def verify(*, config: StoreOption = DEFAULT_STORE, expect_head: str | None = Non
         A head that was printed before and kept elsewhere, as ID:HASH. An older copy of the store, or one
         whose newest entries were cut off, does not hold it.
     """
-    from dialint.labeling.store.database.audit import Head
-    from dialint.labeling.store.database.transactions import Store
-    from dialint.labeling.store.database.verify import verify as verify_store
+    from dialint.labeling.store.api import Head, Store
+    from dialint.labeling.store.api import verify as verify_store
 
     expected = None if expect_head is None else Head.parse(expect_head)
     with Store.open(config.store, interface="command line") as store:
@@ -64,9 +63,8 @@ def backup(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     folder
         Where the backup goes: a folder that is empty or not there yet.
     """
-    from dialint.labeling.store.database.backup import backup as back_up
-    from dialint.labeling.store.database.backup import read_head
-    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.api import Store, read_head
+    from dialint.labeling.store.api import backup as back_up
 
     with Store.open(config.store, interface="command line") as store:
         print_line(f"backup: {back_up(store, folder)}")
@@ -82,10 +80,10 @@ def restore(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     folder
         The backup, as dialint db backup wrote it.
     """
-    from dialint.labeling.store.database.backup import restore as put_back
-    from dialint.labeling.store.database.transactions import Store
-    from dialint.labeling.store.database.upgrade import upgrade as upgrade_store
-    from dialint.labeling.store.database.verify import verify as verify_store
+    from dialint.labeling.store.api import Store
+    from dialint.labeling.store.api import restore as put_back
+    from dialint.labeling.store.api import upgrade as upgrade_store
+    from dialint.labeling.store.api import verify as verify_store
 
     put_back(folder, config.store)
     upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
@@ -106,10 +104,9 @@ def rekey(new_key: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
         A file with the new key; where there is none, it is made. Put it where the old one was, or set
         DIALINT_STORE_KEY_FILE to it.
     """
-    from dialint.labeling.store.database.audit import new_key as generate_key
-    from dialint.labeling.store.database.audit import read_key, write_key
-    from dialint.labeling.store.database.transactions import Store
-    from dialint.labeling.store.database.upgrade import rekey as rekey_store
+    from dialint.labeling.store.api import Store, read_key, write_key
+    from dialint.labeling.store.api import new_key as generate_key
+    from dialint.labeling.store.api import rekey as rekey_store
 
     with Store.open(config.store, interface="command line") as store:
         write_key(new_key, generate_key())

@@ -21,7 +21,7 @@ from dialint.labeling.queue.sampling import SamplingConfig
 from dialint.labeling.store.records import Project, Purpose, TaskState
 
 if TYPE_CHECKING:
-    from dialint.labeling.store.database.transactions import Store
+    from dialint.labeling.store.api import Store
 
 COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
 project = App(name="project", help="Make, close and open projects.")

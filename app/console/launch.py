@@ -21,8 +21,7 @@ from dialint.app.console.oidc import CONFIG_VARIABLE, read_config
 from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import IDLE_VARIABLE, PROVIDER_VARIABLE
 from dialint.labeling.store import accounts
-from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.database.upgrade import upgrade
+from dialint.labeling.store.api import Store, upgrade
 
 SERVER = Path(__file__).with_name("asgi.py")
 HOSTS_VARIABLE = "DIALINT_CONSOLE_HOSTS"
@@ -98,7 +97,7 @@ def prepare_store(location: str | None) -> str | None:
         WorldError: it cannot be reached.
     """
     from dialint.app.store_session import one_time_password
-    from dialint.labeling.store.database.engine import on_sqlite, store_url
+    from dialint.labeling.store.api import on_sqlite, store_url
 
     url = store_url(location)
     if on_sqlite(url) and not Path(str(url.database)).exists():

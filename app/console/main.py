@@ -24,7 +24,7 @@ from dialint.app.console.sign_in import sign_in_page, sign_out
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.accounts import load_preferences, save_preferences
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 
 NAME = "dialint"

@@ -20,7 +20,7 @@ from typing import get_args
 from dialint.app.console.i18n import N_
 from dialint.detector.errors import ConfigError
 from dialint.detector.plugins import plugins
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.permissions import Permission, has_permission
 from dialint.labeling.store.records import Account, AccountRole
 

@@ -46,8 +46,8 @@ from dialint.app.console.middleware import (
 )
 from dialint.detector.errors import DialintError, WorldError
 from dialint.labeling.store.accounts import load_preferences
+from dialint.labeling.store.api import Store, Transaction
 from dialint.labeling.store.authentication import Identity, find_signed_in
-from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, NotAllowed
 

@@ -20,8 +20,8 @@ from dialint.app.console.sessions import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER,
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import authentication
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.authentication import SignedIn
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, MustChangePassword, NotAllowed
 
 if TYPE_CHECKING:

@@ -42,6 +42,7 @@ from dialint.app.console.tables import (
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.statistics import compare_shares, difference_interval, wilson_interval
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import (
     MAX_CHARACTERS,
     MAX_DIALOGUES,
@@ -57,7 +58,6 @@ from dialint.labeling.store.coaching import (
     read_confirmed,
     write_note,
 )
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import ReviewedScore, read_extent, read_reviewed_scores, read_totals
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account

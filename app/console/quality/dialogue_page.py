@@ -33,7 +33,7 @@ from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, Rejection
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.history import DialogueHistory, LogEntry, find_similar, read_history
 from dialint.labeling.store.records import Account, NotAllowed
 

@@ -44,8 +44,8 @@ from dialint.app.console.tables import (
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import count_cleared
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import (
     Backlog,
     Group,

@@ -47,7 +47,7 @@ from dialint.labeling.raters.people import (
     measure_store,
 )
 from dialint.labeling.store.accounts import list_accounts
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.projects import list_projects
 from dialint.labeling.store.rater_status import MAX_REASON, RaterStatus, change_status, evaluate_status
 from dialint.labeling.store.records import Account, Status

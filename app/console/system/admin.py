@@ -19,8 +19,8 @@ from dialint.app.console.tables import choose_rows, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.store_session import one_time_password
 from dialint.labeling.store import accounts, authentication
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.authentication import Identity
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import ROLES, Permission, has_permission
 from dialint.labeling.store.records import Account, AccountRole, Status
 

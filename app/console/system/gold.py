@@ -10,7 +10,7 @@ from dialint.app.console.tables import DialogueLink, choose_rows, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import gold, projects
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.gold import parse_gold_lines
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Gold

@@ -218,7 +218,7 @@ class JobFolder:
 
 def jobs_folder() -> Path:
     """The folder of all jobs: beside a store in a file, else in the home folder."""
-    from dialint.labeling.store.database.engine import on_sqlite, store_url
+    from dialint.labeling.store.api import on_sqlite, store_url
 
     if (folder := os.environ.get(JOBS_VARIABLE)) is not None:
         return Path(folder)

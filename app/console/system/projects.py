@@ -17,7 +17,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.store import projects
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.gold import has_gold
 from dialint.labeling.store.records import Account, Pay, Project, Purpose
 from dialint.labeling.store.tasks import Design, count_tasks, mix_in_gold

@@ -30,7 +30,7 @@ from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import DialintError
 from dialint.detector.statistics import clopper_pearson_interval
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 from dialint.labeling.store.release_verdicts import (
     MAX_DIALOGUES,

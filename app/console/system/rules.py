@@ -24,7 +24,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.taxonomy import PACKAGED, Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store import documents
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 
 SAMPLES = Path(__file__).parents[2] / "sample" / "policies"

@@ -22,7 +22,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.taxonomy import Taxonomy, parse_taxonomy
 from dialint.labeling.store import documents
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 
 SIZES = (100, 500, 2000)

@@ -22,7 +22,7 @@ from dialint.app.console.tables import show_paging
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import score_jobs
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 from dialint.labeling.store.score_jobs import NewScoreJob, ScoreJob
 

@@ -26,7 +26,7 @@ from dialint.detector.languages import language_name
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.labeling.store import score_jobs
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 from dialint.labeling.store.score_jobs import ScoreJob, ScoreOptions, ScoreResult
 

@@ -34,7 +34,7 @@ from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.store import dialogues, score_jobs
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.records import Account, StoreRefused
 from dialint.labeling.store.score_jobs import AddedCounts, ScoreJob, record_download

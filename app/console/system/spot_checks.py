@@ -44,7 +44,7 @@ from dialint.eval.spot_check import (
 )
 from dialint.eval.tally import count_judgements, read_sheet
 from dialint.labeling.store import dialogues
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 from dialint.labeling.store.release_verdicts import load_judged
 

@@ -33,7 +33,7 @@ from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import DialintError
 from dialint.detector.overrides import Overrides, dump_overrides
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 from dialint.labeling.store.release_verdicts import CodeTurns, ScannedTurn, load_code_turns
 

@@ -34,7 +34,7 @@ from dialint.app.console.work.dialogue_view import Mark, show_marked_dialogue
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.accounts import load_preferences, save_preferences
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.expert_cases import Case
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Lease

@@ -23,7 +23,7 @@ from dialint.detector.overrides import Overrides, dump_overrides
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.exchange.demotion import DemoteConfig, demote
 from dialint.labeling.store import appeals
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
 

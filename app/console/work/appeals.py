@@ -31,8 +31,8 @@ from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, quoted_finding
 from dialint.labeling.store import appeals, projects
 from dialint.labeling.store.accounts import load_preferences, save_preferences
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.appeals import MAX_CHARACTERS, Dispute, OwnDialogue
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import read
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Appeal, Outcome, Project

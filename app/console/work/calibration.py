@@ -40,6 +40,7 @@ from dialint.labeling.adjudication.calibration_session import (
     start_session,
 )
 from dialint.labeling.store import accounts, projects
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.calibration_sessions import (
     MAX_NOTE,
     Session,
@@ -48,7 +49,6 @@ from dialint.labeling.store.calibration_sessions import (
     load_note,
     save_note,
 )
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Conflict
 from dialint.labeling.store.tasks import Design

@@ -28,7 +28,7 @@ from dialint.labeling.adjudication.bulk_accept import (
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.store import expert_cases, leases, projects, task_view
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.expert_cases import Case
 from dialint.labeling.store.records import Account, Lease, Project
 from dialint.labeling.store.tasks import count_tasks

@@ -21,7 +21,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.documents import PublishedText, find_policy_version, load_policies
 
 

@@ -23,8 +23,7 @@ from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store import annotations as answers
 from dialint.labeling.store import dialogues, leases, task_view
-from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.masked_view import load_view, prepare_view
+from dialint.labeling.store.api import Store, load_view, prepare_view
 from dialint.labeling.store.records import (
     Conflict,
     DialogueMissing,

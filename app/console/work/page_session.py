@@ -38,8 +38,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import leases, projects, task_view
 from dialint.labeling.store.accounts import Preferences, load_preferences, save_preferences
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.appeals import count_withheld
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import (
     Account,
     DialogueMissing,

@@ -38,7 +38,7 @@ from dialint.app.console.work.page_session import (
 from dialint.app.console.work.workspace import ACTIONS, earnings_text, show_workspace
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account, Pool, Purpose
 from dialint.labeling.store.task_view import grade_own_training, load_training_gold
 
