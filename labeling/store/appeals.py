@@ -75,12 +75,7 @@ def open_appeal(
 
 def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, reason: str) -> Appeal:
     """Decide an open appeal, inside another operation that checks for the blind second review. An overturned
-    finding becomes gold: the error is absent.
-
-    Raises:
-        NotAllowed: the actor does not decide, or answered for the dialogue before, or appealed.
-        StoreRefused: no such appeal, decided differently before, or no reason.
-    """
+    finding becomes gold: the error is absent."""
     account = require_permission(transaction, actor, "decide")
     row = transaction.run(select(appeals).where(appeals.c.id == number).with_for_update()).one_or_none()
     if row is None:

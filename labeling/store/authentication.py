@@ -97,11 +97,7 @@ def sign_in(store: Store, name: str, password: str) -> SignedIn:
 
 
 def _verify(store: Store, name: str, password: str) -> tuple[Account, str]:
-    """The account and the stored hash of its password, if the password is right.
-
-    Raises:
-        NotAllowed: the password is wrong, there is no such account, or it is closed.
-    """
+    """The account and the stored hash of its password, if the password is right."""
     from argon2 import PasswordHasher
     from argon2.exceptions import Argon2Error, InvalidHashError
 
@@ -129,11 +125,7 @@ def _sign_in_error() -> NotAllowed:
 
 @contextmanager
 def _limit_concurrency() -> Iterator[None]:
-    """Limit hashing, which needs no sign-in, to `MAX_CONCURRENT_HASHES` threads of the process.
-
-    Raises:
-        WorldError: no slot became free within `HASH_WAIT_S`.
-    """
+    """Limit hashing, which needs no sign-in, to `MAX_CONCURRENT_HASHES` threads of the process."""
     if not _HASHING.acquire(timeout=HASH_WAIT_S):
         raise WorldError("E_BUSY", "too many people are signing in at once; try again in a moment")
     try:

@@ -122,12 +122,7 @@ def _list_skilled(transaction: Transaction, project: Project) -> list[str]:
 
 
 def _require_results(transaction: Transaction, actor: str, name: str) -> tuple[Account, Session]:
-    """The account and the session, if the actor may see its results.
-
-    Raises:
-        NotAllowed: the actor is no member, or the session is not over and the actor no lead.
-        StoreRefused: no such session.
-    """
+    """The account and the session, if the actor may see its results."""
     account = require_permission(transaction, actor, "label")
     project = get_project(transaction, name)
     if project.purpose != "calibration":

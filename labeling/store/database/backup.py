@@ -223,7 +223,7 @@ def _restore_file(folder: Path, path: Path) -> None:
 
 
 def _restore_tables(store: Store, folder: Path, manifest: dict[str, Any]) -> None:
-    from dialint.labeling.store.database.migrate import migrate
+    from dialint.labeling.store.database.migrations import migrate
 
     with store.engine.begin() as connection:
         migrate(connection, manifest["store_version"])

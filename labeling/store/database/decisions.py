@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import eq
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, insert, literal, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Boolean, ColumnElement, Connection, Select, case, delete, func, insert, literal, select
 
 from dialint.labeling.store.database.schema import (
     COUNT_KEYS,
@@ -40,6 +40,7 @@ from dialint.labeling.store.database.schema import (
     dialogue_index,
     finding_index,
 )
+from dialint.labeling.store.database.transactions import upsert_adding
 
 Decision = Literal["open", "confirmed", "rejected", "changed", "added"]
 Review = Literal["none", "labeled", "reviewed"]
@@ -235,36 +236,46 @@ def _add(
 
 def count_dialogue(row: Mapping[str, Any]) -> dict[str, int]:
     """What a row of ``dialogue_index`` counts."""
-    return {
-        "stored": 1,
-        "dialogues": int(row["status"] == "scored"),
-        "flagged": int(row["n_findings"] > 0),
-        "not_judged": int(row["status"] == "not_judged"),
-        "failed": int(row["status"] == "failed"),
-        "reviewed": int(row["review"] == "reviewed"),
-        **{name: row[f"n_{name}"] for name in FINDING_COUNTS},
-    }
+    return {"stored": 1} | {name: int(value) for name, value in _counts_of_dialogue(row).items()}
 
 
 def count_finding(row: Mapping[str, Any]) -> dict[str, int]:
     """What a row of ``finding_index`` counts."""
-    decision, suggestion = row["decision"], bool(row["suggestion"])
-    is_finding = not suggestion and decision != "added"
-    is_reviewed = row["review"] == "reviewed"
+    return {name: int(value) for name, value in _counts_of_finding(row).items()}
+
+
+def _counts_of_dialogue(row: Any) -> dict[str, Any]:
+    """The numbers and conditions that a dialogue counts by: of the values of its row, or of the columns of
+    the table, whose operators make SQL of the same expressions."""
     return {
-        "dialogues": int(row["first_of_code"]),
-        "flagged": int(row["first_of_code"]),
-        "reviewed": int(row["first_of_code"] and is_reviewed),
-        "flagged_by_severity": int(row["first_of_severity"]),
-        "reviewed_by_severity": int(row["first_of_severity"] and is_reviewed),
-        "findings": int(is_finding),
-        "suggestions": int(suggestion),
-        "confirmed": int(is_finding and decision == "confirmed"),
-        "rejected": int(is_finding and decision == "rejected"),
-        "changed": int(is_finding and decision == "changed"),
-        "added": int(decision == "added" or (suggestion and decision in ("confirmed", "changed"))),
-        "appealed": int(row["appeal"] != "none"),
-        "overturned": int(row["appeal"] == "overturned"),
+        "dialogues": row["status"] == "scored",
+        "flagged": row["n_findings"] > 0,
+        "not_judged": row["status"] == "not_judged",
+        "failed": row["status"] == "failed",
+        "reviewed": row["review"] == "reviewed",
+        **{name: row[f"n_{name}"] for name in FINDING_COUNTS},
+    }
+
+
+def _counts_of_finding(row: Any) -> dict[str, Any]:
+    """As `_counts_of_dialogue`, for a finding."""
+    decision, is_suggestion = row["decision"], eq(row["suggestion"], True)
+    first, first_of_severity = eq(row["first_of_code"], True), eq(row["first_of_severity"], True)
+    is_finding = eq(row["suggestion"], False) & (decision != "added")
+    is_reviewed = row["review"] == "reviewed"
+    is_accepted = is_suggestion & ((decision == "confirmed") | (decision == "changed"))
+    return {
+        "dialogues": first,
+        "flagged": first,
+        "reviewed": first & is_reviewed,
+        "flagged_by_severity": first_of_severity,
+        "reviewed_by_severity": first_of_severity & is_reviewed,
+        "findings": is_finding,
+        "suggestions": is_suggestion,
+        **{name: is_finding & (decision == name) for name in ("confirmed", "rejected", "changed")},
+        "added": (decision == "added") | is_accepted,
+        "appealed": row["appeal"] != "none",
+        "overturned": row["appeal"] == "overturned",
     }
 
 
@@ -277,11 +288,8 @@ def write_totals(connection: Connection, totals: Totals) -> None:
     ]
     if not rows:
         return
-    sqlite_insert, postgresql_insert = sqlite.insert(daily_counts), postgresql.insert(daily_counts)
-    into = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    sums = {name: daily_counts.c[name] + into.excluded[name] for name in COUNTS}
-    keys = list(daily_counts.primary_key)
-    connection.execute(into.on_conflict_do_update(index_elements=keys, set_=sums), rows)
+    on_sqlite = connection.dialect.name == "sqlite"
+    connection.execute(upsert_adding(daily_counts, on_sqlite, COUNTS), rows)
 
 
 def recount(connection: Connection) -> None:
@@ -295,52 +303,18 @@ def recount(connection: Connection) -> None:
 def count_in_sql() -> Iterator[Select[Any]]:
     """For each level a query that counts the rows of the index tables, by the columns of ``daily_counts``."""
     for level, names in LEVELS.items():
-        table = dialogue_index if level in BY_DIALOGUE else finding_index
-        counts = _sql_of_dialogues() if level in BY_DIALOGUE else _sql_of_findings()
+        is_of_dialogues = level in BY_DIALOGUE
+        table = dialogue_index if is_of_dialogues else finding_index
+        counts = (
+            {"stored": literal(1), **_counts_of_dialogue(table.c)}
+            if is_of_dialogues
+            else _counts_of_finding(table.c)
+        )
         keys = [(table.c[name] if name in names else literal("")).label(name) for name in COUNT_KEYS]
-        sums = [func.sum(counts.get(name, literal(0))).label(name) for name in COUNTS]
+        sums = [func.sum(_to_number(counts.get(name, literal(0)))).label(name) for name in COUNTS]
         grouped = [table.c.day, *(table.c[name] for name in names)]
         yield select(literal(level).label("level"), table.c.day, *keys, *sums).group_by(*grouped)
 
 
-def _if(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    return case((condition, 1), else_=0)
-
-
-def _sql_of_dialogues() -> dict[str, ColumnElement[int]]:
-    """`count_dialogue` in SQL."""
-    columns = dialogue_index.c
-    return {
-        "stored": literal(1),
-        "dialogues": _if(columns.status == "scored"),
-        "flagged": _if(columns.n_findings > 0),
-        "not_judged": _if(columns.status == "not_judged"),
-        "failed": _if(columns.status == "failed"),
-        "reviewed": _if(columns.review == "reviewed"),
-        **{name: columns[f"n_{name}"] for name in FINDING_COUNTS},
-    }
-
-
-def _sql_of_findings() -> dict[str, ColumnElement[int]]:
-    """`count_finding` in SQL."""
-    columns = finding_index.c
-    is_finding = and_(columns.suggestion.is_(False), columns.decision != "added")
-    is_reviewed = columns.review == "reviewed"
-    is_accepted = and_(columns.suggestion.is_(True), columns.decision.in_(("confirmed", "changed")))
-    first, first_of_severity = columns.first_of_code.is_(True), columns.first_of_severity.is_(True)
-    return {
-        "dialogues": _if(first),
-        "flagged": _if(first),
-        "reviewed": _if(and_(first, is_reviewed)),
-        "flagged_by_severity": _if(first_of_severity),
-        "reviewed_by_severity": _if(and_(first_of_severity, is_reviewed)),
-        "findings": _if(is_finding),
-        "suggestions": _if(columns.suggestion.is_(True)),
-        **{
-            name: _if(and_(is_finding, columns.decision == name))
-            for name in ("confirmed", "rejected", "changed")
-        },
-        "added": _if((columns.decision == "added") | is_accepted),
-        "appealed": _if(columns.appeal != "none"),
-        "overturned": _if(columns.appeal == "overturned"),
-    }
+def _to_number(value: ColumnElement[Any]) -> ColumnElement[int]:
+    return case((value, 1), else_=0) if isinstance(value.type, Boolean) else value

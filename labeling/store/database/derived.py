@@ -15,12 +15,11 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import (
     BindParameter,
     Connection,
-    Executable,
     bindparam,
     delete,
     exists,
@@ -29,7 +28,6 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from dialint.labeling.store.database.decisions import (
     Answer,
@@ -56,7 +54,7 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.transactions import Transaction, upsert_statement
 from dialint.labeling.store.database.words import list_words, to_tsvector
 
 BATCH = 500
@@ -207,8 +205,10 @@ def _refresh_batch(
     if stale:
         connection.execute(delete(finding_index).where(finding_index.c.number.in_(stale)))
     if findings:
-        into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-        connection.execute(_PUT_FINDINGS[into], findings)
+        names = tuple(finding_index.columns.keys())
+        connection.execute(
+            upsert_statement(finding_index, connection.dialect.name == "sqlite", names), findings
+        )
 
 
 FACTS = ("number", "dialogue", "at_ms", "day", "agent", "team", "channel")
@@ -250,14 +250,6 @@ _FINDINGS = (
 )
 
 
-def _put_findings(into: Any) -> Executable:
-    statement = into(finding_index)
-    keys = list(finding_index.primary_key)
-    rest = {column.name: statement.excluded[column.name] for column in finding_index.c if column not in keys}
-    return cast(Executable, statement.on_conflict_do_update(index_elements=keys, set_=rest))
-
-
-_PUT_FINDINGS = {into: _put_findings(into) for into in (sqlite.insert, postgresql.insert)}
 _ANSWERS = (
     select(
         *(annotation_rows.c[name] for name in ("id", "dialogue", "turn", "kind", "codes", "findings")),

@@ -344,11 +344,12 @@ def read_version(transaction: Transaction) -> str | None:
 
 def upsert(transaction: Transaction, table: Table, row: dict[str, Any]) -> None:
     """Insert a row, or overwrite the one with the same primary key."""
-    transaction.run(_upsert_statement(table, transaction.on_sqlite, tuple(row)), row)
+    transaction.run(upsert_statement(table, transaction.on_sqlite, tuple(row)), row)
 
 
 @cache
-def _upsert_statement(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> Executable:
+def upsert_statement(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> Executable:
+    """The statement that inserts a row of these columns, or overwrites the one with the same primary key."""
     into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
     rest = {name: into.excluded[name] for name in names if not table.c[name].primary_key}
     return into.on_conflict_do_update(index_elements=list(table.primary_key), set_=rest)

@@ -33,7 +33,7 @@ from dialint.labeling.store.database.backup import backup
 from dialint.labeling.store.database.changes import Changes, Replay, list_objects
 from dialint.labeling.store.database.derived import rebuild
 from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
-from dialint.labeling.store.database.migrate import migrate, newest_revision
+from dialint.labeling.store.database.migrations import migrate, newest_revision
 from dialint.labeling.store.database.transactions import Store, Transaction, read_version
 from dialint.labeling.store.database.verify import check_log, check_schema
 
