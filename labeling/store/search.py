@@ -134,7 +134,7 @@ class _Walker:
             # once more from the last row, as its dialogue may have further findings; then on
             inclusive, below = self.plan.search.is_of_findings and last != below, last
         if self.plan.terms:
-            self._look_up(below, all_first=all_first)
+            self._use_word_index(below, all_first=all_first)
         else:
             self.end, self.complete = below, False
 
@@ -146,7 +146,7 @@ class _Walker:
         expected = self.transaction.run(self.plan.explain_words(), self.plan.parameters()).scalar_one()
         return int(expected[0]["Plan"]["Plan Rows"]) <= MAX_HITS
 
-    def _look_up(self, below: Position | None, *, all_first: bool) -> None:
+    def _use_word_index(self, below: Position | None, *, all_first: bool) -> None:
         """Go on by the full-text index."""
         if below is not None and self.plan.search.is_of_findings and self.plan.search.sort == "newest":
             below = below._replace(number=below.number + 1)

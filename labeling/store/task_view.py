@@ -85,8 +85,10 @@ def open_lease(transaction: Transaction, actor: str, lease: Lease) -> OpenTask:
     verdict = load_verdict(transaction, lease.dialogue) if project.prelabelled else None
     assert dialogue is not None, "a foreign key"
     hidden = _hide(account, project, dialogue, lease.task)
-    shown = _show(account, project, view, lease.task, lease.turn, hidden, verdict)
-    return OpenTask(lease, shown, find_draft(transaction, actor, name_of_task(lease.task), lease.dialogue))
+    task_view = _to_view(account, project, view, lease.task, lease.turn, hidden, verdict)
+    return OpenTask(
+        lease, task_view, find_draft(transaction, actor, name_of_task(lease.task), lease.dialogue)
+    )
 
 
 @read_operation("label")
@@ -119,16 +121,16 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     assert dialogue is not None, "a foreign key"
     if holds:
         hidden = _hide(account, project, dialogue, task)
-        return _show(account, project, view, task, row.turn, hidden, verdict)
+        return _to_view(account, project, view, task, row.turn, hidden, verdict)
     answers = load_answers(transaction, task)
     kinds: list[ReadKind] = ["dialogue" if verdict is None else "verdict"]
     if any(one.labeler != actor for one in answers):
         kinds.append("answers")
     record_read(transaction, account, row.dialogue, *kinds)
-    return _show(account, project, view, task, row.turn, dialogue, verdict, answers)
+    return _to_view(account, project, view, task, row.turn, dialogue, verdict, answers)
 
 
-def _show(
+def _to_view(
     account: Account,
     project: Project,
     view: MaskedView | None,

@@ -113,15 +113,17 @@ def decide_findings(
         for finding in content.get(name, ()):
             is_suggestion = name == "suggestions"
             answer = next((answer for answer in ordered if answer.asks(finding)), None)
-            decision, standing = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
+            decision, final_severity = _decide(
+                finding, None if answer is None else left[answer.id], is_suggestion
+            )
             state = _appeal_state(finding, appeals) if not is_suggestion else "none"
             if state in ("overturned", "upheld"):
                 decision = "rejected" if state == "overturned" else "confirmed"
-                standing = None if state == "overturned" else str(finding["severity"])
+                final_severity = None if state == "overturned" else str(finding["severity"])
             code, severity = str(finding["code"]), str(finding["severity"])
             first = (code not in codes, severity not in severities) if not is_suggestion else (False, False)
             place = (is_suggestion, finding["turn"], code, severity, finding["probability"])
-            decided.append(DecidedFinding(*place, decision, state, *first, standing))
+            decided.append(DecidedFinding(*place, decision, state, *first, final_severity))
             if not is_suggestion:
                 codes.add(code)
                 severities.add(severity)

@@ -36,14 +36,14 @@ class Connection(psycopg.Connection[Any]):
         """The same exchange; each answer of no bytes is a moment to look at the clock."""
         try:
             wanted = next(exchange)
-            heard_s = time.monotonic()
+            received_s = time.monotonic()
             while True:
                 ready = yield wanted
                 if ready:
-                    heard_s = time.monotonic()
-                elif time.monotonic() - heard_s > SILENT_S:
+                    received_s = time.monotonic()
+                elif time.monotonic() - received_s > SILENT_S:
                     self._require_server()
-                    heard_s = time.monotonic()
+                    received_s = time.monotonic()
                 wanted = exchange.send(ready)
         except StopIteration as finished:
             return finished.value
