@@ -46,15 +46,12 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.annotations import submit
+from dialint.labeling.store.api import Store, Transaction, import_annotations, prepare_view, upgrade
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.coaching import acknowledge_note, write_note
-from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.masked_view import prepare_view
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
-from dialint.labeling.store.stored_annotations import import_annotations
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
 LABELS = SAMPLE.with_name("labels.jsonl")

@@ -16,7 +16,7 @@ from dialint.app.console.tables import DialogueLink, show_table, to_ms
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, erasure, history
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 
 MAX_ROWS = 50
