@@ -23,11 +23,10 @@ from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import projects, tasks
-from dialint.labeling.store.api import Store
+from dialint.labeling.store.api import Search, Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, NewTask
 from dialint.labeling.store.search import Choices, Count, Hit, HitFinding, count, list_choices, search
-from dialint.labeling.store.search_plan import Search
 
 COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
 MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}

@@ -27,7 +27,7 @@ from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.registry import KINDS, Registry, ReleaseKind, VerifiedFolder, verify_folder
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.statistics import wilson_interval
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 from dialint.labeling.store.release_verdicts import Change, list_changes, record_change
 
