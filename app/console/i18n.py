@@ -241,7 +241,7 @@ def extract_calls(
 
 
 def extract_paragraphs(
-    file: IO[bytes], _keywords: Collection[str], _comment_tags: Collection[str], _options: object
+    file: IO[bytes], _keywords: Collection[str], _comment_tags: Collection[str], options: object
 ) -> Iterator[tuple[int, str, tuple[str, ...], list[str]]]:
     """The texts of `paragraphs.yaml`, as calls of `_`."""
     for text in yaml.safe_load(file):

@@ -380,8 +380,8 @@ def send_thresholds(_store: Store, _account: str, request: Request) -> Response 
     items = request.query_params.multi_items()
     try:
         codes = {code: float(own) for code, own in items[: MAX_CODES + 1]}
-        if len(items) > MAX_CODES or len(codes) != len(items):
-            raise ValueError("a code stands twice, or there are too many")
+        if not codes or len(items) > MAX_CODES or len(codes) != len(items):
+            raise ValueError("none, a code twice, or too many")
         overrides = Overrides(release=request.path_params["release"], thresholds=codes)
     except (ValueError, ValidationError):
         return None
