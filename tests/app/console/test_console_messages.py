@@ -1,8 +1,6 @@
 """What an error says is said in the language of the account."""
 
 import ast
-import copy
-import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +15,7 @@ from dialint.app.console import i18n
 from dialint.app.console.messages import explain, explain_as_sentence, explain_validation
 from dialint.detector.errors import ConfigError, DialintError, Message
 from dialint.detector.policy import parse_policy
-from dialint.labeling.store import projects
-from dialint.labeling.store.accounts import Preferences, save_preferences
-from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Conflict, Project
+from dialint.labeling.store.records import Project
 
 PASSWORD = "a long enough one"
 CYRILLIC = re.compile("[а-яё]")
@@ -54,31 +49,6 @@ def test_an_error_is_explained_with_its_values_and_with_the_errors_in_it(
     assert outer.message == "version 3 cannot be published: there is no such account"
 
 
-def test_text_with_braces_is_shown_as_it_is(language: Callable[[str], None]) -> None:
-    language("es")
-    error = ConfigError("E_X", "{account}: the name is taken", account="{actor}")
-    assert explain(error) == "{actor}: el nombre ya está en uso"
-    assert explain(ConfigError("E_X", "no places for {values}")) == "no places for {values}"
-
-
-def test_errors_are_pickled_and_copied_with_their_values() -> None:
-    error = Conflict(
-        "version {number} of {name} was saved by {author}", (1,), 2, number=3, name="p", author="l"
-    )
-    for same in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
-        assert (type(same), same.code, same.message) == (Conflict, "E_CONFLICT", error.message)
-        assert (same.theirs, same.ours, same.text.values) == ((1,), 2, error.text.values)
-
-
-def test_no_right_names_the_role_and_the_right_in_the_words_of_the_screens(
-    store: Store, language: Callable[[str], None]
-) -> None:
-    error = caught(lambda: projects.set_state(store, "ann", "to review", "closed"))
-    assert error.message == "ann (labeler, active) has no right to plan"
-    language("ru")
-    assert explain(error) == "ann (разметчик, активна): нет права «планирование»"
-
-
 def test_a_policy_that_is_no_policy_is_explained(language: Callable[[str], None]) -> None:
     text = "policy: p\ntitle: t\nclauses: []\n"
     error = caught(lambda: parse_policy(text, "line"))
@@ -107,45 +77,6 @@ def test_values_that_a_form_refuses_are_explained(
     assert english in explain_validation(refused.value)
     language("es")
     assert spanish in explain_validation(refused.value)
-
-
-def in_language(language: Any, text: str) -> str:
-    """A text of the screens in a language."""
-    return i18n.load_catalogue(language).gettext(text)
-
-
-@pytest.mark.parametrize(
-    ("language", "words"),
-    [("es", "Una contraseña necesita al menos 12 caracteres"), ("ru", "В пароле должно быть не менее 12")],
-)
-def test_a_short_password_is_refused_in_the_language_of_the_account(
-    open_page: Callable[..., Any], store: Store, language: Any, words: str
-) -> None:
-    save_preferences(store, "lea", Preferences(language=language))
-    page = open_page("lea").go(in_language(language, "Your account"))
-    texts = {"Password now": PASSWORD, "New password": "short", "New password again": "short"}
-    with i18n.speak(language):  # AppTest names the options of a box outside of the page
-        page.fill(**{in_language(language, label): typed for label, typed in texts.items()})
-        page.press(in_language(language, "Change password"))
-    assert words in page.words, page.words
-
-
-@pytest.mark.parametrize(
-    ("language", "words"),
-    [("es", "Un bloqueo necesita un motivo (E_BAN)."), ("ru", "Для блокировки нужна причина (E_BAN).")],
-)
-def test_a_ban_without_a_reason_is_refused_in_the_language_of_the_account(
-    open_page: Callable[..., Any], store: Store, language: Any, words: str
-) -> None:
-    save_preferences(store, "lea", Preferences(language=language))
-    page = open_page("lea")
-    page.test.query_params["tab"] = "users"
-    page.go(in_language(language, "Admin"))
-    with i18n.speak(language):
-        page.test.selectbox(key="users account").set_value("ben").run()
-        page.test.selectbox(key="users status:ben").set_value("banned")
-        page.press(in_language(language, "Save changes"))
-    assert any(words in each.value.replace("\\", "") for each in page.test.error), page.words
 
 
 def test_no_page_shows_the_english_message_of_an_error() -> None:

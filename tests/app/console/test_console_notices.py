@@ -12,7 +12,6 @@ from dialint.app.console import messages as attempts
 from dialint.app.console import messages as form_actions
 from dialint.app.console import messages as notices
 from dialint.app.console.messages import STAYS_S, current_notice, report_refusals, set_notice
-from dialint.app.console.system import release_change as change
 from dialint.app.console.system import retention
 from dialint.labeling.store import accounts, authentication, erasure
 from dialint.labeling.store.database.transactions import Store
@@ -111,17 +110,6 @@ def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
     assert (current.proof.scrubbed, current.matches) == ("VACUUM", [])
 
 
-def test_a_newer_click_finds_the_forms_of_a_promotion_empty(run: ReplacedRun) -> None:
-    def work() -> str:
-        run.is_replaced = True
-        return i18n._("{name} is current now.")
-
-    attempts.attempt(change.NOTICE, work, change.EMPTY)
-    run.is_replaced = False
-    attempts.empty_fields()
-    assert {key: attempts.st.session_state[key] for key in change.EMPTY} == change.EMPTY
-
-
 def test_a_message_is_shown_again_by_the_run_that_replaces_the_one_that_showed_it(
     run: ReplacedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,17 +124,6 @@ def test_a_message_is_shown_again_by_the_run_that_replaces_the_one_that_showed_i
     with report_refusals("a page"):
         pass
     assert current_notice("a page") is None, "something else was done since"
-
-
-def test_a_message_of_a_page_stays_in_the_next_run(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page("lea", at="Explore")
-    page.fill(Save_this_search_as="mine").press("Save")
-    assert "The search was saved" in page.words
-    page.test.run()
-    assert "The search was saved" in page.words
-    monkeypatch.setattr(notices, "STAYS_S", -1.0)
-    page.test.run()
-    assert "The search was saved" not in page.words
 
 
 def test_pages_do_not_undo_each_others_preferences(open_page: Open, store: Store) -> None:

@@ -3,29 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from patience import WAIT_S
 from streamlit.testing.v1 import AppTest
 
 from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import FREE_TRIES
-from dialint.app.console.work import items
-from dialint.labeling.store import accounts, authentication, dialogues
+from dialint.labeling.store import accounts, authentication
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Account, AccountRole, NotAllowed
+from dialint.labeling.store.records import Account
 
 PAGES = {page.title: page for page in load_pages().values()}
 
 PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
-
-
-def closed_pages(role: AccountRole) -> list[str]:
-    """Titles of pages that are not open to a role."""
-    account = Account(id="x", role=role)
-    return [title for title, entry in PAGES.items() if not has_permission(account, entry.right)]
 
 
 def test_a_wrong_password_opens_nothing(open_page: Open) -> None:
@@ -101,44 +92,6 @@ def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: 
     assert "You were signed out." in page.words.replace("\\", "")
 
 
-@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
-def test_a_walk_through_every_page(open_page: Open, store: Store, saved: Saved) -> None:
-    page = open_page("rob").start().decide("kept", "rejected").act("save")
-    page.act("reopen").decide("", "kept").act("save").act("skip", reason="broken")
-    assert "hostile" in page.words
-
-    page = open_page("ann").start().say("T1", False).add("label", 1, "C1").act("save", "label")
-    page.say("C1", False).say("T1", False).act("save", "label")
-    page.act("reopen", "label").say("C1", True)
-    again = open_page("ann").act("reopen", "label")  # reloaded in the middle of the correction
-    again.say("C1", False).act("save", "label")
-
-    page = open_page("ada", GIVEN)
-    own = {"New_password": PASSWORD, "New_password_again": PASSWORD}
-    page.fill(Password_now=GIVEN, **own).press("Change password")
-    page.go("Your account").fill(Password_now=PASSWORD, New_password="x", New_password_again="y")
-    assert "differ" in page.press("Change password").test.error[0].value
-
-    assert [(row["labeler"], row["supersedes"], len(row["said"])) for row in saved()] == [
-        ("rob", None, 1), ("rob", 1, 2), ("ann", None, 1), ("ann", None, 0), ("ann", 4, 0),
-    ]  # fmt: skip
-
-
-def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, store: Store) -> None:
-    for name, role in (("ann", "labeler"), ("rob", "reviewer")):
-        page = open_page(name)
-        closed = closed_pages(role)  # type: ignore[arg-type]
-        assert "Admin" in closed
-        for title in closed:
-            assert "This page is not open to your role" in page.go(title).words
-    for act in (
-        lambda: items.claim_next(store, "ann", "to review", blind=False),
-        lambda: dialogues.read(store, "ann", "d1"),
-    ):
-        with pytest.raises(NotAllowed):
-            act()
-
-
 def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
     def script(store, account):  # type: ignore[no-untyped-def]
         from dialint.app.console.work.pages import review_page
@@ -154,12 +107,6 @@ def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, sa
     assert "refuses" in test.error[0].value
     assert not test.get("bidi_component")
     assert saved() == []
-
-
-def test_signing_out_forgets_everything(open_page: Open) -> None:
-    page = open_page("rob").press("Sign out")
-    assert page.labels == ["Sign in"]
-    assert "page_session:review" not in page.test.session_state
 
 
 def test_a_closed_account_is_signed_out_by_its_next_click(

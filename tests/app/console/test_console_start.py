@@ -33,15 +33,6 @@ def test_the_server_is_safe_by_its_flags() -> None:
     assert server_environment(None, 60.0, proxies=["10.0.0.1"])["FORWARDED_ALLOW_IPS"] == "10.0.0.1"
 
 
-def test_every_flag_is_an_option_that_streamlit_has() -> None:
-    from streamlit import config
-
-    from dialint.app.console.launch import SETTINGS
-
-    known = config.get_config_options()
-    assert set(SETTINGS) <= set(known)
-
-
 def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
     place = str(tmp_path / "new" / "store.sqlite")
     password = prepare_store(place)

@@ -138,16 +138,6 @@ def test_sending_asks_for_a_project_only_where_there_is_a_choice(
     assert page.enabled(button) == (state != "none")
 
 
-def test_the_reviewed_score_stands_beside_the_models(open_page: Callable[..., Any], store: Store) -> None:
-    annotations.review(store, "rob", "d1", "k", ["C1", "T1", "C2"], [], expected=None)
-    by_name = {row["Dialogue"]: row for row in rows(opened(open_page, "ria"))}
-    scores = {name[1:3]: (row["Quality"], row["Reviewed score"]) for name, row in by_name.items()}
-    assert (scores["d1"], scores["d2"]) == (("75", "100"), ("75", "–"))
-    words = opened(open_page, "ria", "Dialogue", id="d1").words
-    assert "Reviewed score 100, by what people decided; the model's: 75" in words.replace("\\", "")
-    assert "Reviewed score" not in opened(open_page, "ria", "Dialogue", id="d2").words
-
-
 def walk(page: Any, label: str) -> list[str]:
     """The dialogues that a button leads to, one after another, until it is closed."""
     seen = []
@@ -241,37 +231,6 @@ def test_no_findings_says_among_which_codes(open_page: Callable[..., Any], store
     assert said.rstrip(".") in verdict_text(clean, 0)
 
 
-def test_hostile_text_and_names_are_inert(open_page: Callable[..., Any], store: Store) -> None:
-    text = f"findme {HOSTILE_NAME} :material/home: **b** www.evil.test"
-    one = Dialogue(
-        id=f"h{HOSTILE_NAME}", turns=(Turn(index=0, role="agent", text=text),), agent=HOSTILE_NAME, team="**t**",
-        channel=":red[c]",
-    )  # fmt: skip
-    found = Finding(
-        code="X](https://evil.test)", turn=0, severity="S1", probability=0.5, quote="findme", start=0, end=6, reason=text
-    )  # fmt: skip
-    said = Verdict(
-        dialogue_id=one.id,
-        release=HOSTILE_NAME,
-        taxonomy="1",
-        status="scored",
-        quality=1.0,
-        findings=(found,),
-    )
-    dialogues.add(store, "lea", [one])
-    dialogues.add_verdicts(store, "lea", [said])
-    annotations.review(store, "rob", one.id, "k", [found.code], [found], expected=None)
-    page = opened(open_page, "ria", q="findme")
-    (row,) = rows(page)
-    for cell in row.values():
-        for live in ("![x]", "<script>", "](https", " :material", "**", "www.evil", ":red[c"):
-            assert live not in cell, cell
-    page = opened(open_page, "ria", "Dialogue", id=one.id)
-    for live in ("![x]", "<script>", "](https", "**b**", "www.evil"):
-        assert not [each.value for each in (*page.test.markdown, *page.test.caption) if live in each.value]
-    assert any("Review by rob" in each.value for each in page.test.markdown)
-
-
 def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], store: Store) -> None:
     found = Finding(
         code="C1", turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
@@ -294,10 +253,3 @@ def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], 
 def test_no_such_dialogue(open_page: Callable[..., Any], name: str, address: dict[str, str]) -> None:
     page = opened(open_page, name, "Dialogue", **address)
     assert "dialogue" in page.words.lower()
-
-
-def test_labelers_reach_neither(open_page: Callable[..., Any]) -> None:
-    for title, address in (("Explore", {}), ("Dialogue", {"id": "d1"})):
-        page = opened(open_page, "ann", title, **address)
-        assert "This page is not open to your role." in page.words
-        assert "parcel" not in page.words

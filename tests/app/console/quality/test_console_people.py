@@ -74,17 +74,5 @@ def test_a_status_changes_with_a_reason_only(store: Store, open_page: Callable[.
     assert "Answers without reading." in entry.content
 
 
-def test_a_lead_is_offered_labelers_only(open_page: Callable[..., Any]) -> None:
-    page = open_page("lea", at="People")
-    assert [each.split(" ")[0] for each in page.test.selectbox(key="status account").options] == [
-        "ann",
-        "ben",
-    ]
-
-
-def test_an_expert_does_not_get_the_page(open_page: Callable[..., Any]) -> None:
-    assert "not open to your role" in open_page("rob", at="People").words
-
-
 def status_of(store: Store, name: str) -> str:
     return next(each.status for each in accounts.list_accounts(store, "lea") if each.id == name)

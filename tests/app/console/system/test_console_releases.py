@@ -8,12 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from dialint.app.console import sessions as access
-from dialint.app.console.i18n import load_catalogue
 from dialint.app.console.middleware import SESSION
 from dialint.app.console.system import release_change as release_folders
 from dialint.app.console.system import threshold as own_thresholds
@@ -21,8 +19,6 @@ from dialint.app.console.system.release_change import promote, roll_back
 from dialint.app.console.system.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
 from dialint.app.console.system.threshold import (
     apply_threshold,
-    choose_threshold,
-    load_chosen,
     thresholds_address,
 )
 from dialint.detector.artifacts import write_manifest
@@ -34,7 +30,6 @@ from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.eval.tally import read_sheet
 from dialint.labeling.store import dialogues
-from dialint.labeling.store.accounts import Preferences, save_preferences
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NotAllowed
 from dialint.labeling.store.release_verdicts import CodeTurns, ScannedTurn, list_changes
@@ -59,28 +54,6 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "bad" / "config.json").write_text("{}")
     monkeypatch.setenv(release_folders.RELEASES_VARIABLE, str(root))
     return root
-
-
-@pytest.mark.parametrize(
-    ("language", "words"),
-    [
-        ("es", "dañada: {path}: sus bytes no son los del manifiesto"),
-        ("ru", "повреждён: {path}: его байты не те, что в манифесте"),
-    ],
-)
-def test_a_damaged_release_is_explained_in_the_language_of_the_account(
-    open_page: Callable[..., Any], store: Store, opened: Path, language: Any, words: str
-) -> None:
-    promote(store, "lea", "good", REASON)
-    pointer = Registry("scan").current()
-    assert pointer is not None
-    path = Registry("scan").folder / pointer.id / "config.json"
-    path.chmod(0o600)
-    path.write_text("{}")
-    save_preferences(store, "lea", Preferences(language=language))
-    page = open_page("lea").go(load_catalogue(language).gettext("Releases"))
-    cells = [str(cell) for table in page.test.table for cell in table.value.to_numpy().flatten()]
-    assert words.format(path=path) in [cell.replace("\\", "") for cell in cells]
 
 
 def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened: Path) -> None:
@@ -145,33 +118,6 @@ def test_no_interval_of_the_report_claims_certainty(open_page: Callable[..., Any
     assert not [cell for cell in cells if "100%–100%" in cell or "0%–0%" in cell]
 
 
-def test_a_refused_promotion_keeps_what_was_filled_in(open_page: Callable[..., Any], opened: Path) -> None:
-    page = open_page("lea", at="Releases")
-    page.test.segmented_control[0].set_value("change").run()
-    page.test.selectbox(key="promote release").set_value("bad")
-    page.test.text_input(key="promote reason").set_value(REASON)
-    page.test.checkbox(key="promote sure").check()
-    page.press("Promote")
-    assert "E_CHECKSUM" in page.words.replace("\\", "")
-    assert page.test.text_input(key="promote reason").value == REASON
-
-
-def test_a_roll_back_empties_its_form(
-    open_page: Callable[..., Any], store: Store, opened: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = open_page("lea", at="Releases")
-    pointer = SimpleNamespace(id="later", earlier=["sooner"])
-    monkeypatch.setattr(Registry, "current", lambda self: pointer if self.kind == "scan" else None)
-    monkeypatch.setattr(Registry, "rollback", lambda self: SimpleNamespace(id="sooner"))
-    page.test.segmented_control[0].set_value("change").run()
-    page.test.text_input(key="rollback reason").set_value(REASON)
-    page.test.checkbox(key="rollback sure").check()
-    page.press("Roll back")
-    assert "sooner is current again" in page.words
-    assert page.test.text_input(key="rollback reason").value == ""
-    assert not page.test.checkbox(key="rollback sure").value
-
-
 def test_a_roll_back_goes_back_from_what_was_shown(
     open_page: Callable[..., Any], store: Store, opened: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,10 +141,6 @@ def test_a_roll_back_goes_back_from_what_was_shown(
         page.press("Roll back")
     assert done == ["second"]
     assert "second → first" in str(pages[1].test.selectbox(key="rollback kind").options)
-
-
-def test_other_roles_do_not_see_it(open_page: Callable[..., Any]) -> None:
-    assert "not open to your role" in open_page("rob", at="Releases").words
 
 
 def turns(*rows: tuple[str, float, bool, bool | None]) -> CodeTurns:
@@ -265,16 +207,6 @@ def test_chosen_thresholds_are_listed_for_all_codes_and_given_as_a_file(
     page.press("Discard them")
     assert "Move the slider of a code" in page.words
     assert page.test.slider[0].value == 0.5
-
-
-def test_own_thresholds_say_what_they_do() -> None:
-    """The slider stands at two decimals; at the release's own threshold nothing is chosen."""
-    st.session_state.clear()
-    for value, today, kept in ((0.9, 0.876, {"C1": 0.9}), (0.88, 0.876, {}), (0.5, None, {"C1": 0.5})):
-        st.session_state["slider"] = value
-        choose_threshold("r", "C1", "slider", today)
-        assert load_chosen("r") == kept
-    st.session_state.clear()
 
 
 @pytest.mark.parametrize(

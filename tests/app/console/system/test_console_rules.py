@@ -62,16 +62,6 @@ def test_a_preview_recomputes_quality_and_severity() -> None:
     assert (changes["C1"].moved, changes["C1"].words_changed) == (0, False)
 
 
-def test_an_equal_taxonomy_changes_nothing_and_new_words_are_told() -> None:
-    stored = [verdict("d1", 75.0, finding("C1", "S2"))]
-    same = preview_taxonomy(load_taxonomy(), parse_taxonomy(TEXT), stored)
-    assert (same.codes, same.dialogues) == ((), ())
-    other = TEXT.replace("Does the turn attack, belittle or reproach the customer?", "Is it rude?")
-    words = preview_taxonomy(load_taxonomy(), parse_taxonomy(other), stored)
-    assert [(one.code, one.words_changed) for one in words.codes] == [("T1", True)]
-    assert words.dialogues == ()
-
-
 def with_calls(name: str, *tools: str) -> Dialogue:
     calls = [
         turn
@@ -119,10 +109,6 @@ def edit(page: Any, text: str, why: str = "") -> Any:
     page.test.run()
     assert not page.test.exception, page.test.exception
     return page
-
-
-def test_the_page_is_for_leads(open_page: Open) -> None:
-    assert "not open to your role" in open_page("rob", at="Taxonomy and policies").words
 
 
 def test_a_lead_reads_every_code(lead: Any) -> None:

@@ -2,8 +2,6 @@
 the account that looks, also where a process of its own found it."""
 
 import ast
-import gzip
-import json
 import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -16,18 +14,12 @@ from babel.messages.extract import extract
 from patience import WAIT_S
 
 import dialint.detector.ingest
-from dialint.app.cli import main
 from dialint.app.console import i18n
 from dialint.app.console.i18n import ERRORS, extract_calls
-from dialint.app.console.system.job_files import JobEnd, JobFolder, create_job_folder
+from dialint.app.console.system.job_files import JobFolder, create_job_folder
 from dialint.app.console.system.job_processes import describe_log, preview_log
 from dialint.app.console.system.job_runner import ScoreRunner
-from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.errors import Message, WorldError
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.readers.columns import Columns, Row
-from dialint.detector.ingest.readers.spill import group_on_disk
 from dialint.labeling.store import score_jobs
 from dialint.labeling.store.accounts import Preferences, save_preferences
 from dialint.labeling.store.database.transactions import Store
@@ -92,12 +84,6 @@ def failed_job(store: Store, runner: ScoreRunner, content: bytes, name: str = "l
 # on the page
 
 
-def test_a_cut_off_gzip_is_explained_in_spanish(score_page: Callable[[Any], Any]) -> None:
-    words = upload(score_page("es"), "march.csv.gz", gzip.compress(CSV)[:-9])
-    assert "march.csv.gz: los datos gzip terminan antes de tiempo (E_GZ_TRUNCATED)" in words
-    assert "end too early" not in words
-
-
 @pytest.mark.parametrize("language", TEXTS)
 def test_a_rejected_row_is_explained_in_the_language_of_the_account(
     score_page: Callable[[Any], Any], language: str
@@ -123,41 +109,6 @@ def test_a_failed_job_is_explained_in_the_language_of_whoever_looks(
     russian = "log.jsonl: первые записи (20) все с ошибками, чаще всего E_TYPE (20), как в строке 20, turns: число; "
     assert f"Сбой запуска: E_TOO_MANY_BAD: {russian}ожидается список реплик." in plain(score_page("ru"))
     assert score_jobs.load_job(store, "lea", folder.path.name).result.message.endswith(english)  # type: ignore[union-attr]
-
-
-def test_what_is_no_error_of_dialint_is_the_last_line_of_standard_error(
-    store: Store, runner: ScoreRunner
-) -> None:
-    folder = brought(CSV, "log.csv")
-    folder.ask(ScoreOptions())
-    folder.error.write_text('{"code": "E_OLD", "message": "of a start before"}')
-    script = "import sys; print('dialint: E_X: no more', file=sys.stderr); sys.exit(3)"
-    folder.request.write_text(json.dumps(["python3", "-c", script, str(folder.out)]))
-    end_s = time.monotonic() + WAIT_S
-    while folder.end is None and time.monotonic() < end_s:
-        runner.step()
-    assert folder.end == JobEnd(phase="failed", message=Message("E_X: no more"))
-
-
-def test_files_that_were_written_before_messages_kept_their_values_are_shown(
-    score_page: Callable[[Any], Any], store: Store
-) -> None:
-    folder = brought(CSV, "log.csv")
-    new = NewScoreJob(id=folder.path.name, name="log.csv", size=len(CSV), sha256="ab")
-    score_jobs.create_job(store, "lea", new)
-    preview_log(folder)
-    content = json.loads(folder.preview.read_bytes())
-    content.update(format="CSV, one message a row", facts=["encoding utf-8"], refused="{it} was bad")
-    content["rejects"][0].update(found="2 cells", expected="3 cells, as in the header")
-    folder.preview.write_text(json.dumps(content))
-    words = plain(score_page("ru"))
-    assert "Этот журнал нельзя оценить: {it} was bad." in words
-    assert "3 cells, as in the header" in words
-    assert "CSV, по сообщению в строке, encoding utf-8" in words
-    score_jobs.queue_job(store, "lea", new.id, ScoreOptions())
-    folder.ask(ScoreOptions())
-    folder.result.write_text('{"phase": "failed", "message": "E_X: {no} more"}')
-    assert "Сбой запуска: E_X: {no} more." in plain(score_page("ru"))
 
 
 def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
@@ -194,40 +145,6 @@ def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
 # between processes
 
 
-def test_a_command_leaves_its_error_in_the_file_that_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log, left = tmp_path / "log.jsonl", tmp_path / "error.json"
-    log.write_bytes(b"")
-    monkeypatch.setattr("sys.argv", ["dialint", "ingest", "preview", str(log)])
-    monkeypatch.setenv(ERROR_FILE_VARIABLE, str(left))
-    with pytest.raises(SystemExit):
-        main()
-    assert capsys.readouterr().err == f"dialint: E_NO_RECORDS: {log}: the file is empty\n"
-    error = json.loads(left.read_bytes())
-    message = Message.from_json(error["message"])
-    assert (error["code"], message) == ("E_NO_RECORDS", f"{log}: the file is empty")
-    assert message.values["message"].template == "the file is empty"  # type: ignore[attr-defined]
-
-
-def test_messages_come_back_from_json_as_they_were() -> None:
-    inner = Message("at most {n} bytes", n=3)
-    for message in (Message("{a!r}: {b} {c:,}", a="{x}", b=inner, c=1234), Message("{no} places"), inner):
-        again = Message.from_json(json.loads(json.dumps(message.as_json())))
-        assert (again, again.template, again.values) == (message, message.template, message.values)
-    assert Message.from_json("{it} was bad").values == {}
-    for wrong in ([], {}, {"template": "{a}"}, {"template": "{a}", "values": {"b": 1}}, 3):
-        with pytest.raises(ValueError, match="no message"):
-            Message.from_json(wrong)
-
-
-def test_faults_of_rows_that_are_grouped_on_disk_keep_their_values() -> None:
-    bad = BadRecord("E_CSV", "", Message("{n} cells", n=2), "UTF-8 text")
-    (row,) = group_on_disk([Row(1, 0, ["a"], bad)], Columns(ReadConfig(), (0,), {}))
-    assert row.bad is not None
-    assert (row.bad.found, row.bad.found.values, row.bad.expected) == ("2 cells", {"n": 2}, "UTF-8 text")
-
-
 def test_hints_at_the_command_line_and_paths_are_left_out() -> None:
     folder = brought(b"a b c\nd e f\n", "x.txt")
     seen = describe_log(folder)
@@ -260,43 +177,6 @@ def test_every_text_with_which_a_log_is_refused_is_in_the_catalogues() -> None:
     assert not found - known, "run: make translations"
 
 
-def literal_names(source: str) -> set[str]:
-    """Names that are given as the text of an error and bound to a text that is no message: no catalogue can
-    hold it."""
-    tree = ast.parse(source)
-    calls = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS
-    ]
-    in_messages = {id(part) for call in calls for part in ast.walk(call)}
-    given = {
-        call.args[n].id  # type: ignore[attr-defined]
-        for call in calls
-        for n in ERRORS[call.func.id]  # type: ignore[attr-defined]
-        if n < len(call.args) and isinstance(call.args[n], ast.Name)
-    }
-    return {
-        target.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Constant | ast.JoinedStr | ast.IfExp | ast.BoolOp | ast.BinOp)
-        for target in node.targets
-        if isinstance(target, ast.Name) and target.id in given
-        for part in ast.walk(node.value)
-        if isinstance(part, ast.Constant) and isinstance(part.value, str) and id(part) not in in_messages
-    }
-
-
-def test_no_text_with_which_a_log_is_refused_is_built_before_it_is_given() -> None:
-    for wrong in ('f"over {n}"', '"a" if n else "b"', '"over " + n', 'n or "none"'):
-        assert literal_names(f'why = {wrong}\nraise BadRecord("E_X", "", why, "c")') == {"why"}, wrong
-    for right in ('Message("a") if n else Message("b")', "excerpt(value)", "type(value).__name__"):
-        assert literal_names(f'why = {right}\nraise file_error("E_X", name, why)') == set(), right
-    found = {path.name: names for path in INGEST.rglob("*.py") if (names := literal_names(path.read_text()))}
-    assert not found, "write it where it is given, or as a Message"
-
-
 def unfilled(source: str) -> list[str]:
     """Texts of errors with a place for which no value is given: they could not be said."""
     return [
@@ -325,29 +205,6 @@ def test_every_place_of_an_errors_text_has_a_value() -> None:
         if (wrong := unfilled(path.read_text()))
     }
     assert not found
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("x.jsonl", b""), ("x.jsonl", b"\n\n"), ("x.jsonl", b"%PDF-1.4"), ("x.jsonl.gz", b"{}\n"),
-        ("x.jsonl.gz", gzip.compress(CSV) + b"more"), ("x.parquet", b"PAR1nothingPAR1"), ("x.txt", b"a b\nc d\n"),
-        ("x.csv", b'dialogue_id,role,text\n1,agent,"open\n'), ("x.csv", b"dialogue_id,role,text\n"),
-        ("x.jsonl", b'{"id": "a", "turns": [}\n{"id": "b", "turns": [{"role": "x", "text": 3}]}\n'),
-        ("x.jsonl", b'{"id": 3, "turns": 4}\n{"id": "b", "id": "c"}\n{"id": "c", "turns": []} 7\n{"id": "\n'),
-        ("x.json", b'{"chats": []}'), ("x.jsonl", b'{"transcripts": []}\n'), ("x.csv", b"a,b\r1,2\r"),
-        ("x.csv", b"dialogue_id,role,text,created_at\n" + b"1,agent,hello,03/04/2026\n" * 3),
-        ("x.csv", b"dialogue_id,role,text,is_public\n1,agent,hello,perhaps\n"),
-        ("x.csv", "dialogue_id,role,text\n1,agent,hello\n".encode("utf-16-le")),
-    ],
-)  # fmt: skip
-def test_what_is_said_of_bad_logs_is_in_the_catalogues(name: str, content: bytes) -> None:
-    seen = describe_log(brought(content, name))
-    messages = [seen["refused"], *(each["expected"] for each in seen.get("rejects", []))]
-    messages += [seen["format"], *seen["facts"]] if "format" in seen else []
-    texts = {text for message in messages if message is not None for text in templates(message)}
-    assert texts
-    assert not texts - known_texts()
 
 
 def templates(message: Message) -> Iterator[str]:

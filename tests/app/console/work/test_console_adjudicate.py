@@ -19,7 +19,7 @@ from dialint.labeling.store import (
     task_view,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.records import Account
 from dialint.labeling.store.tasks import count_tasks
 
 GIVEN, PASSWORD = "once-for the first time", "a long enough one"
@@ -171,18 +171,6 @@ def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_pag
     assert "nobody sees an error" in page.words
 
 
-def test_accepting_an_error_says_how_many_labels_were_written(store: Store, open_page: Open) -> None:
-    for who in ("ann", "ben"):
-        while lease := leases.claim(store, who, "to label"):
-            found = [marked()] if lease.dialogue == "d3" else []
-            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
-    page = open_page("lea", at="Adjudicate").choose("Answers of", "to label", 1).press("Preview")
-    page.press("Accept them")
-    assert "1 label was written." in page.words.replace("\\", "")
-    (kept,) = dialogues.list_labels(store, "rob", "d3")
-    assert (kept.code, kept.probability) == ("C1", 1.0)
-
-
 def test_what_is_chosen_together_with_a_click_counts(disputed: Store, open_page: Open) -> None:
     """A browser may send a choice and the click after it in one: the callback comes before the run of the page
     that draws the choice."""
@@ -206,11 +194,3 @@ def test_what_is_chosen_together_with_a_click_counts(disputed: Store, open_page:
     page.press("Decide and next")
     last = annotations.list_own(disputed, "eve")[0]
     assert [(one.quote, one.start, one.end) for one in last.findings] == [("Anything else?", 0, 14)]
-
-
-def test_experts_alone_reach_the_page_and_leads_alone_its_forms(disputed: Store, open_page: Open) -> None:
-    assert "not open to your role" in open_page("rob", at="Adjudicate").words
-    projects.create(disputed, "lea", Project(id="adjudication", codes=("C1",), purpose="adjudication"))
-    labels_of_buttons = open_page("eve", at="Adjudicate").labels
-    assert "Send open questions" not in labels_of_buttons
-    assert "Preview" not in labels_of_buttons

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from dialint.app.console.text import (
     HIDDEN_PATTERN,
     coverage_text,
-    judged_codes,
-    percent,
     safe_markdown,
     safe_text,
     verdict_text,
@@ -48,7 +46,6 @@ from dialint.app.console.work.dialogue_view import (
     paginate,
     view_data,
 )
-from dialint.app.console.work.items import AWAY_S, Stopwatch
 from dialint.app.console.work.workspace import find_proof
 from dialint.detector.records import Dialogue, Finding, NotJudged, ToolCall, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -190,13 +187,6 @@ def test_what_is_sent_again_is_equal() -> None:
     assert changed.sent.seconds == 9.0
 
 
-def test_a_draft_survives_as_json() -> None:
-    answer = seal(
-        set_present(decide(start_answer(verdict(finding()), ["C1"], None, "key"), 0, "kept"), "T1", False)
-    )
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer
-
-
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
@@ -216,10 +206,6 @@ def test_the_browser_is_not_trusted(said: Any, kept: tuple[int, int, int] | None
     assert len(dialogue().turns[1].text) == 16
     place = parse_selection(dialogue("😀 Anything else"), None, said)
     assert place == (None if kept is None else Selection(turn=kept[0], start=kept[1], end=kept[2]))
-
-
-def test_only_the_turn_asked_may_be_marked() -> None:
-    assert parse_selection(dialogue(), 0, {"turn": 4, "start": 0, "end": 3}) is None
 
 
 def test_personal_data_in_a_quote_is_masked() -> None:
@@ -269,30 +255,6 @@ def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, i
     assert ends == {str(n): b for n, (_, b) in enumerate(places)}
 
 
-def test_marks_say_their_state_in_signs() -> None:
-    answer = decide(
-        start_answer(verdict(finding(), finding("T1", 6, 9)), ["C1", "T1"], None, "key"), 0, "rejected"
-    )
-    labels = [mark.label for mark in make_marks(answer, Selection(turn=4, start=0, end=1))]
-    assert labels == ["1 C1 ✗", "2 T1 ?", "selected"]
-
-
-def test_probabilities_are_never_certain() -> None:
-    assert [percent(p) for p in (0.0, 0.004, 0.01, 0.505, 0.91, 0.99, 0.9951, 1.0)] == [
-        "under 1 %", "under 1 %", "1 %", "50 %", "91 %", "99 %", "over 99 %", "over 99 %",
-    ]  # fmt: skip
-
-
-def test_what_is_known_of_the_model_is_said_and_no_more() -> None:
-    told = verdict(probabilities={4: {"C1": 0.3}})
-    assert coverage_text(told, "C1", 4) == "r1 gives this code 30 % in turn 4."
-    assert coverage_text(told, "T1", 4) == "r1 did not judge this code."
-    assert coverage_text(verdict(), "T1", 4) == "It is not known whether r1 judges this code."
-    assert coverage_text(None, "T1", 4) == "No model has judged this dialogue."
-    embedded = verdict().model_copy(update={"release": "embedded-5"})
-    assert "C1" in (judged_codes(embedded) or ())
-
-
 def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
     gap = NotJudged(language="de", turns=(1, 4), codes=("C1",), check_only=("M2",))
     about = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "not_judged": (gap,)}
@@ -308,17 +270,6 @@ def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
     assert verdict_text(part, 0) == (
         "r1: No findings. It is not known which codes were looked for (50% judged, the rest is German)."
     )
-
-
-def test_markdown_is_inert() -> None:
-    assert safe_markdown("**a** [b](c) <i> $x$ :red[d] `e`\n# f") == (
-        "\\*\\*a\\*\\* \\[b\\]\\(c\\) \\<i\\> \\$x\\$ \\:\u2060red\\[d\\] \\`e\\` \\# f"
-    )
-    for link in ("https://evil.test", "www.evil.test", "me@evil.test", ":material/home:", "a->b"):
-        assert link not in safe_markdown(link).replace("\\", ""), (
-            "Streamlit looks for it once the escapes are gone"
-        )
-        assert safe_markdown(link).replace("\\", "").replace("\u2060", "") == link
 
 
 def test_what_turns_or_hides_text_is_named() -> None:
@@ -345,15 +296,6 @@ def test_every_bidirectional_control_has_a_name() -> None:
             assert char not in safe_text(char) or code in SCRIPT_SIGNS, hex(code)
 
 
-def test_a_long_pause_is_no_work() -> None:
-    now = [0.0]
-    watch = Stopwatch(now_s=lambda: now[0])
-    now[0] = 7.0
-    assert watch.lap_s() == 7.0
-    now[0] = 7.0 + 10 * AWAY_S
-    assert watch.lap_s() == AWAY_S
-
-
 def long(*sizes: int) -> Dialogue:
     turns = tuple(Turn(index=2 * n, role="agent", text="x" * size) for n, size in enumerate(sizes))
     return Dialogue(id="d", turns=turns)
@@ -375,11 +317,6 @@ def test_pages_hold_all_of_a_dialogue_once_and_no_more_than_their_size(sizes: li
         for page in pages:
             assert len(page) <= 4
             assert sum(each.end - each.start for each in page) <= 10
-
-
-def test_a_short_dialogue_is_one_page() -> None:
-    assert paginate(long(10, 20)) == ((TurnSlice(0, 0, 10), TurnSlice(2, 0, 20)),)
-    assert paginate(long()) == ((),)
 
 
 def test_marks_on_a_page_keep_their_places() -> None:
@@ -476,11 +413,6 @@ def test_edits_say_what_is_to_be_so_one_is_undone_by_what_was() -> None:
 def test_an_edit_that_does_not_fit_changes_nothing(event: dict[str, Any]) -> None:
     fresh = start_answer(verdict(finding()), ["C1", "T1"], None, "key")
     assert edited(fresh, event) == fresh
-
-
-def test_only_the_turn_in_question_takes_findings() -> None:
-    fresh = start_answer(verdict(finding()), ["C1", "T1"], None, "key")
-    assert edited(fresh, ADD, only_turn=2) == fresh
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, s
     assert [option.split(":")[0] for option in box.options] == ["hostile", "d3", "d2", "d1"]
     page.choose("Your dialogues with findings, newest first", "d1")
     page.press("Send the appeal")
-    assert "a statement has 1 to 4000 characters" in page.words.replace("\\", "")
+    assert "A statement has 1 to 4000 characters" in page.words.replace("\\", "")
     page.test.text_area[0].set_value("I had *answered* that.")
     page.press("Send the appeal")
     assert "Your appeal was sent." in page.words.replace("\\", "")
@@ -132,7 +132,7 @@ def test_an_expert_puts_another_finding_in_its_place(open_page: Open, store: Sto
     page.test.text_area[0].set_value("Curt.")
     page.test.run()
     page.press("Decide")
-    assert "turn 1 has no such words" in page.words.replace("\\", "")
+    assert "Turn 1 has no such words" in page.words.replace("\\", "")
     page.fill(**{"Its words in the turn; empty: the whole turn": "Anything else?"})
     page.test.run()
     page.press("Decide")

@@ -634,26 +634,6 @@ def test_f9_two_reviewers_save_the_same_item(
 
 
 @pytest.mark.slow
-def test_a_page_that_stays_empty_is_loaded_again(
-    browser: Any, server: Any, signed_in: SignIn, queue: list[str]
-) -> None:
-    """As after a connection that broke while the page was on its way, one time in 40 under F8."""
-    page = browser.new_page()
-    page.set_default_timeout(WAIT_MS)
-    signed_in(page, server.port, "rob")
-    started(page)
-    button(page, "Reject").click()
-    page.get_by_text("1 of 1 decided").first.wait_for()
-    acknowledged(page)
-    empty = "document.querySelector('[data-testid=stMain] [data-testid=stVerticalBlock]').replaceChildren()"
-    page.evaluate(empty)
-    assert not page.get_by_text("1 of 1 decided").count()
-    page.get_by_text(f"Dialogue {queue[0]};").wait_for()
-    page.get_by_text("1 of 1 decided").first.wait_for()
-    page.close()
-
-
-@pytest.mark.slow
 def test_f8_the_connection_drops_with_a_draft_open(
     browser: Any,
     server: Any,

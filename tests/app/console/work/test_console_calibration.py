@@ -106,7 +106,7 @@ def test_a_lead_sees_progress_closes_and_writes_the_note(open_page: Open, starte
     save_note(started, "ada", "autumn", "C1 means each third repeat.", saved)
     page.test.text_area(key="note:autumn").set_value("C1 means a repeat of the agent's.")
     page.press("Save the note")
-    assert "ada has written another note since; saving again replaces it" in page.words
+    assert "Ada has written another note since; saving again replaces it" in page.words
     assert "C1 means each third repeat." in page.words
     page.press("Save the note")
     saved = load_note(started, "lea", "autumn")

@@ -138,20 +138,6 @@ def add_case(store: Store, *, published: bool, policy: PolicyVersion | None = No
     tasks.add(store, "lea", "to review", [NewTask(dialogue="pets", priority=9.0)])
 
 
-def test_the_browser_gets_the_clause_with_the_finding(open_page: Callable[..., Any], store: Store) -> None:
-    add_case(store, published=True)
-    shown = open_page("rob").start().workspace()
-    assert [each["evidence"] for each in shown["choices"]] == [["clause:shop:look-first"], [], []]
-    clause = shown["evidence"]["clause:shop:look-first"]
-    assert clause["pieces"] == [{"text": CLAUSE, "marked": False}]
-    assert clause["note"] == f"As published, version 1; {UNRECORDED}"
-    assert [shown["evidence"][each]["title"] for each in shown["context"]] == [
-        "Source 1",
-        "Source 2",
-        "Source 3",
-    ]
-
-
 def test_the_clause_stays_that_of_the_verdict_when_another_version_is_published(
     open_page: Callable[..., Any], store: Store
 ) -> None:
@@ -181,13 +167,6 @@ def test_evidence_is_derived_once_for_each_run(
     derived.clear()
     page.test.run()
     assert sorted(derived) == ["C1", "C2", "T1"]
-
-
-def test_without_the_policy_the_browser_is_told_so(open_page: Callable[..., Any], store: Store) -> None:
-    add_case(store, published=False)
-    clause = open_page("rob").start().workspace()["evidence"]["clause:shop:look-first"]
-    assert clause["note"].startswith("This policy is not published here.")
-    assert clause["pieces"][0]["text"] == CLAUSE
 
 
 def test_the_clause_unfolds_beside_its_turn_by_key_and_by_click(

@@ -138,11 +138,3 @@ def test_the_last_decision_saves_where_the_account_prefers_it(
         {"code": "C1", "reason": "answered", "turn": 1}
     ]
     page.close()
-
-
-def test_the_preference_is_the_accounts(open_page: Callable[..., Any], store: Store) -> None:
-    page = open_page("rob").start()
-    assert page.workspace()["auto_save"] is False
-    page.act("auto_save", on=True)
-    assert load_preferences(store, "rob").auto_save
-    assert open_page("rob").workspace()["auto_save"] is True

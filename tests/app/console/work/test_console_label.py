@@ -12,7 +12,7 @@ from dialint.app.console import i18n
 from dialint.app.console.work import items
 from dialint.app.console.work.page_session import receive
 from dialint.detector.errors import WorldError
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.store import (
     annotations,
     dialogues,
@@ -65,20 +65,6 @@ def test_a_labeler_reads_and_marks_masked_text(open_page: Open, store: Store, sa
     assert turns[1].text[9:34] == "anna.k@example.com right?"
 
 
-def test_a_card_quotes_what_the_dialogue_shows(open_page: Open, store: Store) -> None:
-    turns = (Turn(index=0, role="customer", text="Hi."), Turn(index=1, role="agent", text="Anna, no."))
-    dialogues.add(store, "lea", [Dialogue(id="named", turns=turns)])
-    found = Finding(
-        code="T1", turn=1, severity="S2", probability=0.9, quote="[NAME_1], no.", start=0, end=9, reason=""
-    )
-    said = Verdict(
-        dialogue_id="named", release="model-7", taxonomy="1.0.0", status="scored", quality=1.0, findings=(found,)
-    )  # fmt: skip
-    dialogues.add_verdicts(store, "lea", [said])
-    tasks.add(store, "lea", "to review", [NewTask(dialogue="named", priority=9.0)])
-    assert open_page("rob").start().workspace()["choices"][0]["quote"] == "Anna, no."
-
-
 def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store: Store, saved: Saved) -> None:
     shown = Project(id="a shown one", codes=("C1", "T1"), prelabelled=True)
     projects.create(store, "lea", shown)
@@ -91,14 +77,6 @@ def test_a_prelabelled_project_shows_what_the_model_says(open_page: Open, store:
     assert [choice["state"] for choice in page.workspace()["choices"]] == ["kept", "rejected"]
     page.act("save", "label")
     assert [(row["said"], row["seen_verdict"]) for row in saved()] == [([(1, "C1", "S2", 0, 14)], True)] * 2
-
-
-def test_no_error_here_answers_all_and_saves(open_page: Open, saved: Saved) -> None:
-    no = [{"kind": "say", "code": code, "present": False} for code in ("C1", "T1")]
-    page = open_page("ann").start().send("label", *no, {"kind": "save"})
-    (row,) = saved()
-    assert row["said"] == []
-    assert page.session("label").item.task != row["task"]
 
 
 def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
@@ -140,12 +118,6 @@ def test_a_half_made_correction_is_found_again_after_a_reload(open_page: Open, s
     assert "Your draft was restored." in again.words
     assert again.workspace()["said"] == {"C1": True, "T1": False}
     assert len(saved()) == 1
-
-
-def test_an_old_label_is_not_taken_back(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = label_nothing(open_page("ann").start())
-    monkeypatch.setattr(items, "SITTING_S", -1.0)
-    assert "You have no answer here" in page.act("reopen", "label").words
 
 
 class ReplacedRun(dict[str, Any]):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,9 +11,8 @@ from dialint.app.console.work import answer, dialogue_view, items, page_session
 from dialint.app.console.work.answer import Answer, seal
 from dialint.app.console.work.page_session import receive, save
 from dialint.detector.errors import WorldError
-from dialint.detector.records import Dialogue, Finding, JudgeRecord, Turn, Verdict
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues, leases, task_view, tasks
-from dialint.labeling.store.accounts import load_preferences
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask
@@ -74,14 +72,6 @@ def test_the_queue_does_not_count_what_one_skipped(open_page: Open) -> None:
     assert "Dialogue d1; 1 more wait for you" in again.words
 
 
-def test_a_reason_for_rejecting_is_learnt(open_page: Open, store: Store) -> None:
-    page = open_page("rob").start()
-    assert page.workspace()["fixed"]["reasons"]["C1"][0] == "answered"
-    page.decide("rejected", "rejected", why="too_small").act("save")
-    assert load_preferences(store, "rob").reasons == {"C1:too_small": 1, "T1:too_small": 1}
-    assert page.workspace()["fixed"]["reasons"]["C1"][0] == "too_small"
-
-
 def test_a_reason_for_rejecting_is_saved_with_the_answer(open_page: Open, saved: Saved) -> None:
     page = open_page("rob").start()
     page.decide("rejected", why="too_small").decide("", "rejected", why="<b>no reason of the list</b>")
@@ -110,35 +100,6 @@ def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -
     page.add("review", 3, "C1").act("save")
     (row,) = saved()
     assert row["said"] == [(1, "C2", "S2", 0, 14), (3, "C1", "S2", 0, 21)]
-
-
-@pytest.mark.usefixtures("suggested")
-def test_suggestions_stand_apart_and_one_becomes_ones_own_finding(open_page: Open, saved: Saved) -> None:
-    page = open_page("rob").start()
-    assert "Dialogue careful" in page.words
-    assert "model-7: 1 finding; 2 suggestions below, not counted." in page.words
-    assert [choice["suggested"] for choice in page.workspace()["choices"]] == [False, True, True]
-    page.decide("rejected").decide("", "kept", "rejected").act("save")
-    (row,) = saved()
-    assert row["said"] == [(1, "C1", "S2", 32, 46)]
-    assert json.loads(row["findings"])[0]["probability"] == 1.0
-    page.act("reopen")
-    assert [choice["state"] for choice in page.workspace()["choices"]] == ["rejected", "kept", "open"]
-
-
-def test_what_the_model_did_not_judge_is_said(open_page: Open) -> None:
-    codes = {code["code"]: code["coverage"] for code in open_page("rob").start().workspace()["codes"]}
-    assert codes["C2"] == "model-7 did not judge this code."
-    assert codes["T1"] == "model-7 judged this code."
-
-
-def test_a_failed_verdict_is_not_clean(open_page: Open, store: Store) -> None:
-    failed = Verdict(
-        dialogue_id="d2", release="z-newer", taxonomy="1.0.0", status="failed", failure="E_TOO_LONG"
-    )
-    dialogues.add_verdicts(store, "lea", [failed])
-    words = open_page("rob").start().words
-    assert "z-newer failed on this dialogue (E_TOO_LONG). That is not a clean dialogue." in words
 
 
 def test_a_skip_says_why(open_page: Open, store: Store, saved: Saved) -> None:
@@ -263,33 +224,6 @@ def test_a_long_dialogue_is_shown_page_by_page(
     (row,) = saved()
     assert row["said"] == [(1, "C1", "S2", 0, 4), (5, "C2", row["said"][1][2], 0, 25)]
     assert "anna5" not in row["findings"]
-
-
-def test_the_review_page_says_whose_dialogue_it_is_and_what_a_judge_was_asked(
-    open_page: Open, store: Store
-) -> None:
-    said = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
-    turns = (
-        Turn(index=0, role="customer", text="Where is it?", at=said),
-        Turn(index=1, role="agent", text="Soon."),
-    )
-    dialogues.add(store, "lea", [Dialogue(id="own", turns=turns, agent="a*7*", team="north", channel="chat")])
-    asked = JudgeRecord(
-        name="judge-1", prompt="judge-3", screens=2, details=1, unasked=("P1",), unmet=("I1",)
-    )
-    found = Finding(
-        code="C1", turn=1, severity="S2", probability=0.9, quote="Soon", start=0, end=4, reason="judge-1 confirms."
-    )  # fmt: skip
-    said_of_it = Verdict(
-        dialogue_id="own", release="model-7", taxonomy="1.0.0", status="scored", quality=1.0, findings=(found,),
-        judge=asked,
-    )  # fmt: skip
-    dialogues.add_verdicts(store, "lea", [said_of_it])
-    tasks.add(store, "lea", "to review", [NewTask(dialogue="own", priority=9.0)])
-    words = open_page("rob").start().words
-    assert "Agent a*7*, team north, chat, 2026-11-03 09:30" in words
-    assert "judge-1 was asked 3 questions; it says nothing of I1, P1." in words
-    assert "judge-1 confirms." in words
 
 
 def test_an_answer_that_is_saved_is_not_called_unsaved(
