@@ -144,8 +144,10 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 LATE = {
     "dialint.detector.checks.phrases": "pattern",
     "dialint.detector.checks.words": "expand(text)",
-    "dialint.detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
-    "dialint.detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
+    "dialint.detector.policy.evaluate": "'|'.join(map(translate, wild))",  # of fnmatch
+    "dialint.detector.policy.reading": "translate(name)",
+    "dialint.detector.engines.json_escapes": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
+    "dialint.detector.masking.name_words": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
     "dialint.labeling.synthetic.domains": "pattern",
     "dialint.labeling.synthetic.repetition": "pattern",
     "dialint.labeling.synthetic.grammar": "rule.pattern",

@@ -62,7 +62,7 @@ def answer_grammar(schema: Mapping[str, Any], quoted: Sequence[str] | None = Non
     """The grammar of answers to `schema`, in the EBNF of xgrammar and llama.cpp.
 
     `quoted` is the text that the property ``quote`` must be a part of, one item a character, as JSON spells
-    it for this tokenizer (`JsonSpelling.letters`); without a word in it there is no quote. None: any quote
+    it for this tokenizer (`JsonEscaper.letters`); without a word in it there is no quote. None: any quote
     that the schema takes.
     """
     properties = dict(schema.get("properties", {}))

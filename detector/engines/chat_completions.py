@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.engines.server_answers import AnswerToken, ChatCompletion, TokenUsage, parse
-from dialint.detector.engines.spelling import escape_control_tokens
 from dialint.detector.judge import VERDICTS, JudgeRequest, compact_json
 
 AnswerFormat = Literal["strict schema", "schema", "object", "text"]

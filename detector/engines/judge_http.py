@@ -36,6 +36,7 @@ from dialint.detector.engines.chat_completions import (
     payload,
     simpler_dialect,
 )
+from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.engines.model_server import (
     NoAnswer,
     RequestRefused,
@@ -50,7 +51,6 @@ from dialint.detector.engines.server_answers import (
     fits_schema,
     parse_models,
 )
-from dialint.detector.engines.spelling import escape_control_tokens
 from dialint.detector.engines.token_completions import TokenCompletions
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge import JudgeReply, JudgeRequest

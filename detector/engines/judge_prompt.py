@@ -24,7 +24,7 @@ from dialint.detector.engines.base_models import (
     resolve_source,
     tokenizer_folder,
 )
-from dialint.detector.engines.spelling import JsonSpelling
+from dialint.detector.engines.json_escapes import JsonEscaper
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge import (
     OPENING,
@@ -63,7 +63,7 @@ class JudgePrompt:
     middle is left out, and the prompt says so."""
 
     tokenizer: Any
-    spelling: JsonSpelling
+    spelling: JsonEscaper
     detail: Detail = "short"
     max_tokens: int = 1024
 
@@ -78,7 +78,7 @@ class JudgePrompt:
         with native_errors(
             lambda name: ConfigError("E_BASE", f"{folder}: its tokenizer cannot spell ({name})")
         ):
-            spelling = JsonSpelling(tokenizer)
+            spelling = JsonEscaper(tokenizer)
         if not tokenizer.chat_template:
             tokenizer.chat_template = PLAIN_TEMPLATE
         if tokenizer.eos_token is None:

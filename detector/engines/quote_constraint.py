@@ -5,7 +5,7 @@ Why not xgrammar (0.2.8), which vLLM uses: it brings triton, 1 GB installed, whe
 
 A quote begins after `MARK`, and may be closed if it is a part of the turn, word for word, and not blank.
 Other tokens are unconstrained. Works on bytes, so that tokens may cut letters and escapes anywhere; the turn
-is spelled as in the prompt (`dialint.detector.engines.spelling`).
+is spelled as in the prompt (`dialint.detector.engines.json_escapes`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from dialint.detector.engines.spelling import JsonSpelling
+from dialint.detector.engines.json_escapes import JsonEscaper
 from dialint.detector.judge import compact_json
 
 AllowedTokens = Callable[[Sequence[int]], Sequence[int] | None]
@@ -35,7 +35,7 @@ class TokenSpellings:
         """`tokenizer` is one of transformers, with byte-level or byte-fallback tokens; control tokens spell
         nothing and stand in no quote."""
         self.spelled = _token_bytes(tokenizer)
-        self.spelling = JsonSpelling(tokenizer)
+        self.spelling = JsonEscaper(tokenizer)
         self.exact: dict[bytes, list[int]] = {}
         self.closing: tuple[dict[bytes, list[int]], dict[bytes, list[int]]] = ({}, {})
         self.entering: dict[bytes, list[int]] = {}

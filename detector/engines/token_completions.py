@@ -20,9 +20,9 @@ from dialint.detector.engines.answer_grammar import (
     verdict_softmax,
 )
 from dialint.detector.engines.chat_completions import PROBE, UNREADABLE, Completion, count_text
+from dialint.detector.engines.json_escapes import LETTER, escape_control_tokens
 from dialint.detector.engines.model_server import Address, RequestRefused
 from dialint.detector.engines.server_answers import TextChoice, TextCompletion, Tokenized, TokenUsage, parse
-from dialint.detector.engines.spelling import LETTER, escape_control_tokens
 from dialint.detector.judge import (
     OPENING,
     SYSTEM,

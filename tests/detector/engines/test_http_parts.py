@@ -24,8 +24,8 @@ from dialint.detector.engines.chat_completions import (
     simpler_dialect,
     verdict_probabilities,
 )
+from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.engines.server_answers import ChatCompletion, fits_schema, parse
-from dialint.detector.engines.spelling import escape_control_tokens
 from dialint.detector.judge import compact_json
 
 CONTROL = [

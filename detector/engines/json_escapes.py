@@ -1,4 +1,4 @@
-"""Spells JSON for a tokenizer: no text becomes a control token, no two texts the same tokens.
+"""Escapes JSON for a tokenizer: no text becomes a control token, no two texts the same tokens.
 
 A JSON string may escape any character without changing its meaning. So the first letter of every control
 token in a text is escaped, and so are characters that do not survive the tokenizer's round trip: one composes
@@ -34,13 +34,14 @@ masking, such as ``[EMAIL_1]``, stay as they are."""
 
 
 def escape_control_tokens(text: str) -> str:
-    """`text`, compact JSON, spelled for a model whose tokenizer is not at hand: no control token of any known
-    family stands in it. None of these characters can begin so outside of a string, nor follow a backslash."""
+    """Return `text`, compact JSON, escaped for a model whose tokenizer is not at hand: no control token of
+    any known family stands in it. None of these characters can begin so outside of a string, nor follow a
+    backslash."""
     return _FAMILIES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-class JsonSpelling:
-    """Spells compact JSON for a tokenizer of transformers. `control` are its control tokens."""
+class JsonEscaper:
+    """Escapes compact JSON for a tokenizer of transformers. `control` are its control tokens."""
 
     def __init__(self, tokenizer: Any) -> None:
         """
@@ -60,7 +61,7 @@ class JsonSpelling:
             )
 
     def __call__(self, text: str) -> str:
-        """`text`, compact JSON or the beginning of some, spelled so that it is safe."""
+        """Return `text`, compact JSON or the beginning of some, escaped so that it is safe."""
         safe = self._break(text)
         if self.lossless or text.isascii() or self._round_trips(safe):
             return safe
@@ -71,7 +72,7 @@ class JsonSpelling:
         return safe if self._round_trips(safe) else self._break(_ascii(text))
 
     def letters(self, text: str) -> list[str]:
-        """How each character of `text` is spelled inside a string."""
+        """Return how each character of `text` is written inside a string."""
         return LETTER.findall(self(compact_json(text))[1:-1])
 
     @cached_property
