@@ -1,4 +1,4 @@
-"""``dialint import logs|verdicts|labels`` and ``dialint export labels|dataset|annotations``.
+"""``dialint import logs|verdicts|labels`` and ``dialint export labels|dataset|annotations|published``.
 
 Files into the store and out of it; labels and datasets also from files to files, with no store at all.
 """
@@ -34,11 +34,6 @@ export.command(
     "dialint.labeling.exchange.export_labels:export_labels",
     name="labels",
     help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
-)
-export.command(
-    "dialint.app.commands.published:export_published",
-    name="published",
-    help="Write the published taxonomy and policies as files for `dialint score`.",
 )
 
 
@@ -209,4 +204,37 @@ def export_dataset_command(
 
     with session.open() as (store, actor):
         print_summary(export_stored(store, actor, config, project))
+    return 0
+
+
+@export.command(name="published")
+def export_published(out: Path, *, session: Session = DEFAULT_SESSION) -> int:
+    """Write the published taxonomy and policies as files for `dialint score`, and print its options.
+
+    Needs the rights of a lead. Nothing is published until a lead does so on the page "Taxonomy and policies".
+
+    Parameters
+    ----------
+    out
+        Folder to write to; must not exist.
+    """
+    from dialint.detector.artifacts import atomic_file, make_output_folder, require_new_files
+    from dialint.detector.errors import ConfigError
+    from dialint.labeling.store.documents import load_published
+
+    require_new_files(out)
+    with session.open() as (store, actor):
+        taxonomy = load_published(store, actor, "taxonomy")
+        policies = load_published(store, actor, "policy")
+    if not taxonomy and not policies:
+        raise ConfigError("E_NO_RECORDS", "nothing is published; score uses the packaged taxonomy")
+    make_output_folder(out)
+    options = []
+    for option, texts in (("--taxonomy", taxonomy), ("--policy", policies)):
+        for name, text in texts.items():
+            path = out / (f"{name}.yaml" if option == "--taxonomy" else f"policy-{name}.yaml")
+            with atomic_file(path) as file:
+                file.write(text.encode())
+            options.append(f"{option} {path}")
+    print_line(f"dialint score LOG {' '.join(options)}")
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.commands.published import export_published
+from dialint.app.commands.transfer import export_published
 from dialint.app.console.system.rules import SAMPLES, TEMPLATE
 from dialint.app.console.system.rules_preview import preview_policy, preview_taxonomy
 from dialint.app.store_session import SessionConfig, StoreConfig
