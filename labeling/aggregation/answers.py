@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
-CONSTANT_BY_CHANCE = 0.01
+MAX_CONSTANT_PROBABILITY = 0.01
 """Probability below which a worker's answers, all the same, are none of an attentive person."""
 
 
@@ -67,15 +67,15 @@ class Answers:
         task."""
         n_workers, n_labels = len(self.workers), len(self.labels)
         votes, others = self.votes(), self.n_labelers[self.task] - 1
-        given = np.bincount(
+        label_counts = np.bincount(
             self.worker.astype(np.int64) * n_labels + self.label, minlength=n_workers * n_labels
         )
-        is_constant = (given.reshape(n_workers, n_labels) > 0).sum(axis=1) == 1
+        is_constant = (label_counts.reshape(n_workers, n_labels) > 0).sum(axis=1) == 1
         compared = others > 0
         agreed = np.where(compared, votes[self.task, self.label] - 1, 0) / np.maximum(others, 1)
         n_compared = np.bincount(self.worker[compared], minlength=n_workers)
         share = np.bincount(self.worker, weights=agreed, minlength=n_workers) / np.maximum(n_compared, 1)
-        return np.asarray(is_constant & (share**n_compared < CONSTANT_BY_CHANCE), bool)
+        return np.asarray(is_constant & (share**n_compared < MAX_CONSTANT_PROBABILITY), bool)
 
     def without_constant(self) -> Answers:
         """The answers but those of `constant_workers`; all names stay."""

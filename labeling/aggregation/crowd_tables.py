@@ -338,8 +338,8 @@ def read_model_answers(path: Path, answers: Answers, code: str = "") -> tuple[An
     columns = read_columns(path, ("task", "label", "probability", *(("code",) if code else ())))
     codes = columns.values["code"].to_pylist() if code else [""] * len(columns.values["label"])
     labels = [name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code]
-    known = {label_key(name) for name in answers.labels}
-    new = {label_key(name): name for name in labels if name is not None and label_key(name) not in known}
+    existing = {label_key(name) for name in answers.labels}
+    new = {label_key(name): name for name in labels if name is not None and label_key(name) not in existing}
     answers = answers.with_labels(new.values())
     return answers, _probabilities(path, columns, answers, code)
 

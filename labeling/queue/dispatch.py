@@ -105,10 +105,10 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
     """
     policy, taxonomy = load_routing_policy(config.policy), load_taxonomy(config.taxonomy)
     codes = store.read(lambda transaction: _load_codes(transaction, actor, config))
-    asked = ProjectCodes(*({name: taxonomy.codes[name].severity for name in each} for each in codes))
+    project_codes = ProjectCodes(*({name: taxonomy.codes[name].severity for name in each} for each in codes))
     day = config.day or store.read(_today)
     assigned, busy = _load_assigned(store, config, day)
-    fresh, late = _load_candidates(store, day, policy, asked, config.seed, busy)
+    fresh, late = _load_candidates(store, day, policy, project_codes, config.seed, busy)
     routed = allocate_day(fresh, late, policy, assigned)
     added = 0 if config.dry_run else _add_tasks(store, actor, config, day, routed)
     return DispatchResult(day, tuple(routed), added, policy.budget_minutes)
@@ -153,7 +153,7 @@ def _load_candidates(
     store: Store,
     day: date,
     policy: RoutingPolicy,
-    asked: ProjectCodes,
+    project_codes: ProjectCodes,
     seed: int,
     busy: Mapping[Work, Fate],
 ) -> tuple[list[Candidate], list[Candidate]]:
@@ -171,7 +171,7 @@ def _load_candidates(
         newest[row.dialogue] = when
         into, other = (fresh, late) if row.created_ms >= start_ms else (late, fresh)
         other.pop(row.dialogue, None)
-        candidates = make_candidates(parse_verdict(row.content), policy, asked, seed)
+        candidates = make_candidates(parse_verdict(row.content), policy, project_codes, seed)
         into[row.dialogue] = [one for one in candidates if one.find(busy) is None]
     return list(chain(*fresh.values())), list(chain(*late.values()))
 

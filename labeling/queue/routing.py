@@ -94,12 +94,12 @@ class Uncertainty:
 
 
 def make_candidates(
-    verdict: Verdict, policy: RoutingPolicy, asked: ProjectCodes, seed: int
+    verdict: Verdict, policy: RoutingPolicy, project_codes: ProjectCodes, seed: int
 ) -> list[Candidate]:
     """The candidates of a verdict, one for each project that has work on it, or one without work. What the
     review project asks about is reviewed if it is probable enough or nobody else is asked about it; the rest
     goes to the crowd. Findings of codes that no project asks about are listed in `unasked`."""
-    minutes, severities = policy.minutes, asked.severities
+    minutes, severities = policy.minutes, project_codes.severities
     best = _most_probable(verdict, severities)
     unread = _unread_share(verdict)
     unaccepted = {
@@ -126,13 +126,14 @@ def make_candidates(
         if key in unaccepted
     ]
     is_reviewed = any(
-        item.code in asked.review and (item.probability >= policy.review_at or item.code not in asked.label)
+        item.code in project_codes.review
+        and (item.probability >= policy.review_at or item.code not in project_codes.label)
         for item in flagged
     )
-    uncertain = [*flagged, *_find_unflagged(verdict, best, policy, asked.label)]
+    uncertain = [*flagged, *_find_unflagged(verdict, best, policy, project_codes.label)]
     by_kind: dict[Kind, list[Uncertainty]] = {"review": [], "crowd": []}
     for item in uncertain:
-        by_kind["review" if is_reviewed and item.code in asked.review else "crowd"].append(item)
+        by_kind["review" if is_reviewed and item.code in project_codes.review else "crowd"].append(item)
     if not uncertain and unread:
         causes = (*(gap.language for gap in verdict.not_judged), *verdict.judge_failures)
         reason = f"{unread:.0%} not judged: {' '.join(dict.fromkeys(causes))}"
@@ -145,7 +146,7 @@ def make_candidates(
     for kind, items in by_kind.items():
         if not items:
             continue
-        other = asked.label if kind == "review" else asked.review
+        other = project_codes.label if kind == "review" else project_codes.review
         candidate = replace(
             without_work,
             wanted=kind,
