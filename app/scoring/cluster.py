@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 CHUNKS_AHEAD = 4
 """Chunks for each actor that are read before the first of them is committed: what the memory here holds."""
-RETRIES = 2
-"""Times that a chunk is judged again after its actor died, before it is taken apart."""
+RETRIES = 3
+"""Times that Ray sends a chunk again whose actor died, or is not there yet, before it is taken apart."""
 MAX_RESTARTS = 100
 """Times that an actor is started again; one that died more often ends the run."""
 LOAD_S = 600.0
@@ -223,7 +223,7 @@ class ClusterDetector:
 
         Raises:
             ConfigError: it judged by another release, model or library than the first one.
-            WorldError: the actor cannot be started again.
+            WorldError: as `_revive`.
         """
         errors = self._ray.exceptions
         try:
@@ -231,14 +231,7 @@ class ClusterDetector:
         except errors.RayTaskError:
             raise  # a defect, with its traceback
         except errors.RayError:
-            try:
-                self._ray.get(self._actors[task.actor].about.remote(), timeout=LOAD_S)
-            except errors.RayError:
-                raise WorldError(
-                    "E_CLUSTER",
-                    f"an actor died more than {MAX_RESTARTS} times, or has no place in the cluster: see "
-                    "Ray's own logs; the same command resumes",
-                ) from None
+            self._revive(task.actor)
             return WorkerFailure("the actor that judged it died", None)
         for line in lines:
             self._tell(line)
@@ -251,6 +244,25 @@ class ClusterDetector:
             )
         self._add_usage(judged.usage)
         return judged.verdicts
+
+    def _revive(self, actor: int) -> None:
+        """Wait until an actor has done all that it was sent and is there again, so that what it is sent next
+        does not die of something else.
+
+        Raises:
+            WorldError: the actor cannot be started again.
+        """
+        references = [task.reference for task in self._sent.values() if task.actor == actor]
+        self._ray.wait(references, num_returns=len(references))
+        try:
+            method = self._actors[actor].about.options(max_task_retries=-1)
+            self._ray.get(method.remote(), timeout=LOAD_S)
+        except self._ray.exceptions.RayError:
+            raise WorldError(
+                "E_CLUSTER",
+                f"an actor died more than {MAX_RESTARTS} times, or has no place in the cluster: see Ray's "
+                "own logs; the same command resumes",
+            ) from None
 
     def _add_usage(self, usage: JudgeUsage) -> None:
         self._usage.add(usage)
