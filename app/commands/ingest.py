@@ -30,7 +30,7 @@ N_FILES = 10
 """Files of a folder or an archive that are previewed."""
 N_TURNS, WIDTH = 8, 96
 N_REJECTS = 10
-LogFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
+OutputFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
 
 ingest = App(name="ingest", help="Look at logs before they are scored.")
 
@@ -139,7 +139,7 @@ def _show_dialogue(dialogue: Dialogue) -> None:
 
 
 def convert(
-    *logs: str, to: LogFormat, out: Path, read: Annotated[ReadConfig, Parameter(name="*")] = READ
+    *logs: str, to: OutputFormat, out: Path, read: Annotated[ReadConfig, Parameter(name="*")] = READ
 ) -> int:
     """Write logs in another format: all that is read can be, and what the format cannot hold is said.
 

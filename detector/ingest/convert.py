@@ -18,9 +18,9 @@ from dialint.detector.ingest.formats.canonical import METADATA_FIELDS, TEXT_FIEL
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import escape_cell, needs_escape
 
-LogFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
+OutputFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
 
-ENDINGS: dict[LogFormat, tuple[str, ...]] = {
+ENDINGS: dict[OutputFormat, tuple[str, ...]] = {
     "dialint": (".jsonl",),
     "openai": (".jsonl",),
     "sharegpt": (".jsonl", ".json"),
@@ -29,7 +29,7 @@ ENDINGS: dict[LogFormat, tuple[str, ...]] = {
 }
 TOOL_FIELDS = {"tool calls": "tool_calls", "ids of tool results": "tool_call_id", "tool errors": "tool_error"}
 """Fields of a turn by the name they are counted under."""
-RETAINED_FIELDS: dict[LogFormat, frozenset[str]] = {
+RETAINED_FIELDS: dict[OutputFormat, frozenset[str]] = {
     "dialint": frozenset(
         {*("at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata"), *TOOL_FIELDS}
     ),
@@ -61,7 +61,7 @@ MARKED = "cell marked with ' for spreadsheets"
 GROUP = 256
 
 
-def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tuple[int, Counter[str]]:
+def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: OutputFormat) -> tuple[int, Counter[str]]:
     """Write dialogues in a format. Returns their number, and the number of lost values of each field."""
     lost: Counter[str] = Counter()
     count = [0]
@@ -77,7 +77,7 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tu
     elif to == "csv":
         _write_csv(count_dialogues(), out, lost)
     else:
-        converters: dict[LogFormat, Callable[[Dialogue], dict[str, Any]]] = {
+        converters: dict[OutputFormat, Callable[[Dialogue], dict[str, Any]]] = {
             "dialint": as_record,
             "openai": _as_openai,
             "sharegpt": _as_sharegpt,
@@ -87,7 +87,7 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tu
     return count[0], lost
 
 
-def _count_lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
+def _count_lost(dialogue: Dialogue, to: OutputFormat) -> Counter[str]:
     retained = RETAINED_FIELDS[to]
     results = Counter(name for name in (*TEXT_FIELDS, "sources") if getattr(dialogue, name))
     metadata = set(dialogue.metadata) - (set(METADATA_FIELDS) if to == "parquet" else set())

@@ -1,6 +1,8 @@
 """Detects the format of a log by its content; the file's ending must not contradict it.
 
-Reads the first megabyte. Formats that are recognised and not supported are refused with a hint.
+Reads the first megabyte. Formats that are recognised and not supported are refused with a hint. Formats that
+are read by code are entries of the group ``dialint.formats``: dialint's own, those of installed packages, or
+those of a file that ``--input-format FILE.py`` names; the others are mapping files.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused, Message
-from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.config import FORMATS, ReadConfig
 from dialint.detector.ingest.formats.canonical import (
     METADATA_FIELDS,
     ROW_TURN_FIELDS,
@@ -24,7 +26,7 @@ from dialint.detector.ingest.formats.canonical import (
     canonical,
     row_format,
 )
-from dialint.detector.ingest.formats.registry import log_formats, text_formats
+from dialint.detector.ingest.formats.mapped import log_format
 from dialint.detector.ingest.log_format import LogFormat, TextFormat
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import file_error, preview_hint
@@ -33,6 +35,8 @@ from dialint.detector.ingest.readers.parquet import leaf_paths, open_parquet
 from dialint.detector.ingest.readers.streams import BOM, JSON_LINES, PARQUET, blocks, check_ending, magic
 from dialint.detector.ingest.readers.tables import cells_of, delimiter_of, header_below
 from dialint.detector.ingest.sources import Source
+from dialint.detector.ingest.tree_mapping import shipped_mappings, shipped_names
+from dialint.detector.plugins import plugins
 
 PREFIX_BYTES = 1 << 20
 N_ELEMENTS = 20
@@ -72,6 +76,44 @@ def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
         return _detect_parquet(source, config)
     prefix = _prefix(source, config)
     return replace(_detect_text(prefix, source, config, ending), bom=prefix.startswith(BOM))
+
+
+def log_formats(config: ReadConfig) -> Iterator[LogFormat]:
+    """The formats of JSON records that a log may have. Mapping files are read when the first is asked for.
+
+    Raises:
+        ConfigError: E_PLUGIN.
+    """
+    if config.format == "auto" and config.mapped.tree is not None:
+        yield log_format(config.mapped.tree)
+        return
+    coded = [one for one in _load_formats(config) if isinstance(one, LogFormat)]
+    yield from (one for one in coded if not one.is_common)
+    if config.format in ("auto", *shipped_names()):
+        yield from (one for one in _mapped_formats() if config.format in ("auto", one.name))
+    yield from (one for one in coded if one.is_common)
+
+
+def text_formats(config: ReadConfig) -> list[TextFormat]:
+    """The formats of texts that a log may have.
+
+    Raises:
+        ConfigError: E_PLUGIN.
+    """
+    return [one for one in _load_formats(config) if isinstance(one, TextFormat)]
+
+
+def _load_formats(config: ReadConfig) -> list[LogFormat | TextFormat]:
+    kind = LogFormat | TextFormat
+    if config.format_file is not None:
+        entries = plugins(FORMATS, [config.format_file], kind).values()
+        return [entry.load(kind) for entry in entries if entry.content is not None]
+    return [entry.load(kind) for name, entry in plugins(FORMATS).items() if config.format in ("auto", name)]
+
+
+@cache
+def _mapped_formats() -> tuple[LogFormat, ...]:
+    return tuple(map(log_format, shipped_mappings()))
 
 
 def is_no_log(source: Source, error: InputRefused) -> bool:

@@ -14,10 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.app.cli import app as command_line
-from dialint.app.commands.ingest import LogFormat as Named
+from dialint.app.commands.ingest import OutputFormat as Named
 from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.ingest.convert import CSV_FIELDS, ENDINGS, MARKED, RETAINED_FIELDS, LogFormat, write_log
+from dialint.detector.ingest.convert import (
+    CSV_FIELDS,
+    ENDINGS,
+    MARKED,
+    RETAINED_FIELDS,
+    OutputFormat,
+    write_log,
+)
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import needs_escape
@@ -34,7 +41,7 @@ def load(path: Path) -> list[Dialogue]:
     return [item.dialogue for item in found if isinstance(item, Loaded)]
 
 
-def written(path: Path, dialogues: list[Dialogue], to: LogFormat) -> Counter[str]:
+def written(path: Path, dialogues: list[Dialogue], to: OutputFormat) -> Counter[str]:
     with open(path, "wb") as file:
         n, lost = write_log(dialogues, file, to)
     assert n == len(dialogues)
@@ -85,7 +92,7 @@ def dialogues(draw: st.DrawFn) -> list[Dialogue]:
     return made
 
 
-def as_kept(dialogue: Dialogue, to: LogFormat) -> Dialogue:
+def as_kept(dialogue: Dialogue, to: OutputFormat) -> Dialogue:
     """What is left of a dialogue in a format, by its own table."""
     kept = RETAINED_FIELDS[to]
     changed = {
@@ -123,7 +130,7 @@ def as_kept(dialogue: Dialogue, to: LogFormat) -> Dialogue:
 @settings(max_examples=60)
 @given(made=dialogues())
 def test_what_a_format_holds_comes_back_and_the_rest_is_counted(
-    tmp_path: Path, to: LogFormat, made: list[Dialogue]
+    tmp_path: Path, to: OutputFormat, made: list[Dialogue]
 ) -> None:
     path = tmp_path / f"log{ENDINGS[to][0]}"
     lost = written(path, made, to)
@@ -190,4 +197,4 @@ def test_mistakes_are_told_and_leave_nothing(tmp_path: Path, log: Path) -> None:
 
 
 def test_the_formats_of_the_command_are_those_that_are_written() -> None:
-    assert Named == LogFormat
+    assert Named == OutputFormat

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tool_exports import ANSWERED, ASKED, EXPORTS, HELLO, THANKED, Export
 
-from dialint.detector.ingest.formats.registry import log_formats, text_formats
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.readers.format_detection import log_formats, text_formats
 from dialint.detector.ingest.tree_mapping import shipped_names
 from dialint.detector.ingest.validation import validate_all
 

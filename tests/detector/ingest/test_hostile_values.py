@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from tool_exports import EXPORTS
 
-from dialint.detector.ingest.formats.registry import log_formats
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.readers.format_detection import log_formats
 from dialint.detector.ingest.validation import validate_all
 
 CONFIG = ReadConfig(max_bad=1.0)

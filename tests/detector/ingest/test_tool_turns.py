@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.ingest.convert import LogFormat, as_record, write_log
+from dialint.detector.ingest.convert import OutputFormat, as_record, write_log
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import tool_uses
@@ -92,7 +92,7 @@ def test_canonical_logs_with_tool_turns_are_read_as_they_were_written(
 @pytest.mark.parametrize(
     ("to", "ending"), [("dialint", "jsonl"), ("openai", "jsonl"), ("parquet", "parquet")]
 )
-def test_converted_logs_hold_the_tool_turns(tmp_path: Path, to: LogFormat, ending: str) -> None:
+def test_converted_logs_hold_the_tool_turns(tmp_path: Path, to: OutputFormat, ending: str) -> None:
     dialogue = Dialogue(id="d", turns=LOOKED_UP)
     path = tmp_path / f"log.{ending}"
     with open(path, "wb") as file:
