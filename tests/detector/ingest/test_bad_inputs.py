@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reading
 import zstandard
 
 from dialint.detector.errors import InputRefused, TooManyBad
@@ -34,28 +35,17 @@ def load(
 ) -> tuple[list[Loaded], list[Reject], Counts]:
     path = tmp_path / name
     path.write_bytes(data)
-    sources = open_logs([str(path)])
-    for source in sources:
-        inspect(source, config)
-    counts = Counts()
-    outcomes = list(read(sources, config, counts))
-    loaded = [outcome for outcome in outcomes if isinstance(outcome, Loaded)]
-    rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]
-    assert counts.read == len(outcomes) + counts.duplicates
-    assert counts.rejected == len(rejects)
-    return loaded, rejects, counts
+    return reading.load(path, config)
 
 
 def refusal(
     tmp_path: Path, data: bytes, name: str = "log.jsonl", config: ReadConfig = ANY_SHARE
 ) -> InputRefused:
-    """What `inspect` refuses, before anything is read."""
     path = tmp_path / name
     path.write_bytes(data)
-    with pytest.raises(InputRefused) as caught:
-        inspect(open_logs([str(path)])[0], config)
-    assert str(path) in str(caught.value)
-    return caught.value
+    error = reading.refused(path, config)
+    assert str(path) in str(error)
+    return error
 
 
 LOG = line() * 1 + b"".join(line(id=f"d{i}") for i in range(200))

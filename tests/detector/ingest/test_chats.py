@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reading
 
 from dialint.detector.checks.claims import claims_undone_write
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, Reject
 from dialint.detector.records import Dialogue
 from dialint.detector.tool_use import tool_uses
 
@@ -108,11 +109,8 @@ FORMS: dict[str, dict[str, Any]] = {
 
 def load(path: Path, *records: Any) -> tuple[list[Dialogue], list[Reject], Counts]:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    (source,), counts, config = open_logs([str(path)]), Counts(), ReadConfig(max_bad=1.0)
-    inspect(source, config)
-    outcomes = list(read([source], config, counts))
-    loaded = [one.dialogue for one in outcomes if isinstance(one, Loaded)]
-    return loaded, [one for one in outcomes if isinstance(one, Reject)], counts
+    loaded, rejects, counts = reading.load(path)
+    return [one.dialogue for one in loaded], rejects, counts
 
 
 def without_errors(dialogue: Dialogue) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs
 from dialint.detector.ingest.readers.streams import encoding_of
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 
@@ -38,23 +39,11 @@ def table(texts: list[str], header: str = "ticket_id,role,text", delimiter: str 
 
 
 def load(path: Path, config: ReadConfig | None = None) -> tuple[list[Loaded], list[Reject], Counts]:
-    config = config or ReadConfig()
-    sources = open_logs([str(path)])
-    for source in sources:
-        inspect(source, config)
-    counts = Counts()
-    found = list(read(sources, config, counts))
-    return (
-        [one for one in found if isinstance(one, Loaded)],
-        [one for one in found if isinstance(one, Reject)],
-        counts,
-    )
+    return reading.load(path, config or ReadConfig())
 
 
 def refused(path: Path, config: ReadConfig | None = None) -> InputRefused:
-    with pytest.raises(InputRefused) as caught:
-        inspect(open_logs([str(path)])[0], config or ReadConfig())
-    return caught.value
+    return reading.refused(path, config or ReadConfig())
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])

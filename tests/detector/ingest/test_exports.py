@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from reading import load
 from tool_exports import ANSWERED, ASKED, EXPORTS, HELLO, THANKED, Export
 
 from dialint.detector.ingest.preview import preview
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import ReadConfig, open_logs
 from dialint.detector.ingest.readers.format_detection import log_formats, text_formats
 from dialint.detector.ingest.tree_mapping import shipped_names
 from dialint.detector.ingest.validation import validate_all
@@ -39,18 +40,6 @@ def write(export: Export, folder: Path) -> Path:
     path = folder / f"export{export.ending}"
     path.write_text(export.value if isinstance(export.value, str) else json.dumps(export.value, indent=1))
     return path
-
-
-def load(path: Path, config: ReadConfig) -> tuple[list[Loaded], list[Reject], Counts]:
-    sources, counts = open_logs([str(path)]), Counts()
-    for source in sources:
-        inspect(source, config)
-    outcomes = list(read(sources, config, counts))
-    return (
-        [one for one in outcomes if isinstance(one, Loaded)],
-        [one for one in outcomes if isinstance(one, Reject)],
-        counts,
-    )
 
 
 @pytest.mark.parametrize("export", EXPORTS, ids=lambda one: f"{one.name}{one.ending}")

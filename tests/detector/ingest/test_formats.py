@@ -12,29 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reading import ANY_SHARE, load
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import tool_uses
 
-ANY_SHARE = ReadConfig(max_bad=1.0)
 Said = list[tuple[str, Any]]
 Log = list[tuple[str, Said]]
 TIME = "2026-03-02T09:14:05Z"
-
-
-def load(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Loaded], list[Reject], Counts]:
-    sources = open_logs([str(path)])
-    for source in sources:
-        inspect(source, config)
-    counts = Counts()
-    outcomes = list(read(sources, config, counts))
-    return (
-        [item for item in outcomes if isinstance(item, Loaded)],
-        [item for item in outcomes if isinstance(item, Reject)],
-        counts,
-    )
 
 
 def said(item: Loaded) -> Said:

@@ -12,12 +12,13 @@ from typing import Any
 
 import hostile_logs
 import pytest
+import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.errors import ConfigError, InputRefused, UserError
+from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.mapping import MEANINGS, load_mapping, parse_route, paths_of, value_at
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, ReadConfig, Reject
 from dialint.detector.records import Dialogue
 
 NESTED = """
@@ -68,22 +69,12 @@ def mapping(tmp_path: Path, text: str) -> Path:
 
 
 def load(path: Path, config: ReadConfig) -> tuple[list[Dialogue], list[Reject], Counts]:
-    sources = open_logs([str(path)])
-    for source in sources:
-        inspect(source, config)
-    counts = Counts()
-    found = list(read(sources, config, counts))
-    return (
-        [one.dialogue for one in found if isinstance(one, Loaded)],
-        [one for one in found if isinstance(one, Reject)],
-        counts,
-    )
+    loaded, rejects, counts = reading.load(path, config)
+    return [one.dialogue for one in loaded], rejects, counts
 
 
 def refusal(path: Path, config: ReadConfig) -> str:
-    with pytest.raises(InputRefused) as caught:
-        inspect(open_logs([str(path)])[0], config)
-    return str(caught.value)
+    return str(reading.refused(path, config))
 
 
 def said(dialogue: Dialogue) -> list[tuple[str, str]]:

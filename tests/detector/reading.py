@@ -1,0 +1,31 @@
+"""Reads a log as a job does: inspected first, then all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+
+ANY_SHARE = ReadConfig(max_bad=1.0)
+
+
+def load(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Loaded], list[Reject], Counts]:
+    sources, counts = open_logs([str(path)]), Counts()
+    for source in sources:
+        inspect(source, config)
+    outcomes = list(read(sources, config, counts))
+    loaded = [one for one in outcomes if isinstance(one, Loaded)]
+    rejects = [one for one in outcomes if isinstance(one, Reject)]
+    assert counts.read == len(outcomes) + counts.duplicates
+    assert counts.rejected == len(rejects)
+    return loaded, rejects, counts
+
+
+def refused(path: Path, config: ReadConfig = ANY_SHARE) -> InputRefused:
+    """What `inspect` refuses, before anything is read."""
+    with pytest.raises(InputRefused) as caught:
+        inspect(open_logs([str(path)])[0], config)
+    return caught.value
