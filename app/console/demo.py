@@ -69,7 +69,6 @@ REVIEWERS = {"rosa": 0.96, "ravi": 0.9, "reviewer": 0.93, "expert": 0.98}
 LABELERS = {"ana": 0.97, "boris": 0.94, "cleo": 0.9, "labeler": 0.95, "elena": 0.84}
 """How often each follows the author's labels."""
 HASTY, COPIER = "dario", "felix"
-"""Who answers no without reading, and who copies from elena."""
 CARE = {"ana": (0.06, 0.05), "boris": (0.005, 0.45), "cleo": (0.02, 0.2), "expert": (0.01, 0.05)}
 """In the wave and the sessions: how often each sees an error that is not there, and misses one that is."""
 USUAL_CARE = (0.02, 0.15)

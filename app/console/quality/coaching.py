@@ -261,25 +261,19 @@ def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -
     show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
     if not rates.other_dialogues:
         st.caption(_("There are too few other agents to compare with: their own figures could be read off."))
-    elif rates.team is None:
-        caption = ngettext(
-            "The others are {n} agent of all teams.",
-            "The others are {n} agents of all teams.",
-            rates.n_agents,
+        return
+    n = rates.n_agents
+    if rates.team is None:
+        text = ngettext(
+            "The others are {n} agent of all teams.", "The others are {n} agents of all teams.", n
         )
-        st.caption(safe_markdown(caption))
     elif not rates.team:
-        caption = ngettext(
-            "The others are {n} agent without a team.",
-            "The others are {n} agents without a team.",
-            rates.n_agents,
+        text = ngettext(
+            "The others are {n} agent without a team.", "The others are {n} agents without a team.", n
         )
-        st.caption(safe_markdown(caption))
     else:
-        caption = ngettext(
-            "The others are {n} agent of the team.", "The others are {n} agents of the team.", rates.n_agents
-        )
-        st.caption(safe_markdown(caption))
+        text = ngettext("The others are {n} agent of the team.", "The others are {n} agents of the team.", n)
+    st.caption(safe_markdown(text))
 
 
 def _show_changes(now: Sequence[CoachedDialogue], before: Sequence[CoachedDialogue]) -> None:

@@ -28,7 +28,8 @@ from dialint.app.console.text import (
 )
 from dialint.app.console.work.answer import Selection, load_reasons, parse_selection
 from dialint.app.console.work.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
-from dialint.app.console.work.page_session import Adding, list_review_projects, open_dialogue
+from dialint.app.console.work.items import claim_dialogue
+from dialint.app.console.work.page_session import Adding, find_session, list_open
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -111,7 +112,7 @@ def dialogue_page(store: Store, account: Account) -> None:
 
 
 def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
-    names = list_review_projects(store, account)
+    names = [each.id for each in list_open(store, account, ("review",)) if each.prelabelled]
     selection = parse_selection(dialogue, None, st.session_state.get(_selected_key(dialogue)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         review = st.button(
@@ -135,8 +136,13 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
         return
     back = {"id": dialogue.id, **read_place()}
     try:
-        adding = Adding(selection) if add else None
-        open_dialogue(store, account, project, dialogue.id, back, adding)
+        session = find_session("review", store, account, blind=False)
+        with session.lock:  # a task that was in hand stays so
+            claimed = claim_dialogue(store, account.id, project, dialogue.id)
+            session.notices = []
+            session.project, session.started, session.waiting = project, False, None
+            session.open_item(claimed)
+            session.adding, session.back = Adding(selection) if add else None, back
     except DialintError as refused:
         st.error(safe_markdown(explain_as_sentence(refused)))
         return

@@ -25,7 +25,6 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -67,61 +66,17 @@ class JobEnd(Record):
     message: StoredMessage = Message("")
 
 
-@dataclass(frozen=True)
 class JobFolder:
-    """The folder of one job."""
+    """The folder of one job, with its files as the module describes them."""
 
-    path: Path
-
-    @property
-    def out(self) -> Path:
-        """The verdicts."""
-        return self.path / "out" / "verdicts.jsonl"
-
-    @property
-    def rejects(self) -> Path:
-        """The rejected records of the log."""
-        return rejects_path(self.out)
-
-    @property
-    def mapping(self) -> Path:
-        """How a log of unknown shape is read."""
-        return self.path / "mapping.yaml"
-
-    @property
-    def preview(self) -> Path:
-        """What was recognised of the log."""
-        return self.path / "preview.json"
-
-    @property
-    def request(self) -> Path:
-        """The command."""
-        return self.path / "request.json"
-
-    @property
-    def result(self) -> Path:
-        """How it ended."""
-        return self.path / "result.json"
-
-    @property
-    def process(self) -> Path:
-        """The process that runs it, and how often one was started."""
-        return self.path / "process.json"
-
-    @property
-    def stop(self) -> Path:
-        """Exists if the job is to end."""
-        return self.path / "stop"
-
-    @property
-    def errors(self) -> Path:
-        """What the process wrote to standard error."""
-        return self.path / "errors.txt"
-
-    @property
-    def error(self) -> Path:
-        """The error with which it ended (`dialint.app.output.print_error`)."""
-        return self.path / "error.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.out = path / "out" / "verdicts.jsonl"
+        self.rejects = rejects_path(self.out)
+        self.mapping, self.preview = path / "mapping.yaml", path / "preview.json"
+        self.request, self.result = path / "request.json", path / "result.json"
+        self.process, self.stop = path / "process.json", path / "stop"
+        self.errors, self.error = path / "errors.txt", path / "error.json"
 
     @property
     def log(self) -> Path | None:

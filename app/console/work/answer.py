@@ -1,11 +1,8 @@
 """Drafts of answers, and the edits that the browser reports.
 
-Pure functions: every step returns a new `Answer`, without access to the store or the screen. The key is made
-once for each item and stays with the draft, so that a click repeated after a lost connection counts once.
-
-The browser applies an edit at once and sends all that the server has not acknowledged, again and again until
-it has: an edit that was applied before is passed over. Edits are absolute, so the browser undoes one by
-sending the earlier state. Nothing of it is trusted: what does not fit the item is passed over too.
+Pure functions: every step returns a new `Answer`. Its key is made once for each item, so that a click that is
+repeated after a lost connection counts once. The browser sends all edits until the server has acknowledged
+them; one that was applied before is passed over, and so is what does not fit the item. Edits are absolute.
 """
 
 from __future__ import annotations
@@ -29,10 +26,9 @@ State = Literal["open", "kept", "rejected"]
 
 
 class Choice(Record):
-    """One finding and its decision. `proposed` is the model's finding; None if it is the person's own. One
-    that the model only `suggested` may stay open, and is part of the answer only if the person confirms
-    it. `id` is the same through the life of a draft: the model's are numbered from 0, one's own are named by
-    the browser. `why` is the reason for a rejection, of `reject_reasons.yaml`, or empty."""
+    """One finding and its decision. `proposed` is the model's finding; None if it is the person's own. A
+    `suggested` one may stay open, and counts only if it is confirmed. `id` is the same through the life of a
+    draft; `why` is the reason for a rejection, of `reject_reasons.yaml`, or empty."""
 
     id: str = ""
     why: str = ""

@@ -126,7 +126,7 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         for release in [name for name, codes in demoted.items() if codes and has_permission(account, "plan")]:
             st.link_button(
                 safe_text(_("Save the file of {release}").format(release=release)),
-                f"{DEMOTIONS}/{quote(release, safe='')}", icon=":material/download:",
+                safe_text(f"{DEMOTIONS}/{quote(release, safe='')}"), icon=":material/download:",
                 help=_("Codes that `dialint score --overrides FILE` only suggests, counted anew."),
             )  # fmt: skip
     rows = [

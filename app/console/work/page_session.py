@@ -18,7 +18,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import N_, _, hold_language, paragraph, show_number
 from dialint.app.console.messages import ERASED, explain
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import safe_text
 from dialint.app.console.work import items
 from dialint.app.console.work.answer import (
     Act,
@@ -170,10 +170,10 @@ def open_session(
     page: str, store: Store, account: Account, purposes: tuple[Purpose, ...], *, blind: bool
 ) -> PageSession:
     """Return the session of a page. A task in hand is found again; once started, the next one is claimed."""
-    session = _find_session(page, store, account, blind=blind)
+    session = find_session(page, store, account, blind=blind)
     if session.item is not None:
         return session
-    by_id = {project.id: project for project in _list_open(store, account, purposes)}
+    by_id = {project.id: project for project in list_open(store, account, purposes)}
     _choose_project(session, list(by_id))
     session.pay = by_id[session.project].pay if blind and session.project is not None else None
     with hold_language(), session.lock, session.report_refusals():
@@ -182,7 +182,7 @@ def open_session(
     return session
 
 
-def _list_open(store: Store, account: Account, purposes: tuple[Purpose, ...]) -> list[Project]:
+def list_open(store: Store, account: Account, purposes: tuple[Purpose, ...]) -> list[Project]:
     """The open projects of these purposes in which the account takes part."""
     return [
         project
@@ -193,7 +193,7 @@ def _list_open(store: Store, account: Account, purposes: tuple[Purpose, ...]) ->
     ]
 
 
-def _find_session(page: str, store: Store, account: Account, *, blind: bool) -> PageSession:
+def find_session(page: str, store: Store, account: Account, *, blind: bool) -> PageSession:
     name = f"page_session:{page}"
     session = st.session_state.get(name)
     if not isinstance(session, PageSession) or session.account.id != account.id or session.store is not store:
@@ -201,35 +201,6 @@ def _find_session(page: str, store: Store, account: Account, *, blind: bool) -> 
         session = st.session_state[name] = PageSession(store, account, blind, preferences)
     session.account = account
     return session
-
-
-def list_review_projects(store: Store, account: Account) -> list[str]:
-    """The open projects in which the account may review verdicts."""
-    return [project.id for project in _list_open(store, account, ("review",)) if project.prelabelled]
-
-
-def open_dialogue(
-    store: Store,
-    account: Account,
-    project: str,
-    dialogue: str,
-    back: dict[str, str],
-    adding: Adding | None = None,
-) -> None:
-    """Make the review of a chosen dialogue the item of the Review page, which leads `back` to the address of
-    its page afterwards. A task that was in hand stays so.
-
-    Raises:
-        NotAllowed: the account may not review it here.
-        StoreRefused: somebody else holds it, or the project takes no more answers.
-    """
-    session = _find_session("review", store, account, blind=False)
-    with session.lock:
-        claimed = items.claim_dialogue(store, account.id, project, dialogue)
-        session.notices = []
-        session.project, session.started, session.waiting = project, False, None
-        session.open_item(claimed)
-        session.adding, session.back = adding, back
 
 
 def _claim(session: PageSession, project: Project) -> None:
@@ -245,14 +216,6 @@ def _claim(session: PageSession, project: Project) -> None:
     if second_review and (n := count_withheld(store, actor, project.id)):
         message = paragraph("Waiting here for a second review")
         session.notify("info", message.format(n=show_number(n)))
-
-
-def show_notices(session: PageSession) -> None:
-    """Show the messages where there is no workspace to show them."""
-    for kind, text in session.notices:
-        {"success": st.success, "info": st.info, "warning": st.warning, "error": st.error}[kind](
-            safe_markdown(text)
-        )
 
 
 def count_queue(session: PageSession) -> int:
@@ -274,7 +237,7 @@ def _choose_project(session: PageSession, names: list[str]) -> None:
 
 def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
     """A choice of open projects, where there are several."""
-    names = [project.id for project in _list_open(session.store, session.account, purposes)]
+    names = [project.id for project in list_open(session.store, session.account, purposes)]
     if len(names) < 2 or session.project not in names:
         return
     key = f"project:{session.account.id}:{names[0]}"

@@ -31,7 +31,6 @@ from dialint.app.console.work.page_session import (
     discard,
     open_session,
     save,
-    show_notices,
     show_projects,
     undo,
 )
@@ -45,16 +44,24 @@ from dialint.labeling.store.task_view import grade_own_training, load_training_g
 REVIEW_PURPOSES: tuple[Purpose, ...] = ("review",)
 
 
+def _show_notices(session: PageSession) -> None:
+    """Show the messages where there is no workspace to show them."""
+    for kind, text in session.notices:
+        {"success": st.success, "info": st.info, "warning": st.warning, "error": st.error}[kind](
+            safe_markdown(text)
+        )
+
+
 def review_page(store: Store, account: Account) -> None:
     """Show the page to `account`."""
     session = open_session("review", store, account, REVIEW_PURPOSES, blind=False)
     if session.conflict is not None:
-        show_notices(session)
+        _show_notices(session)
         _show_conflict(session, session.conflict)
     elif session.item is not None:
         _show_review_item(session)
     elif session.project is None:
-        show_notices(session)
+        _show_notices(session)
         st.info(_("There is no open review project. A lead makes one."))
     else:
         if session.back is not None and st.button(_("Back to the dialogue"), key="back", type="tertiary"):
@@ -132,12 +139,12 @@ def label_page(store: Store, account: Account) -> None:
     """Show the page to `account`."""
     session = open_session("label", store, account, LABEL_PURPOSES, blind=True)
     if session.solution is not None:
-        show_notices(session)
+        _show_notices(session)
         _show_solution(session)
     elif session.item is not None:
         _show_label_item(session)
     elif session.project is None:
-        show_notices(session)
+        _show_notices(session)
         st.info(_("There is no open project to label. A lead makes one."))
     else:
         if account.status == "training":
@@ -218,7 +225,7 @@ COLUMNS = 2
 
 def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, waiting: str) -> None:
     """Show it. `label` is the button's, `waiting` the line with the queue's length."""
-    show_notices(session)
+    _show_notices(session)
 
     def start() -> None:
         session.started, session.waiting, session.back = True, None, None

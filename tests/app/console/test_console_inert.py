@@ -42,7 +42,9 @@ def is_safe(node: ast.expr) -> bool:
     match node:
         case ast.Constant():
             return True
-        case ast.Call(func=ast.Name(id="_" | "ngettext"), args=[*texts]):  # ours, and their translations
+        case ast.Call(
+            func=ast.Name(id="_" | "ngettext" | "paragraph"), args=[*texts]
+        ):  # ours, and their translations
             return all(isinstance(each, ast.Constant) for each in texts[:2])
         case ast.Call(func=ast.Name(id=name)):
             return name in SAFE
