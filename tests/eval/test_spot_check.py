@@ -233,8 +233,8 @@ def test_what_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Path]) -> N
     config = SpotCheckConfig(log=(str(log),), out=log.with_name("check"))
     path = manifest_path(verdicts)
     content = read_manifest(path)
-    write_manifest(path, {**content, "work": {"release": {"spot_check": {"sha256": "0"}}}})
-    with pytest.raises(ConfigError, match="scored with --spot-check"):
+    write_manifest(path, {**content, "work": {"release": {"overrides": {"spot_check": True}}}})
+    with pytest.raises(ConfigError, match="scored with a spot check"):
         spot_check(verdicts, config=config)
     write_manifest(path, content)
     lines = log.read_text().splitlines(keepends=True)
