@@ -8,10 +8,17 @@ import pytest
 from streamlit.runtime.scriptrunner import StopException
 
 from dialint.app.console import i18n
-from dialint.app.console import messages as attempts
-from dialint.app.console import messages as form_actions
 from dialint.app.console import messages as notices
-from dialint.app.console.messages import STAYS_S, current_notice, report_refusals, set_notice
+from dialint.app.console.messages import (
+    ADMIN,
+    SECRET,
+    STAYS_S,
+    attempt,
+    current_notice,
+    report_refusals,
+    set_notice,
+    set_secret,
+)
 from dialint.app.console.system import retention
 from dialint.labeling.store import accounts, authentication, erasure
 from dialint.labeling.store.database.transactions import Store
@@ -65,14 +72,10 @@ def told(run: ReplacedRun, page: str) -> tuple[str, str]:
 
 
 def test_a_newer_click_loses_no_message_of_what_was_done(run: ReplacedRun) -> None:
-    def work() -> str:
+    with attempt("a page") as done:
         run.is_replaced = True
-        return i18n._("The search was saved.")
-
-    attempts.attempt("a page", work)
-    assert told(run, "a page") == ("success", "La búsqueda se guardó.")
-    form_actions.attempt(work)
-    assert told(run, form_actions.NOTICE)[0] == "success"
+        done(i18n._("Saved."))
+    assert told(run, "a page") == ("success", "Guardado.")
     with report_refusals("another"):
         run.is_replaced = True
         raise StoreRefused("E_X", "no such appeal")
@@ -80,15 +83,14 @@ def test_a_newer_click_loses_no_message_of_what_was_done(run: ReplacedRun) -> No
 
 
 def test_a_newer_click_loses_no_one_time_password(run: ReplacedRun) -> None:
-    def work() -> str:
+    with attempt(ADMIN) as done:
         run.is_replaced = True
-        form_actions.set_secret("new  once-1")
-        return ""
-
-    form_actions.attempt(work)
+        set_secret("new  once-1")
+        done("")
     run.is_replaced = False
-    form_actions.attempt(lambda: "the second click")
-    assert told(run, form_actions.SECRET) == ("info", "new  once-1")
+    with attempt(ADMIN) as done:
+        done("the second click")
+    assert told(run, SECRET) == ("info", "new  once-1")
 
 
 def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
@@ -103,8 +105,9 @@ def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
     monkeypatch.setattr(retention.erasure, "scrub", lambda store, actor: "VACUUM")
     authentication.choose_password(store, "ada", GIVEN, PASSWORD)
     admin = Account(id="ada", role="admin")
-    form_actions.attempt(lambda: retention._erase(store, admin, ["d1"], "ticket 7", True, True))
-    assert told(run, form_actions.NOTICE)[0] == "success"
+    with attempt(ADMIN) as done:
+        done(retention._erase(store, admin, ["d1"], "ticket 7", True, True))
+    assert told(run, ADMIN)[0] == "success"
     current = retention._current()
     assert current.proof is not None
     assert (current.proof.scrubbed, current.matches) == ("VACUUM", [])
