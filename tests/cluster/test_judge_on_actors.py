@@ -76,7 +76,7 @@ def test_a_server_that_actors_ask(log: Path, tmp_path: Path, server: tuple[FakeL
     asked = len(llm.log)
     printed = score(log, two, url, *BUDGET, "--cluster", "ray", "--actors", "2")
     assert two.read_bytes() == one.read_bytes()
-    assert len({request["headers"]["Authorization"] for request in llm.log[asked:]}) == 1
+    assert len({request["headers"]["authorization"] for request in llm.log[asked:]}) == 1
     manifests = [manifest_of(out)["judge"] for out in (one, two)]
     for name in ("name", "fingerprint", "questions", "tokens", "budget", "unasked"):
         assert manifests[0][name] == manifests[1][name], name
