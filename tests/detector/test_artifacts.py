@@ -1,6 +1,5 @@
 """Files are whole or not there, and a manifest vouches for every byte, its own included."""
 
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -105,13 +104,6 @@ def test_orphans_are_those_of_one_name(tmp_path: Path, name: str) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {".other.1.tmp", name}
 
 
-def test_orphan_temporaries_are_removed_and_counted(tmp_path: Path) -> None:
-    (tmp_path / ".a.bin.1234.tmp").write_bytes(b"half")
-    (tmp_path / ".b.bin.1234.tmp").write_bytes(b"of another file")
-    assert artifacts.remove_orphans(tmp_path / "a.bin") == 1
-    assert [path.name for path in tmp_path.iterdir()] == [".b.bin.1234.tmp"]
-
-
 def test_appender_cuts_what_is_not_known_to_be_good(tmp_path: Path) -> None:
     path = tmp_path / "grows"
     path.write_bytes(b"good, torn")
@@ -185,15 +177,3 @@ def test_verify_files_names_what_is_missing_or_changed(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(OutputRefused, match=r"a\.txt: missing"):
         artifacts.verify_files(tmp_path, [entry])
-
-
-def test_versions_names_what_is_installed_and_leaves_out_what_is_not() -> None:
-    found = artifacts.package_versions("pydantic", "no-such-package-anywhere")
-    assert set(found) == {"python", "pydantic"}
-
-
-def test_written_json_is_readable_by_people(tmp_path: Path) -> None:
-    artifacts.write_json(tmp_path / "a.json", {"b": "é", "a": 1})
-    text = (tmp_path / "a.json").read_text(encoding="utf-8")
-    assert text == '{\n  "b": "é",\n  "a": 1\n}\n'
-    assert json.loads(text) == {"b": "é", "a": 1}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from html import escape
@@ -15,21 +14,15 @@ import tiny
 from hypothesis import strategies as st
 
 from dialint.detector import scanner as detector_scanner
-from dialint.detector.calibration import (
-    CodeRelease,
-    Contract,
-    Scan,
-    format_probability,
-    round_probability,
-)
-from dialint.detector.checks import context, gates
+from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
+from dialint.detector.checks import context
 from dialint.detector.findings import _reason
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
-from dialint.detector.overrides import Overrides, update_overrides
+from dialint.detector.overrides import update_overrides
 from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.records import Dialogue, Finding
+from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
 from dialint.detector.taxonomy import load_taxonomy
@@ -126,44 +119,6 @@ def test_what_is_stripped_changes_no_finding_and_offsets_point_into_the_log(
             )
             assert "blockquote" not in source
     assert n_findings > 20
-
-
-def test_what_may_only_be_suggested_is_no_finding(
-    detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By its check, by its gate, or because its code is demoted; the rest of the verdict stays."""
-    monkeypatch.setitem(
-        gates.GATES,
-        "even_turns",
-        lambda suspicion: context.GateResult(
-            "finding" if suspicion.position % 4 == 1 else "suggestion", "counted turns"
-        ),
-    )
-    items = [*many(), dialogue(("customer", "w1"), ("agent", "w2 {first_name}"))]
-    codes = dict(detector.info.codes)
-    codes["L1"] = codes["L1"].model_copy(update={"gate": "even_turns"})
-    check = codes["M2"].checks[0].model_copy(update={"report": "suggestion"})
-    codes["M2"] = codes["M2"].model_copy(update={"checks": (check,)})
-    demoted = Overrides(release="tiny-1", demoted={"T1": "confirmed 2 of 14 times"})
-    careful = detector.copy(info=detector.info.model_copy(update={"codes": codes}), overrides=demoted)
-    assert careful.fingerprint != detector.fingerprint
-    names = Counter[tuple[str, str]]()
-    for item, before, after in zip(items, detector.verdicts(items), careful.verdicts(items), strict=True):
-        assert after.quality == detector.taxonomy.quality(after.findings)
-
-        def places(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
-            return sorted((each.code, each.turn, each.start, each.end, each.quote) for each in findings)
-
-        assert places([*after.findings, *after.suggestions]) == places(before.findings)
-        assert {finding.code for finding in after.findings} <= {"L1", "R1"}
-        for finding in after.suggestions:
-            names[finding.code, context.proof_name(finding)] += 1
-            assert item.turns[finding.turn].text[finding.start : finding.end] == finding.quote
-    assert {key for key, n in names.items() if n} == {
-        ("L1", "gate 'even_turns'"),
-        ("M2", "exact check 'unfilled_placeholder'"),
-        ("T1", "demoted: confirmed 2 of 14 times"),
-    }
 
 
 def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:

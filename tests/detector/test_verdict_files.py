@@ -175,16 +175,3 @@ def test_reading_trusts_the_manifest_alone(tmp_path: Path, file_format: FileForm
     verdict_files.manifest_path(out).unlink()
     with pytest.raises(OutputRefused, match="not complete"):
         read_verdicts(out)
-
-
-def test_outputs_from_before_there_were_languages_are_read(tmp_path: Path) -> None:
-    """Their tables lack the columns, their lines the fields."""
-    verdict = Verdict(dialogue_id="d", release="r", taxonomy="1.0.0", status="scored", quality=100.0)
-    assert b"judged" not in verdict_line(verdict)
-    out = finished(tmp_path, [verdict], "csv")
-    rows = list(csv.reader(out.read_text().splitlines()))
-    kept = [place for place, name in enumerate(rows[0]) if name not in ("judged_share", "not_judged")]
-    old = io.StringIO()
-    csv.writer(old, quoting=csv.QUOTE_ALL).writerows([[row[place] for place in kept] for row in rows])
-    out.write_text(old.getvalue())
-    assert list(verdict_files._read_csv(out)) == [verdict]

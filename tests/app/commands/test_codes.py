@@ -11,7 +11,7 @@ import pytest
 
 from dialint.app.commands import codes as codes_module
 from dialint.app.commands.codes import CodesConfig, codes, load_coverage
-from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.errors import ReleaseRefused
 from dialint.detector.taxonomy import PACKAGED, load_taxonomy
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,17 +49,6 @@ def test_table_has_a_row_for_every_category_and_code(capsys: pytest.CaptureFixtu
         name for each in taxonomy.categories for name in (each.code, *(code.code for code in each.codes))
     ]
     assert firsts == ["code", *expected, "Taxonomy"]
-
-
-def test_table_row_says_severity_scope_and_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {line.split()[0]: line.split() for line in shown(capsys).splitlines() if line}
-    assert rows["W2"][-4:] == ["S3", "(S2)", "turn", "timestamps"]
-    assert rows["V2"][-2:] == ["S1", "span"]
-
-
-def test_nothing_about_coverage_without_a_release(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "cover" not in shown(capsys)
-    assert "cover" not in shown(capsys, as_json=True)
 
 
 SCAN = {
@@ -148,22 +137,6 @@ def test_release_for_another_taxonomy_covers_nothing(no_release: Path) -> None:
     assert list(load_coverage(no_release, load_taxonomy()) or ()) == ["L1"]
 
 
-def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_release: Path) -> None:
-    """M2 has an exact check alone; a scan from before there was the field is of English."""
-    codes = {
-        "L1": {"scan": SCAN},
-        "T1": {"scan": {**SCAN, "languages": ["de", "en"]}},
-        "M2": {"checks": ["unfilled_placeholder"]},
-    }
-    no_release.write_text(json.dumps({"codes": codes}))
-    assert "3 covered by the embedded release in German and English" in shown(capsys)
-    assert "German, English; in others only exact checks that cover them" in " ".join(
-        shown(capsys, "T1").split()
-    )
-    (language,) = json.loads(shown(capsys, "L", as_json=True))["categories"]
-    assert [code["languages"] for code in language["codes"]] == [["en"], [], [], []]
-
-
 @pytest.mark.parametrize("content", ["", "[]", "{}", "7", '{"codes": 7}', "null"])
 def test_damaged_release_is_refused(no_release: Path, content: str) -> None:
     no_release.write_text(content)
@@ -179,11 +152,6 @@ def test_details_hold_every_field(capsys: pytest.CaptureFixture[str], name: str)
         assert " ".join(text.split()) in flat
     assert f"scope {code.scope}" in flat
     assert f"usual fault {code.fault}" in flat
-
-
-def test_category_shows_its_codes_and_no_others(capsys: pytest.CaptureFixture[str]) -> None:
-    titles = [line for line in shown(capsys, "c").splitlines() if line.endswith("[C Completeness]")]
-    assert [title.split()[0] for title in titles] == ["C1", "C2", "C3"]
 
 
 def test_names_follow_the_language(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,12 +185,6 @@ def test_own_taxonomy_with_brackets_and_other_letters(
     table = shown(capsys, taxonomy=own)
     assert "[red]Typos[/red] :smile:" in table
     assert "Taxonomy own-1" in table
-
-
-def test_unknown_code_is_an_error_even_if_empty() -> None:
-    for name in ("C9", "", "nonsense"):
-        with pytest.raises(ConfigError, match="no code or category"):
-            codes(name)
 
 
 def test_command_line_answers_an_error_with_one_line_and_exit_2(tmp_path: Path) -> None:

@@ -293,21 +293,6 @@ def test_ids_that_are_no_numbers_give_no_order(tmp_path: Path) -> None:
         assert [turn.text for turn in again.dialogues[0].turns] == ["Hello", "Hi"]
 
 
-@pytest.mark.parametrize("data", ["hello there\nno log\n", "id,foo\n1,2\n", '{"a": 1}\n'])
-def test_a_preview_never_advises_itself(
-    tmp_path: Path, data: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = tmp_path / "log.txt"
-    log.write_text(data)
-    try:
-        run(str(log))
-        shown = capsys.readouterr().out
-    except InputRefused as refused:
-        shown = refused.message
-    assert shown
-    assert "ingest preview" not in shown
-
-
 def test_texts_of_guidelines_name_no_team(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text(

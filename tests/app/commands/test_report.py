@@ -245,15 +245,6 @@ def test_pictures_have_their_numbers_as_text(tmp_path: Path) -> None:
     assert "<svg" not in small.read_text()
 
 
-def test_what_was_not_found_takes_no_row(tmp_path: Path) -> None:
-    out = tmp_path / "r.html"
-    report(finished(tmp_path, weekly(30)), config=ReportConfig(html=out))
-    section = out.read_text().partition("<h2>By code</h2>")[2].partition("</section>")[0]
-    assert re.search("Looked for and not found: .*M2", section)
-    assert section.count("<tr>") == 2, "the headings and T1"
-    assert "S3</th>" not in section
-
-
 def test_the_gravest_findings_are_listed_first_and_the_others_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,17 +328,6 @@ def test_a_report_without_text_has_no_word_of_a_dialogue(tmp_path: Path) -> None
     assert "> 0.99" in (tmp_path / "b.html").read_text().replace("&gt;", ">")
     assert not [cell for cell in strings(tmp_path / "a.xlsx") if "wordofadialogue" in cell]
     assert [cell for cell in strings(tmp_path / "b.xlsx") if "wordofadialogue" in cell]
-
-
-@pytest.mark.parametrize("file_format", ["csv", "parquet"])
-def test_the_form_of_the_verdicts_does_not_matter(tmp_path: Path, file_format: FileFormat) -> None:
-    verdicts = [scored("d", finding(), started_at=datetime(2026, 1, 1, tzinfo=UTC)), *nasty()[1:]]
-    pages = []
-    for number, form in enumerate(("jsonl", file_format)):
-        out = tmp_path / f"{number}.html"
-        report(finished(tmp_path, verdicts, form), config=ReportConfig(html=out))
-        pages.append(out.read_text().replace(f"v.{form}", "v"))
-    assert pages[0] == pages[1]
 
 
 def test_damaged_verdicts_and_outputs_that_are_there_are_refused(tmp_path: Path) -> None:

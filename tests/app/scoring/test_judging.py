@@ -135,14 +135,6 @@ def test_self_reported_probabilities_are_called_so(judged: Any) -> None:
     assert "self-reported probability" in verdicts[1].suggestions[0].reason
 
 
-@pytest.mark.parametrize("out", ["v.csv", "v.parquet"])
-def test_other_formats_carry_what_was_asked(judged: Any, tmp_path: Path, out: str) -> None:
-    verdicts, _ = judged(RuleJudge(), out=out)
-    for path in tmp_path.glob("v.*"):
-        path.unlink()
-    assert verdicts == judged(RuleJudge())[0]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -104,9 +104,7 @@ def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
     assert {turn for gap in verdict.not_judged for turn in gap.turns if "L1" in gap.codes} == {1, 5}
 
 
-def test_codes_that_need_context_need_the_language_of_the_customer_too(
-    verdicts: dict[str, Verdict],
-) -> None:
+def test_codes_that_need_context_need_the_language_of_the_customer_too(verdicts: dict[str, Verdict]) -> None:
     """Whether a question in German was answered, a model of English cannot know."""
     told = (verdicts["mixed"].probabilities or {})[3]
     assert {"L1", "T1", "V2"} <= told.keys()
@@ -131,39 +129,6 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert german["check_only"] == ["L4", "M2", "M3", "T1", "V2"]
     assert counts["findings"]["M2"] == {"S2": 1}
     assert counts["not_judged_with_s1_or_s2"] == 1
-
-
-def test_the_summary_warns(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scored(log, tmp_path / "v.jsonl", quiet=False)
-    shown = capsys.readouterr().out
-    assert (
-        "German: 2 dialogues (1 not judged at all), 5 agent turns; 15 codes not judged: C1 I2 I4 L1" in shown
-    )
-    assert "by exact check only: L4 M2 M3 T1 V2" in shown
-    assert "3 dialogues scored" in shown
-    assert "1 not judged, 1 of them with an S1 or S2 by check" in " ".join(shown.split())
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_tables_hold_what_was_not_judged(
-    log: Path, tmp_path: Path, verdicts: dict[str, Verdict], ending: str
-) -> None:
-    assert scored(log, tmp_path / f"v.{ending}", all_probabilities=True) == verdicts
-
-
-def test_junit_skips_and_sarif_warns(log: Path, tmp_path: Path) -> None:
-    scored(log, tmp_path / "r.xml", codes=("L1",))
-    report = (tmp_path / "r.xml").read_text()
-    assert 'skipped="2"' in report
-    assert '<skipped message="not judged: German"/>' in report
-    assert '<skipped message="33% judged, the rest is German"/>' in report
-    scored(log, tmp_path / "s.sarif")
-    (notes,) = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["invocations"]
-    told = {note["message"]["text"]: note["level"] for note in notes["toolExecutionNotifications"]}
-    assert told == {
-        "dialogue german: not judged: German": "warning",
-        "dialogue mixed: 33% judged, the rest is German": "warning",
-    }
 
 
 def test_fail_on_does_not_vouch_for_what_was_not_judged(log: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import OutputRefused
 from dialint.detector.interface import DetectorConfig
 
 POLICY = "policy: shop\nclauses:\n  - {id: c, text: A clause., on: refund, before: find}\n"
@@ -31,14 +31,3 @@ def test_the_manifest_has_the_policies_and_another_text_is_another_job(
     file.write_text(POLICY.replace("before: find", "before: look_up"), encoding="utf-8")
     with pytest.raises(OutputRefused, match="--policy"):
         run([log], config, driver.FakeDetector({}))
-
-
-def test_a_broken_policy_stops_the_job_before_any_work(
-    tmp_path: Path, write_log: Callable[..., Path], driver: ModuleType
-) -> None:
-    file, out = tmp_path / "shop.yaml", tmp_path / "v.jsonl"
-    file.write_text(POLICY.replace("before", "befor"), encoding="utf-8")
-    config = ScoreConfig(out=out, quiet=True, detector=DetectorConfig(policy=(file,)))
-    with pytest.raises(ConfigError, match=r"E_POLICY: .*shop\.yaml:3: clauses\.0\.befor: there is no such"):
-        run([str(write_log(3))], config, driver.FakeDetector({}))
-    assert not out.exists()

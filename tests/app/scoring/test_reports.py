@@ -15,7 +15,6 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import (
     LocatedVerdict,
     as_text,
-    explanation,
     visible,
     write_junit,
     write_sarif,
@@ -83,15 +82,6 @@ SUGGESTED = LocatedVerdict(
     "z.jsonl",
     7,
 )
-
-
-def test_text_names_suggestions_apart() -> None:
-    shown = as_text(SUGGESTED.verdict, TAXONOMY).splitlines()
-    assert shown[:3] == [
-        "maybe   quality 100",
-        "  suggestions, not counted:",
-        "    turn 1  S1  V2 Asks for secrets  0.50  “the quote”",
-    ]
 
 
 @pytest.mark.parametrize("fail_on", [None, "S1", "S4"])
@@ -191,14 +181,6 @@ def test_sarif_points_at_the_line_of_the_dialogue() -> None:
     }  # fmt: skip
     keys = [one["partialFingerprints"]["dialogueTurnRule/v1"] for one in results]
     assert keys == ["two:1:C1", "two:1:C1#2", "two:3:L1", "style:1:L1"]
-
-
-def test_a_reason_that_begins_with_the_name_does_not_say_it_twice() -> None:
-    name = TAXONOMY.codes["C1"].name.en
-    finding = PLACED[1].verdict.findings[0]
-    for reason in ("because", f"{name}: because"):
-        told = explanation(finding.model_copy(update={"code": "C1", "reason": reason}), TAXONOMY)
-        assert told == f"C1 {name}: because"
 
 
 def test_sarif_has_no_key_that_the_standard_forbids() -> None:

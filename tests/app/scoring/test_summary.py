@@ -53,11 +53,6 @@ def test_every_code_is_covered_by_something_or_needs_a_judge() -> None:
         assert tuple(names) == how.covered_by
 
 
-def test_a_detector_without_a_release_says_what_it_does_not_cover() -> None:
-    rest = " ".join(code for code in load_taxonomy().codes if code != "C1")
-    assert f"not covered by fake-1: {rest}" in printed(release="fake-1", codes=("C1",))
-
-
 AWAY = ("Mein Router geht seit gestern nicht.", "Haben Sie den Router schon neu gestartet?")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialint.detector.checks import CheckContext
-from dialint.detector.checks.spelling import MAX_LOOKUPS, misspelt_word
+from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.log_profile import profile_log
 from dialint.detector.records import Dialogue, Turn
 
@@ -56,10 +56,3 @@ def test_only_agents_and_bots_are_checked_and_one_hit_a_turn_names_all() -> None
     (hit,) = misspelt_word(talk)
     assert (hit.turn, talk.turns[1].text[hit.start : hit.end]) == (1, "beleive")
     assert hit.why == "not in the dictionary, beleive: believe; dleay: delay"
-
-
-def test_a_hostile_dialogue_costs_bounded_time() -> None:
-    words = [f"{a}{b}{c}qwortzz" for a in "bcdfg" for b in "hjklm" for c in "pqrst"]
-    talk = dialogue(*(("a", f"This is the {word} that you have asked us for") for word in words))
-    assert list(misspelt_word(talk)) == []
-    assert len(words) > MAX_LOOKUPS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.policy import parse_policy
 from dialint.detector.records import Dialogue, PolicyVersion, ToolCall, Turn, Verdict
-from dialint.detector.verdict_files import FileFormat, convert_verdicts, parse_verdicts, verdict_line
 
 POLICY = """\
 policy: {name}
@@ -138,22 +136,3 @@ def test_a_verdict_records_the_rules_that_applied(folder: Path) -> None:
 def test_the_fingerprint_is_that_of_the_rules(folder: Path) -> None:
     prints = {detector(folder, *names).fingerprint for names in ((), ("shop",), ("desk",), ("shop", "desk"))}
     assert len(prints) == 4
-
-
-@pytest.mark.parametrize("file_format", ["csv", "parquet"])
-def test_codes_without_a_policy_survive_every_format(
-    folder: Path, file_format: FileFormat, tmp_path: Path
-) -> None:
-    from dialint.detector import verdict_files
-
-    verdicts = detector(folder, "shop").verdicts(
-        [dialogue(), dialogue("bank").model_copy(update={"id": "e"})]
-    )
-    lines = [verdict_line(verdict) for verdict in verdicts]
-    assert list(parse_verdicts(lines)) == verdicts
-    out = io.BytesIO()
-    convert_verdicts(lines, out, file_format)
-    path = tmp_path / f"v.{file_format}"
-    path.write_bytes(out.getvalue())
-    read = {"csv": verdict_files._read_csv, "parquet": verdict_files._read_parquet}[file_format]
-    assert [verdict.no_policy for verdict in read(path)] == [("P3",), ("P1", "P2", "P3", "P4")]
