@@ -131,16 +131,8 @@ def test_what_is_tested_in_an_environment_of_its_own_is_collected_there(target: 
     words = [word.replace(".[", "dialint[") for word in shlex.split(named[1]) if re.search(r"\]|[=>]", word)]
     python = make_environment(tmp_path / "env", words)
     command = (
-        str(python),
-        "-m",
-        "pytest",
-        "--collect-only",
-        "-W",
-        "default",
-        "-p",
-        "no:cacheprovider",
-        f"tests/{folder}",
-    )
+        str(python), "-m", "pytest", "--collect-only", "-W", "default", "-p", "no:cacheprovider", f"tests/{folder}",
+    )  # fmt: skip
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=False)
     assert result.returncode == 0, result.stdout[-2000:]
 

@@ -99,16 +99,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source" / name)
     pip = (
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--no-deps",
-        "--quiet",
-        "--wheel-dir",
-        str(folder),
-        "./source",
-    )
+        sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "--wheel-dir", str(folder), "./source",
+    )  # fmt: skip
     result = run(*pip, cwd=folder)
     assert result.returncode == 0, result.stderr
     (built,) = folder.glob("*.whl")

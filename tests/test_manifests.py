@@ -51,12 +51,8 @@ def test_a_manifest_lists_plain_names_once(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1")
     entry, path = file_entry(tmp_path / "a"), tmp_path / MANIFEST
     refused = [[name] for name in NAMES] + [
-        ["a", "A"],
-        ["a", "a"],
-        ["\u00e9", "e\u0301"],
-        ["\u00c9", "e\u0301"],
-        [MANIFEST],
-    ]
+        ["a", "A"], ["a", "a"], ["\u00e9", "e\u0301"], ["\u00c9", "e\u0301"], [MANIFEST],
+    ]  # fmt: skip
     for names in refused:
         with pytest.raises(OutputRefused, match="E_MANIFEST"):
             write_manifest(path, {"files": [{**entry, "name": name} for name in names]})

@@ -43,28 +43,9 @@ MOST = 200
 
 ALPHABET = "a7A z \n\t.,-'_([{<:@\"é/я&$#|\\!?*=" + "\u4e00\x00"
 FIXED = (
-    "a",
-    "A",
-    "7",
-    " ",
-    "\n",
-    "a ",
-    "A ",
-    "7 ",
-    "7-",
-    "7.",
-    "a-",
-    "a.",
-    "a@",
-    "a'",
-    "é",
-    "Aa ",
-    "[",
-    "{{",
-    "<",
-    "\\",
+    "a", "A", "7", " ", "\n", "a ", "A ", "7 ", "7-", "7.", "a-", "a.", "a@", "a'", "é", "Aa ", "[", "{{", "<", "\\",
     '"',
-)
+)  # fmt: skip
 FAILS = (" zq(\x00", "zq-\n", "")
 
 
@@ -308,11 +289,8 @@ def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
             one = letters[drawn] if drawn < len(letters) else samples.draw(body, some)
             other, after = samples.draw(body, 2), samples.draw(rest, some)
             units += [
-                (first, one),
-                ("", first + one),
-                (first, one + other),
-                ("", first + one + other * 2 + after[:-1]),
-            ]
+                (first, one), ("", first + one), (first, one + other), ("", first + one + other * 2 + after[:-1]),
+            ]  # fmt: skip
     for _ in range(VARIANTS):
         whole = samples.draw(samples.tree, 2)
         units += [("", whole), ("", whole[:-1]), ("", whole[: len(whole) // 2])]
@@ -424,13 +402,9 @@ def test_the_patterns_of_old_are_caught(name: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"\b\w++\b",
-        r"(?<!\s)\s++[,.]",
-        r"(?<![ab])(?:a|b)*+c",
-        r"\bwhat\b[^?]{0,99}\?",
-        r"\(([^()|]*+\|[^()]*+)\)",
+        r"\b\w++\b", r"(?<!\s)\s++[,.]", r"(?<![ab])(?:a|b)*+c", r"\bwhat\b[^?]{0,99}\?", r"\(([^()|]*+\|[^()]*+)\)",
     ],
-)
+)  # fmt: skip
 @pytest.mark.usefixtures("timer")
 def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
     assert worst(re.compile(pattern)) is None

@@ -58,12 +58,9 @@ def test_python_and_the_command_line_give_the_same_verdicts(tmp_path: Path) -> N
     chats = [
         ({**whose, "at": "2026-11-02T10:00:00Z"}, "Hello {first_name}, your parcel arrives tomorrow."),
         ({"dialogue_id": "clean"}, "It was shipped yesterday and arrives on Friday."),
-        (
-            {"dialogue_id": "german"},
-            "Guten Tag, ich sehe gern für Sie nach und melde mich gleich wieder bei Ihnen.",
-        ),
+        ({"dialogue_id": "german"}, "Guten Tag, ich sehe gern für Sie nach und melde mich gleich wieder bei Ihnen."),
         ({"dialogue_id": "alone"}, ""),
-    ]
+    ]  # fmt: skip
     lines = []
     for about, text in chats:
         turns = [

@@ -44,14 +44,8 @@ class FakeLLM:
     obeys: bool = False  # answers what the dialogue's text tells it to
     gives_logprobs: bool = True
     takes: tuple[str, ...] = (
-        "token ids",
-        "strict",
-        "json_schema",
-        "json_object",
-        "logprobs",
-        "max_tokens",
-        "temperature",
-    )
+        "token ids", "strict", "json_schema", "json_object", "logprobs", "max_tokens", "temperature",
+    )  # fmt: skip
     answer: str | None = None  # said to every question that holds a dialogue
     bad_answers: int = 0  # so many questions get `answer`, then it is forgotten
     statuses: list[tuple[int, dict[str, str]]] = field(default_factory=list)  # for the next requests

@@ -148,17 +148,8 @@ def lines(records: list[Any]) -> bytes:
 
 def honest(chance: random.Random, n: int) -> list[dict[str, object]]:
     words = (
-        "order",
-        "parcel",
-        "refund",
-        "hello",
-        "please",
-        "number",
-        "late",
-        "bank",
-        "4111",
-        "jo@example.org",
-    )
+        "order", "parcel", "refund", "hello", "please", "number", "late", "bank", "4111", "jo@example.org",
+    )  # fmt: skip
     return [record(k, *(" ".join(chance.choices(words, k=9)) for _ in range(6))) for k in range(n)]
 
 
@@ -339,13 +330,8 @@ def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]
     yield "one-row.csv", table(chance, rows) + b'"a\nb",' * big(3_000_000)
     yield (
         "wide.csv",
-        b"conversation_id,role,text"
-        + b",c" * big(500_000)
-        + b"\n"
-        + b"d,agent,a"
-        + b"," * big(500_000)
-        + b"\n",
-    )
+        b"conversation_id,role,text" + b",c" * big(500_000) + b"\n" + b"d,agent,a" + b"," * big(500_000) + b"\n",
+    )  # fmt: skip
     yield "quotes.csv", table(chance, rows) + b'"' * big(7_000_000) + b"\n"
     yield "formulas.csv", table(chance, [[f"=d{k}", "agent", "=1+1|cmd"] for k in range(20_000)])
     for number in range(6):

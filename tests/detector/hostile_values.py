@@ -15,18 +15,9 @@ HOSTILE = [
     b"[null]", b'{"a":1}', b"[" * 200_000, b'"' + b"x" * 100_000 + b'"',
 ]  # fmt: skip
 BODIES = [
-    b"",
-    b"null",
-    b"5",
-    b"[]",
-    b"{}",
-    b"[" * 200_000,
-    b'{"choices":' * 100_000,
-    b"\xff\xfe",
-    b"<html>",
-    b'{"a":1,',
+    b"", b"null", b"5", b"[]", b"{}", b"[" * 200_000, b'{"choices":' * 100_000, b"\xff\xfe", b"<html>", b'{"a":1,',
     b"NaN",
-]
+]  # fmt: skip
 
 
 def fields(value: Any, path: Path = ()) -> Iterator[Path]:

@@ -13,48 +13,26 @@ from stdnum.iso7064 import mod_97_10
 from dialint.detector.records import Dialogue, Turn
 
 GIVEN = [
-    "Anna",
-    "Marcus",
-    "Priya",
-    "Kwame",
-    "Beatriz",
-    "Tomasz",
-    "Hannah",
-    "Olga",
-    "Sergei",
-    "Lucia",
-    "Miguel",
-]
+    "Anna", "Marcus", "Priya", "Kwame", "Beatriz", "Tomasz", "Hannah", "Olga", "Sergei", "Lucia", "Miguel",
+]  # fmt: skip
 GIVEN += ["Elena", "Viktor", "Nadia", "Carlos"]
 SURNAMES = ["Oyelaran", "Delgado", "Whitcombe", "Petrova", "Kowalski", "Marchetti", "Lindqvist", "Abernathy"]
 SURNAMES += ["Castellanos", "Vasilenko"]
 SENTENCES = {
     "EMAIL": (
-        "You can write to {} about it.",
-        "My email is {}, thanks",
-        "it's {}",
-        "Send the invoice to <{}> please.",
+        "You can write to {} about it.", "My email is {}, thanks", "it's {}", "Send the invoice to <{}> please.",
     ),
     "PHONE": ("Call me at {} after five.", "My phone number is {}.", "You reach me under {}", "mobile: {}"),
     "CARD": (
-        "My card number is {}.",
-        "I paid with {} yesterday.",
-        "card {} was charged twice",
-        "It is {}, Visa.",
+        "My card number is {}.", "I paid with {} yesterday.", "card {} was charged twice", "It is {}, Visa.",
     ),
     "IBAN": (
-        "My IBAN is {}.",
-        "Please refund it to {}.",
-        "account {}",
-        "The transfer came from {} last week.",
+        "My IBAN is {}.", "Please refund it to {}.", "account {}", "The transfer came from {} last week.",
     ),
     "NAME": (
-        "My name is {}.",
-        "Hi, this is {}, I ordered a lamp.",
-        "I'm {} and my parcel is late.",
-        "Regards, {}",
+        "My name is {}.", "Hi, this is {}, I ordered a lamp.", "I'm {} and my parcel is late.", "Regards, {}",
     ),
-}
+}  # fmt: skip
 
 
 def planted(n: int, seed: int = 0) -> list[tuple[str, str, str]]:

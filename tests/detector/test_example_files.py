@@ -37,11 +37,8 @@ def test_a_bad_file_is_refused_by_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
     parquet.write_table(pa.table({"labels": [[], []]}), tmp_path / "b.parquet")
     told = {
-        "a.jsonl": "line 1",
-        "a.parquet": "no readable|not a readable",
-        "b.parquet": "row 1",
-        "c.jsonl": "No such",
-    }
+        "a.jsonl": "line 1", "a.parquet": "no readable|not a readable", "b.parquet": "row 1", "c.jsonl": "No such",
+    }  # fmt: skip
     for name, words in told.items():
         with pytest.raises(InputRefused, match=words):
             list(read_examples(tmp_path / name))

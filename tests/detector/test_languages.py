@@ -78,17 +78,9 @@ def test_what_the_record_says_holds_for_weak_evidence_and_not_for_clear() -> Non
 
 def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
     found = dialogue(
-        "Wo ist mein Paket mit den Büchern?",
-        GERMAN,
-        "ok",
-        "Gerne!",
-        ENGLISH,
-        ENGLISH,
-        GERMAN,
-        GERMAN,
-        "danke",
+        "Wo ist mein Paket mit den Büchern?", GERMAN, "ok", "Gerne!", ENGLISH, ENGLISH, GERMAN, GERMAN, "danke",
         "Ok.",
-    )
+    )  # fmt: skip
     whole, turns = detect_languages(found)
     assert whole == "de"
     assert [turns[i] for i in range(4)] == ["de"] * 4

@@ -127,13 +127,9 @@ def long_turns(n: int, customer: Callable[[int], str], agent: Callable[[int], st
     first, second, last = texts
     return build(
         [
-            *_look_up(1),
-            say("customer", first),
-            say("agent", second),
-            say("customer", last),
-            say("agent", second),
+            *_look_up(1), say("customer", first), say("agent", second), say("customer", last), say("agent", second),
         ]
-    )
+    )  # fmt: skip
 
 
 def look_ups(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
@@ -261,15 +257,10 @@ SHOP: dict[str, Any] = {
     "tools": {"read": ["get_order", "find_user"], "write": ["cancel_order", "book_seat"]},
     "facts": {"order": {"call": "get_order", "key": {"order_id": "order_id"}}, "user": {"call": "find_user"}},
     "clauses": [
-        {
-            "id": "a",
-            "text": "a",
-            "on": "write",
-            "before": {"call": "get_order", "same": {"order_id": "order_id"}},
-        },
+        {"id": "a", "text": "a", "on": "write", "before": {"call": "get_order", "same": {"order_id": "order_id"}}},
         {"id": "b", "text": "b", "on": "write", "consent": "yes"},
     ],
-}
+}  # fmt: skip
 
 
 def test_every_check_and_gate_has_an_exchange_that_it_finds_something_in() -> None:

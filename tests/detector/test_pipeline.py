@@ -218,19 +218,11 @@ def test_no_probability_is_certain_as_it_is_written_or_shown(probability: float)
 
 def test_probabilities_at_the_ends() -> None:
     assert [round_probability(p) for p in (0.0, 1e-12, 0.5, 0.9999999, 1.0)] == [
-        0.0,
-        1e-6,
-        0.5,
-        0.999999,
-        0.999999,
-    ]
+        0.0, 1e-6, 0.5, 0.999999, 0.999999,
+    ]  # fmt: skip
     assert [format_probability(p) for p in (1e-6, 0.005, 0.5, 0.994, 0.995)] == [
-        "< 0.01",
-        "0.01",
-        "0.50",
-        "0.99",
-        "> 0.99",
-    ]
+        "< 0.01", "0.01", "0.50", "0.99", "> 0.99",
+    ]  # fmt: skip
 
 
 def test_a_bot_is_at_fault_for_its_own_turn(detector: ReleaseDetector) -> None:

@@ -113,14 +113,11 @@ def test_a_name_that_two_packages_offer_is_refused_with_both(site: Path) -> None
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        (
-            "acme_lint:missing",
-            "acme-lint: acme of dialint.checks: cannot import acme_lint:missing: AttributeError",
-        ),
+        ("acme_lint:missing", "acme-lint: acme of dialint.checks: cannot import acme_lint:missing: AttributeError"),
         ("acme_nowhere:x", "cannot import acme_nowhere:x: ModuleNotFoundError"),
         ("acme_lint:word", "acme_lint:word is a str, expected a Check"),
     ],
-)
+)  # fmt: skip
 def test_an_entry_that_cannot_be_used_is_refused_by_its_name(entry: str, message: str, site: Path) -> None:
     install(site, "acme-lint", "dialint.checks", f"acme = {entry}", code="word = 'hello'\n")
     with pytest.raises(ConfigError, match=message):
@@ -189,17 +186,8 @@ def test_the_manifest_names_the_file_of_a_check_and_another_file_is_another_job(
     own.write_text(CHECK.format(evidence="47, 50"))
     log.write_text(TALK.model_dump_json() + "\n")
     command = (
-        sys.executable,
-        "-m",
-        "dialint",
-        "score",
-        str(log),
-        "--out",
-        str(out),
-        "--check",
-        str(own),
-        "--quiet",
-    )
+        sys.executable, "-m", "dialint", "score", str(log), "--out", str(out), "--check", str(own), "--quiet",
+    )  # fmt: skip
     first = subprocess.run(command, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
     manifest = json.loads((tmp_path / "out.manifest.json").read_text())
@@ -233,15 +221,8 @@ def test_pip_installs_a_check(tmp_path: Path) -> None:
         "\n".join(f"import site; site.addsitedir({path!r})" for path in paths) + "\n"
     )
     command = (
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        str(source),
-    )
+        str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", str(source),
+    )  # fmt: skip
     subprocess.run(command, check=True)
     code = (
         "from dialint.detector.checks import check_plugins, load_checks\n"

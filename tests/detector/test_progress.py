@@ -106,15 +106,11 @@ def test_a_detector_in_a_worker_says_how_far_it_is_within_a_chunk() -> None:
             id=f"d{n}",
             turns=(
                 Turn(index=0, role="customer", text="Where is my parcel?"),
-                Turn(
-                    index=1,
-                    role="agent",
-                    text=f"You are an idiot, sir, {n} times over, and it has been sent.",
-                ),
+                Turn(index=1, role="agent", text=f"You are an idiot, sir, {n} times over, and it has been sent."),
             ),
         )
         for n in range(24)
-    ]
+    ]  # fmt: skip
     heard: list[tuple[int, int, int]] = []
     with WatchedDetector(DetectorConfig(row_tokens=200), WatchConfig()) as watched:
         watched.monitor.on_progress = lambda *counts: heard.append(counts)

@@ -23,19 +23,8 @@ def test_slots_stand_after_judged_turns_and_the_end_is_marked() -> None:
         dialogue(("customer", "w1 w2"), ("system", "w9"), ("agent", "Hello w3"), ("bot", "w4"))
     )
     assert [WORDS[i] for i in window.ids] == [
-        "<s>",
-        "<c>",
-        "w1",
-        "w2",
-        "<a>",
-        "hello",
-        "w3",
-        "<v>",
-        "<a>",
-        "w4",
-        "<v>",
-        "<d>",
-    ]
+        "<s>", "<c>", "w1", "w2", "<a>", "hello", "w3", "<v>", "<a>", "w4", "<v>", "<d>",
+    ]  # fmt: skip
     assert [(slot.turn, WORDS[window.ids[slot.position]]) for slot in window.slots] == [
         (2, "<v>"),
         (3, "<v>"),

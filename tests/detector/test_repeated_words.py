@@ -44,15 +44,8 @@ def test_a_dialogue_cut_short_has_the_same_kinds() -> None:
 def test_tokens_have_the_kind_of_the_word_they_begin_in() -> None:
     words = repeated_words([(True, "reboot it"), (True, "(reboot) 9:45")])[1]
     assert token_kinds(words, [(0, 1), (1, 3), (3, 7), (7, 8), (9, 10), (10, 11), (11, 13), (13, 13)]) == [
-        0,
-        2,
-        2,
-        0,
-        1,
-        1,
-        1,
-        0,
-    ]
+        0, 2, 2, 0, 1, 1, 1, 0,
+    ]  # fmt: skip
 
 
 def test_tokens_that_begin_with_a_space_have_the_kind_of_the_word_after_it() -> None:

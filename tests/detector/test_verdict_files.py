@@ -91,15 +91,8 @@ def test_round_trip_over_many_row_groups(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_line_has_the_promised_keys_in_the_promised_order() -> None:
     finding = Finding(
-        code="C1",
-        turn=5,
-        severity="S2",
-        probability=0.91,
-        quote="Anything else?",
-        start=0,
-        end=14,
-        reason="r",
-    )
+        code="C1", turn=5, severity="S2", probability=0.91, quote="Anything else?", start=0, end=14, reason="r",
+    )  # fmt: skip
     verdict = Verdict(
         dialogue_id="d1", release="e", taxonomy="1.0.0", status="scored", quality=72.0, findings=(finding,)
     )
@@ -154,13 +147,9 @@ def test_csv_has_a_row_for_each_finding_and_suggestion_and_one_for_a_clean_dialo
     with open(finished(tmp_path, verdicts, "csv"), newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["dialogue_id"], row["kind"], row["code"], row["probability"]) for row in rows] == [
-        ("two", "finding", "C1", "0.5"),
-        ("two", "finding", "C1", "0.5"),
-        ("both", "finding", "C1", "0.5"),
-        ("both", "suggestion", "C1", "0.5"),
-        ("suggested", "suggestion", "C1", "0.5"),
-        ("clean", "", "", ""),
-    ]
+        ("two", "finding", "C1", "0.5"), ("two", "finding", "C1", "0.5"), ("both", "finding", "C1", "0.5"),
+        ("both", "suggestion", "C1", "0.5"), ("suggested", "suggestion", "C1", "0.5"), ("clean", "", "", ""),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 ASKED, NOTE, ANSWERED, THANKED = (
-    "Where is my lamp?",
-    "She is rude again.",
-    "It ships on Friday.",
-    "Thank you.",
-)
+    "Where is my lamp?", "She is rude again.", "It ships on Friday.", "Thank you.",
+)  # fmt: skip
 HELLO = "Lamp House, how can I help you?"
 START = 1772442845
 TIMES = [f"2026-03-02T09:{14 + minute}:05Z" for minute in range(4)]
@@ -51,11 +48,8 @@ def messages(customer: dict[str, Any], agent: dict[str, Any], note: dict[str, An
              clock: list[Any] = TIMES) -> list[dict[str, Any]]:  # fmt: skip
     """A question, a note, an answer and thanks."""
     said = [
-        (customer, ASKED, 0),
-        *([(note, NOTE, 1)] if note else []),
-        (agent, ANSWERED, 2),
-        (customer, THANKED, 3),
-    ]
+        (customer, ASKED, 0), *([(note, NOTE, 1)] if note else []), (agent, ANSWERED, 2), (customer, THANKED, 3),
+    ]  # fmt: skip
     return [{**who, text: words, **dict.fromkeys(times, clock[at])} for who, words, at in said]
 
 

@@ -55,14 +55,10 @@ SCAN = {
     "slope": 1.0,
     "offset": 0.0,
     "contract": {
-        "threshold": 0.5,
-        "false_accusations_per_100": 0.15,
-        "confidence": 0.9,
-        "recall": 0.2,
-        "n_errors": 40,
+        "threshold": 0.5, "false_accusations_per_100": 0.15, "confidence": 0.9, "recall": 0.2, "n_errors": 40,
         "n_clean": 4000,
     },
-}
+}  # fmt: skip
 CHECK = {"name": "misspelt_word", "precision": 0.95}
 POLICY = {"name": "policy", "precision": 0.75, "report": "suggestion"}
 
@@ -87,12 +83,8 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
     }
     assert len(covered) == len(load_taxonomy().codes)
     assert {code: means for code, means in covered.items() if means != "needs a judge"} == {
-        "L1": "scan, check",
-        "C1": "scan",
-        "I2": "check",
-        "P3": "check, policy",
-        "P4": "policy",
-    }
+        "L1": "scan, check", "C1": "scan", "I2": "check", "P3": "check, policy", "P4": "policy",
+    }  # fmt: skip
     assert "6 covered by the embedded release in English" in closing
     lines = closing.splitlines()
     first = lines.index("covered (scan): L1 C1")

@@ -402,11 +402,8 @@ def test_a_code_without_a_policy_was_looked_for_by_nobody(tmp_path: Path) -> Non
 
 def test_what_the_judge_was_not_asked_is_no_silence(tmp_path: Path) -> None:
     asked = {
-        "questions": {"screens": 12, "details": 3},
-        "unasked": {"I1": 4},
-        "unmet": {"P1": 2},
-        "failures": {},
-    }
+        "questions": {"screens": 12, "details": 3}, "unasked": {"I1": 4}, "unmet": {"P1": 2}, "failures": {},
+    }  # fmt: skip
     judge = {"name": "tiny", "contract": None, **asked}
     verdicts = finished(tmp_path, [scored("d", finding())], judge=judge)
     report(verdicts, config=ReportConfig(html=tmp_path / "r.html"))

@@ -167,11 +167,8 @@ def test_every_form_of_a_result_says_so(gate: Any, tmp_path: Path, capsys: Any, 
     kind = "error" if cause == "judge" else "skipped"
     cases = ET.parse(tmp_path / f"{cause}.xml").findall(".//testcase")
     assert [[(each.tag, each.get("message")) for each in case] for case in cases] == [
-        [(kind, said)],
-        [],
-        [],
-        [],
-    ]
+        [(kind, said)], [], [], [],
+    ]  # fmt: skip
     (notes,) = json.loads((tmp_path / f"{cause}.sarif").read_text())["runs"][0]["invocations"]
     level = "error" if cause == "judge" else "warning"
     assert [(each["level"], each["message"]["text"]) for each in notes["toolExecutionNotifications"]] == [

@@ -29,15 +29,8 @@ ABOUT = {"release": "r", "taxonomy": "1", "status": "scored"}
 
 def finding(code: str, severity: Any, turn: int = 1, quote: str = "the quote") -> Finding:
     return Finding(
-        code=code,
-        turn=turn,
-        severity=severity,
-        probability=0.5,
-        quote=quote,
-        start=2,
-        end=9,
-        reason="because",
-    )
+        code=code, turn=turn, severity=severity, probability=0.5, quote=quote, start=2, end=9, reason="because",
+    )  # fmt: skip
 
 
 PLACED = [
@@ -113,15 +106,10 @@ def test_a_suggestion_is_a_note_in_sarif() -> None:
 
 REJECTS = [
     {
-        "file": "bad.jsonl",
-        "line": 1,
-        "code": "E_ID",
-        "found": "none",
-        "expected": "a string",
-        "dialogue_id": None,
+        "file": "bad.jsonl", "line": 1, "code": "E_ID", "found": "none", "expected": "a string", "dialogue_id": None,
     },
     {"file": "z.jsonl", "line": 9, "code": "E_NUL", "found": "x\x00", "expected": "text", "dialogue_id": "q"},
-]
+]  # fmt: skip
 FILES = ["bad.jsonl", "logs/a b.jsonl", "unread.jsonl", "z.jsonl"]
 
 

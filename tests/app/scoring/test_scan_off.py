@@ -55,11 +55,8 @@ def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp
         ]
     missing = set(read_manifest(tmp_path / "b.manifest.json")["not_covered"])
     assert missing - set(read_manifest(tmp_path / "a.manifest.json")["not_covered"]) == {
-        "C1",
-        "R1",
-        "T2",
-        "U5",
-    }
+        "C1", "R1", "T2", "U5",
+    }  # fmt: skip
     with pytest.raises(ConfigError, match="not covered by embedded-5: T2"):
         run([SAMPLE], ScoreConfig(codes=("T2",), quiet=True, detector=OFF))
 

@@ -40,14 +40,10 @@ def test_the_logs_own_masking_is_no_slot() -> None:
 @pytest.mark.parametrize(
     ("word", "outcome"),
     [
-        ("recieved", "finding"),
-        ("Thier", "finding"),
-        ("Elantra", "dropped"),
-        ("fluxo", "dropped"),
-        ("usual", "dropped"),
-        ("demurrage", "dropped"),
+        ("recieved", "finding"), ("Thier", "finding"), ("Elantra", "dropped"), ("fluxo", "dropped"),
+        ("usual", "dropped"), ("demurrage", "dropped"),
     ],
-)
+)  # fmt: skip
 def test_an_odd_word(word: str, outcome: str) -> None:
     text = "Thier usual Elantra was recieved with the fluxo; demurrage starts."
     talk, start = read_case(["My fluxo is gone", text])[0], text.index(word)

@@ -160,10 +160,5 @@ def test_names_of_tools() -> None:
     assert name_words("getOrder_by-ID2") == ("get", "order", "by", "id", "2")
     assert all(may_write(name) for name in ("check_in_passenger", "find_and_book", "verify_or_create"))
     assert [may_write(name) for name in ("get_order", "searchFlights", "think", "orders", "cancel", "")] == [
-        False,
-        False,
-        False,
-        True,
-        True,
-        True,
-    ]
+        False, False, False, True, True, True,
+    ]  # fmt: skip

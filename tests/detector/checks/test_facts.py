@@ -22,19 +22,9 @@ ORDER = {
     "pickup": "16:30:00",
 }
 FLIGHTS = [
-    {
-        "flight_number": "QX112",
-        "departs": "06:10:00",
-        "arrives": "09:40:00",
-        "prices": {"eco": 151, "biz": 477},
-    },
-    {
-        "flight_number": "QX339",
-        "departs": "17:00:00",
-        "arrives": "20:35:00",
-        "prices": {"eco": 163, "biz": 391},
-    },
-]
+    {"flight_number": "QX112", "departs": "06:10:00", "arrives": "09:40:00", "prices": {"eco": 151, "biz": 477}},
+    {"flight_number": "QX339", "departs": "17:00:00", "arrives": "20:35:00", "prices": {"eco": 163, "biz": 391}},
+]  # fmt: skip
 
 
 def dialogue(answer: str, result: object = ORDER, ask: str = "What about my order?") -> Dialogue:
@@ -177,15 +167,9 @@ def test_values_in_text() -> None:
     text = "Order W2378156 (#77120), flight QX112, user ann_lee_3668, 27th, 500ml, 10am, 2024-05-20, a.b@c.de1234"
     assert [match.group() for match in ids(text)] == ["W2378156", "#77120", "QX112", "ann_lee_3668"]
     assert [cents(match) for match in AMOUNT.finditer("$1,200.5 and 30 dollars, €7, 12 USD")] == [
-        120050,
-        3000,
-        700,
-        1200,
-    ]
+        120050, 3000, 700, 1200,
+    ]  # fmt: skip
     assert [parse_day(match) for match in DATE.finditer("2024-05-20, May 3rd, 7 of June 2025, 12/24/24")] == [
-        (2024, 5, 20),
-        (0, 5, 3),
-        (2025, 6, 7),
-        (2024, 12, 24),
-    ]
+        (2024, 5, 20), (0, 5, 3), (2025, 6, 7), (2024, 12, 24),
+    ]  # fmt: skip
     assert [minute for *_, minute in times("6:10 AM, 12 am, 17:00:00, 12:05pm, 99:10")] == [370, 0, 1020, 725]

@@ -25,13 +25,8 @@ def talk(*texts: str, call: str = "", result: str = "{}") -> Dialogue:
 
 
 OPEN = (
-    "I want to cancel my order.",
-    "Sure, I will do it.",
-    "Fine.",
-    "Give me a moment.",
-    "Ok.",
-    "Have a nice day!",
-)
+    "I want to cancel my order.", "Sure, I will do it.", "Fine.", "Give me a moment.", "Ok.", "Have a nice day!",
+)  # fmt: skip
 
 
 def test_a_request_that_no_tool_served_is_open() -> None:
@@ -51,13 +46,10 @@ def test_calls_that_failed_or_only_look_up_serve_none() -> None:
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        (0, "Where is my parcel?"),
-        (2, "Never mind, I keep it."),
-        (3, "I'm sorry, that is not possible."),
-        (5, "Which order is it?"),
-        (5, "I have cancelled your order."),
+        (0, "Where is my parcel?"), (2, "Never mind, I keep it."), (3, "I'm sorry, that is not possible."),
+        (5, "Which order is it?"), (5, "I have cancelled your order."),
     ],
-)
+)  # fmt: skip
 def test_refusals_questions_and_second_thoughts(place: int, text: str) -> None:
     texts = list(OPEN)
     texts[place] = text
