@@ -307,20 +307,14 @@ def texts(n: int, what: str = "W{}") -> list[str]:
 
 
 RULE_CLAUSES: dict[str, Callable[[int], dict[str, Any]]] = {
-    "before": lambda n: {
-        "before": [{"call": [*texts(n, "t{}"), "get_order"], "same": {"order_id": "order_id"}}]
-    },
+    "before": lambda n: {"before": [{"call": [*texts(n, "t{}"), "get_order"], "same": {"order_id": "order_id"}}]},
     "after": lambda n: {"after": [{"call": texts(n, "t{}")}, {"says": texts(n, "done {}")}]},
     "forbid": lambda n: {"forbid": [{"order.status": f"s{i}"} for i in range(n)]},
-    "only_if": lambda n: {
-        "only_if": [*({"order.status": f"s{i}"} for i in range(n)), {"user.user_id": {"not": "a"}}]
-    },
-    "consent": lambda n: {
-        "consent": {"asks": texts(n, "ask {}"), "yes": texts(n, "yes {}"), "agrees": texts(n, "fine {}")}
-    },
+    "only_if": lambda n: {"only_if": [*({"order.status": f"s{i}"} for i in range(n)), {"user.user_id": {"not": "a"}}]},
+    "consent": lambda n: {"consent": {"asks": texts(n, "ask {}"), "yes": texts(n, "yes {}"), "agrees": texts(n, "fine {}")}},
     "limit": lambda n: {"limit": {"at_most": 1, "per": "order_id"}},
     "stated": lambda n: {"stated": ["order_id", "email", "items"]},
-}
+}  # fmt: skip
 OPERATOR_TESTS: dict[str, Callable[[int], dict[str, Any]]] = {
     "is": lambda n: {"is": [*texts(n), "$order.order_id"]},
     "not": lambda n: {"not": [*texts(n), "$order.order_id"]},

@@ -126,12 +126,8 @@ def test_an_entry_that_cannot_be_used_is_refused_by_its_name(entry: str, message
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [
-        ("x = 1\n", "has no Check at its top level"),
-        ("x = 1 +\n", "SyntaxError"),
-        ("1 / 0\n", "ZeroDivisionError"),
-    ],
-)
+    [("x = 1\n", "has no Check at its top level"), ("x = 1 +\n", "SyntaxError"), ("1 / 0\n", "ZeroDivisionError")],
+)  # fmt: skip
 def test_a_file_that_offers_nothing_is_refused(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "own.py"
     path.write_text(content)

@@ -100,11 +100,7 @@ def test_words_that_yaml_takes_for_values_stay_words(tmp_path: Path) -> None:
 
 
 BROKEN = {
-    "unknown severity": (
-        "    severity: S2\n",
-        "    severity: S9\n",
-        r":17: .*codes\.0\.severity.*'S1'.*, found 'S9'$",
-    ),
+    "unknown severity": ("    severity: S2\n", "    severity: S9\n", r":17: .*codes\.0\.severity.*'S1'.*, found 'S9'$"),
     "missing field": ("    test: Was it cold?\n", "", r":11: .*codes\.0\.test: this field is missing"),
     "unknown field": (
         "    scope: turn",
@@ -114,11 +110,7 @@ BROKEN = {
     "missing language": (", ru: Кофе", "", r":9: categories\.0\.name\.ru: this field is missing"),
     "blank text": ("It was cold.", "''", r":13: .*definition: must not be blank"),
     "only blanks": ("It was cold.", "'  '", r":13: .*definition: must not be blank"),
-    "steers the terminal": (
-        "It was cold.",
-        '"\\e[2J"',
-        r":13: .*definition: must not hold control characters",
-    ),
+    "steers the terminal": ("It was cold.", '"\\e[2J"', r":13: .*definition: must not hold control characters"),
     "no list": ("[S2, S3]", "S2", r":18: .*severities: should be a list, found 'S2'"),
     "empty list": ("[S2, S3]", "[]", r":18: .*severities: the list must not be empty"),
     "usual not allowed": ("[S2, S3]", "[S3]", r"K1: its usual severity is not among"),
@@ -130,20 +122,12 @@ BROKEN = {
     "other category's code": ("code: K1", "code: L1", r"L1 does not belong to category K"),
     "code in small letters": ("code: K1", "code: k1", r":11: .*code: .*'k1'"),
     "version with a blank": ("shop-3", "shop 3", r":1: version: .*'shop 3'"),
-    "field twice": (
-        "    scope: turn",
-        "    scope: turn\n    scope: span",
-        r":20: field 'scope' stands twice",
-    ),
+    "field twice": ("    scope: turn", "    scope: turn\n    scope: span", r":20: field 'scope' stands twice"),
     "tab": ("  name: {en: Coffee", "\tname: {en: Coffee", r":9: not YAML"),
     "no mapping": (OWN, "- a\n- b\n", r"should be a mapping of fields"),
     "empty": (OWN, "", r"should be a mapping of fields"),
-    "no codes": (
-        OWN[OWN.index("  codes:\n") :],
-        "  codes: []\n",
-        r":10: categories\.0\.codes: the list must not be empty$",
-    ),
-}
+    "no codes": (OWN[OWN.index("  codes:\n") :], "  codes: []\n", r":10: categories\.0\.codes: the list must not be empty$"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BROKEN)

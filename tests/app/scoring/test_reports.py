@@ -45,13 +45,9 @@ PLACED = [
         "logs/a b.jsonl",
         2,
     ),
-    LocatedVerdict(
-        Verdict(dialogue_id="style", quality=90.0, findings=(finding("L1", "S4"),), **ABOUT), "z.jsonl", 1
-    ),
-    LocatedVerdict(
-        Verdict(dialogue_id="failed", release="r", taxonomy="1", status="failed", failure="E_X"), "z.jsonl", 4
-    ),
-]
+    LocatedVerdict(Verdict(dialogue_id="style", quality=90.0, findings=(finding("L1", "S4"),), **ABOUT), "z.jsonl", 1),
+    LocatedVerdict(Verdict(dialogue_id="failed", release="r", taxonomy="1", status="failed", failure="E_X"), "z.jsonl", 4),
+]  # fmt: skip
 
 
 def test_text_says_each_thing_once() -> None:
@@ -66,15 +62,10 @@ def test_text_says_each_thing_once() -> None:
 
 
 SUGGESTED = LocatedVerdict(
-    Verdict(
-        dialogue_id="maybe",
-        quality=100.0,
-        suggestions=(finding("V2", "S1"), finding("L1", "S4", turn=3)),
-        **ABOUT,
-    ),
+    Verdict(dialogue_id="maybe", quality=100.0, suggestions=(finding("V2", "S1"), finding("L1", "S4", turn=3)), **ABOUT),
     "z.jsonl",
     7,
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("fail_on", [None, "S1", "S4"])

@@ -98,13 +98,8 @@ def test_after(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("status", "arguments", "expected"),
-    [
-        ("sent", {"order_id": "7"}, [("P2", 3)]),
-        ("open", {"order_id": "7"}, []),
-        ("sent", {"order_id": "8"}, []),
-        ("sent", {}, []),
-    ],
-)
+    [("sent", {"order_id": "7"}, [("P2", 3)]), ("open", {"order_id": "7"}, []), ("sent", {"order_id": "8"}, []), ("sent", {}, [])],
+)  # fmt: skip
 def test_forbid_by_a_fact(tmp_path: Path, status: str, arguments: dict[str, Any], expected: Any) -> None:
     look = call("read_order", {"order_id": "7"}, {"order_id": "7", "status": status})
     rule = "on: cancel\nforbid: {order.status: [sent, delivered]}"

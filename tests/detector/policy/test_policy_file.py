@@ -64,21 +64,13 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
         ("before: find", "before: look_up", "/shop.yaml:7: clauses.0.before: 'look_up': tools does not list"),
         ("before: find", "limit: {at_most: many}", "/shop.yaml:7: clauses.0.limit.at_most: Input should be"),
         ("before: find", "forbid: {order..id: x}", "/shop.yaml:4: clauses.0: 'order..id': should be NAME"),
-        (
-            "before: find",
-            'forbid: {a: {below: "1 / $b"}}',
-            "/shop.yaml:7: clauses.0.forbid.0.a: between two values of a calculation",
-        ),
+        ("before: find", 'forbid: {a: {below: "1 / $b"}}', "/shop.yaml:7: clauses.0.forbid.0.a: between two values of a calculation"),
         (
             "on: refund\n    before: find",
             "on: {says: refund}\n    forbid: {amount: 5}",
             "/shop.yaml:7: clauses.0.forbid: 'amount': on is about words, which have no arguments",
         ),
-        (
-            "before: find",
-            'forbid: {a: {above: "$b + $c +"}}',
-            "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends with a value",
-        ),
+        ("before: find", 'forbid: {a: {above: "$b + $c +"}}', "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends with a value"),
         ("before: find", 'forbid: {a: "$b * "}', "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends"),
         (
             "clauses:",
@@ -86,71 +78,27 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
             "/shop.yaml:3: facts: Dictionary should have at most 50 items",
         ),
         ("before: find", "forbid: {}", "/shop.yaml:7: clauses.0.forbid.0: should have a condition"),
-        (
-            "before: find",
-            "only_if: [{a: b}, {}]",
-            "/shop.yaml:7: clauses.0.only_if.1: should have a condition",
-        ),
-        (
-            "before: find",
-            'forbid: {a: {above: "5 + $y.a"}}',
-            "/shop.yaml:7: clauses.0.forbid: $y.a: facts has no 'y'",
-        ),
-        (
-            "before: find",
-            "only_if: {a: $count(y.a)}",
-            "/shop.yaml:7: clauses.0.only_if: $count(y.a): facts has no 'y'",
-        ),
-        (
-            "before: find",
-            "before: {call: find, same: {id: $id}}",
-            "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME",
-        ),
-        (
-            "before: find",
-            'before: {call: find, same: {id: "count(id"}}',
-            "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME",
-        ),
-        (
-            "on: refund",
-            "on: {call: refund, with: {a: $y.a}}",
-            "/shop.yaml:6: clauses.0.on: $y.a: facts has no 'y'",
-        ),
+        ("before: find", "only_if: [{a: b}, {}]", "/shop.yaml:7: clauses.0.only_if.1: should have a condition"),
+        ("before: find", 'forbid: {a: {above: "5 + $y.a"}}', "/shop.yaml:7: clauses.0.forbid: $y.a: facts has no 'y'"),
+        ("before: find", "only_if: {a: $count(y.a)}", "/shop.yaml:7: clauses.0.only_if: $count(y.a): facts has no 'y'"),
+        ("before: find", "before: {call: find, same: {id: $id}}", "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME"),
+        ("before: find", 'before: {call: find, same: {id: "count(id"}}', "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME"),
+        ("on: refund", "on: {call: refund, with: {a: $y.a}}", "/shop.yaml:6: clauses.0.on: $y.a: facts has no 'y'"),
         ("before: find", "stated: $plan", "/shop.yaml:7: clauses.0.stated.0: should be NAME"),
         ("before: find", "stated: [plan, a b]", "/shop.yaml:7: clauses.0.stated.1: should be NAME"),
         ("before: find", "limit: {at_most: 1, per: $a}", "/shop.yaml:7: clauses.0.limit.per: should be NAME"),
-        (
-            "before: find",
-            "limit: {at_most: 1, different: a b}",
-            "/shop.yaml:7: clauses.0.limit.different: should be NAME",
-        ),
-        (
-            "before: find",
-            "limit: {at_most: 1, items: a..b}",
-            "/shop.yaml:7: clauses.0.limit.items: should be NAME",
-        ),
-        (
-            "clauses:",
-            "facts: {order: {call: find, key: {id: $id}}}\nclauses:",
-            "/shop.yaml:3: facts.order.key.id: should be NAME",
-        ),
-        (
-            "clauses:",
-            "facts: {order: {call: fnid}}\nclauses:",
-            "/shop.yaml:3: facts.order.call: 'fnid': tools does not list it",
-        ),
+        ("before: find", "limit: {at_most: 1, different: a b}", "/shop.yaml:7: clauses.0.limit.different: should be NAME"),
+        ("before: find", "limit: {at_most: 1, items: a..b}", "/shop.yaml:7: clauses.0.limit.items: should be NAME"),
+        ("clauses:", "facts: {order: {call: find, key: {id: $id}}}\nclauses:", "/shop.yaml:3: facts.order.key.id: should be NAME"),
+        ("clauses:", "facts: {order: {call: fnid}}\nclauses:", "/shop.yaml:3: facts.order.call: 'fnid': tools does not list it"),
         ("before: find", "consent: Yes", "/shop.yaml:7: clauses.0.consent: should be yes, or a mapping with"),
         ("before: find", "consent: no", "/shop.yaml:7: clauses.0.consent: should be yes, or a mapping with"),
-        (
-            "on: refund",
-            "on: {call: refund, tried: true}",
-            "/shop.yaml:6: clauses.0.on.tried: Input should be 'yes' or 'no', found 'true'",
-        ),
+        ("on: refund", "on: {call: refund, tried: true}", "/shop.yaml:6: clauses.0.on.tried: Input should be 'yes' or 'no', found 'true'"),
         ("policy: shop\n", "", "/shop.yaml:1: policy: this field is missing"),
         ("on: refund", "on: {says: hello, with: {a: b}}", "/shop.yaml:6: clauses.0.on: with and same are"),
         ("write: [refund]", "write: [refund, find]", "/shop.yaml: tools: a tool stands twice"),
     ],
-)
+)  # fmt: skip
 def test_errors_name_file_line_and_field(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in SMALL
     assert refused(tmp_path, SMALL.replace(old, new)).startswith(message)
