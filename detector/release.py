@@ -119,11 +119,13 @@ def measured_check(name: str, code: str) -> Check:
 
 def _shorten(info: ReleaseInfo) -> dict[str, Any]:
     """The content of `release.json`: of a check whose record says the same, the name only."""
-    content = info.model_dump(mode="json")
+    content, known = info.model_dump(mode="json"), load_checks()
     for code, how in info.codes.items():
         content["codes"][code]["checks"] = [
             check.name
-            if code in load_checks()[check.name].codes and check == measured_check(check.name, code)
+            if check.name in known
+            and code in known[check.name].codes
+            and check == measured_check(check.name, code)
             else check.model_dump(mode="json")
             for check in how.checks
         ]

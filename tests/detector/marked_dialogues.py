@@ -28,3 +28,17 @@ def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tupl
             quotes.append((index, match.start() - 2 * n, match.end() - 2 * n - 2))
         turns.append(Turn(index=index, role=ROLES[role], text=MARKED.sub(r"\1", text)))
     return Dialogue(id=id, turns=tuple(turns), language="en"), quotes
+
+
+def with_calls(*turns: tuple[str, str] | tuple[str, dict[str, str], str | None]) -> Dialogue:
+    """Turns as ("c" or "a", text), or as a call with its result, None if it never ran."""
+    made: list[Turn] = []
+    for turn in turns:
+        if len(turn) == 2:
+            made.append(Turn(index=len(made), role=ROLES[turn[0]], text=turn[1]))
+            continue
+        call = ToolCall(name=turn[0], arguments=dict(turn[1]))
+        made.append(Turn(index=len(made), role="agent", text="", tool_calls=(call,)))
+        if turn[2] is not None:
+            made.append(Turn(index=len(made), role="tool", text=turn[2]))
+    return Dialogue(id="d", turns=tuple(made))

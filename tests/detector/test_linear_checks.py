@@ -96,9 +96,6 @@ def build(turns: list[tuple[Role, str, list[ToolCall], str | None]]) -> Dialogue
     return Dialogue(id="d", turns=tuple(made))
 
 
-Pair = tuple[Callable[[int], str], Callable[[int], str]]
-
-
 def _look_up(i: int, text: str = "") -> list[tuple[Role, str, list[ToolCall], str | None]]:
     return [("agent", text, [call(i)], None), ("tool", result(i), [], None)]
 
@@ -227,12 +224,21 @@ def seconds(work: Callable[[], object]) -> float:
     return min(times) + 0.001
 
 
-def growth(
-    make: Callable[[int], Callable[[], object]], n: int, cost: Callable[[Callable[[], object]], float]
-) -> float:
+Make = Callable[[int], Callable[[], object]]
+
+
+def growth(make: Make, n: int, cost: Callable[[Callable[[], object]], float]) -> float:
     """How many times as much four times as much costs."""
     make(n)()  # what is imported and compiled at the first use
     return cost(make(4 * n)) / cost(make(n))
+
+
+def too_much(
+    works: dict[str, Make], n: int, cost: Callable[[Callable[[], object]], float], most: float
+) -> dict[str, float]:
+    """The works that grow to more than `most` times their cost."""
+    grown = {name: round(growth(make, n, cost), 1) for name, make in works.items()}
+    return {name: ratio for name, ratio in grown.items() if ratio > most}
 
 
 def run_check(name: str, given: Dialogue) -> Callable[[], object]:
@@ -248,6 +254,14 @@ def run_gate(name: str, given: Dialogue) -> Callable[[], object]:
                 GATES[name](GateInput(talk, position, 0, len(turn.text), 0.9, LOG))
 
     return work
+
+
+def checked_in(name: str) -> dict[str, Make]:
+    """A check or gate on its exchange in dialogues of all shapes."""
+    return {
+        shape.__name__: lambda n, shape=shape: RUNS[name](name, dialogue(shape, n, name))  # type: ignore[misc]
+        for shape in SHAPES
+    }
 
 
 RUNS = {**dict.fromkeys(load_checks(), run_check), **dict.fromkeys(GATES, run_gate)}
@@ -280,23 +294,13 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("low_limits")
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_four_times_the_dialogue_takes_four_times_the_bytecodes(name: str) -> None:
-    run = RUNS[name]
-    grown = {
-        shape.__name__: growth(lambda n: run(name, dialogue(shape, n, name)), N, bytecodes)  # noqa: B023
-        for shape in SHAPES
-    }
-    assert {shape: round(ratio, 1) for shape, ratio in grown.items() if ratio > 6} == {}
+    assert too_much(checked_in(name), N, bytecodes, 6) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_four_times_the_dialogue_takes_four_times_the_time(name: str) -> None:
-    run = RUNS[name]
-    grown = {
-        shape.__name__: growth(lambda n: run(name, dialogue(shape, n, name)), N_SLOW, seconds)  # noqa: B023
-        for shape in SHAPES
-    }
-    assert {shape: round(ratio, 1) for shape, ratio in grown.items() if ratio > 8} == {}
+    assert too_much(checked_in(name), N_SLOW, seconds, 8) == {}
 
 
 # --- policies ------------------------------------------------------------------------------------
@@ -378,7 +382,7 @@ CLAUSES = {
     **{f"operator {name}": with_operator(test) for name, test in OPERATOR_TESTS.items()},
     **{name: always(clause) for name, clause in OTHERS.items()},
 }
-GROWTHS: dict[str, Callable[[str], Callable[[int], Callable[[], object]]]] = {
+GROWTHS: dict[str, Callable[[str], Make]] = {
     **{
         shape.__name__: lambda name, shape=shape: lambda n: judge(policy_text(CLAUSES[name](4)), talk_of(n, shape))
         for shape in (look_ups, results_first, calls_of_one_turn, deep_values, long_turns)
@@ -399,15 +403,13 @@ def test_every_rule_and_operator_has_a_clause() -> None:
 
 @pytest.mark.parametrize("name", CLAUSES)
 def test_a_clause_takes_bytecodes_in_proportion(name: str) -> None:
-    grown = {how: growth(make(name), N // 2, bytecodes) for how, make in GROWTHS.items()}
-    assert {how: round(ratio, 1) for how, ratio in grown.items() if ratio > 6} == {}
+    assert too_much({how: make(name) for how, make in GROWTHS.items()}, N // 2, bytecodes, 6) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLAUSES)
 def test_a_clause_takes_time_in_proportion(name: str) -> None:
-    grown = {how: growth(make(name), N_SLOW // 2, seconds) for how, make in GROWTHS.items()}
-    assert {how: round(ratio, 1) for how, ratio in grown.items() if ratio > 8} == {}
+    assert too_much({how: make(name) for how, make in GROWTHS.items()}, N_SLOW // 2, seconds, 8) == {}
 
 
 def test_facts_that_lead_to_facts_are_looked_up_once() -> None:

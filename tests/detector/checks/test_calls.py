@@ -5,32 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from marked_dialogues import with_calls as dialogue
 
 from dialint.detector.checks.calls import invented_argument, raw_text_again, raw_tool_call, refused_write
 from dialint.detector.checks.questions import asks_for_known
-from dialint.detector.records import Dialogue, ToolCall, Turn
 
 ERROR = "Error: user not found"
 
 
-def dialogue(*turns: tuple[str, str] | tuple[str, dict[str, str], str]) -> Dialogue:
-    """Turns as ("c" or "a", text), or as a call with its result."""
-    made: list[Turn] = []
-    for turn in turns:
-        if len(turn) == 2:
-            role, text = turn
-            made.append(Turn(index=len(made), role="customer" if role == "c" else "agent", text=text))
-            continue
-        call = ToolCall(name=turn[0], arguments=dict(turn[1]))
-        made.append(Turn(index=len(made), role="agent", text="", tool_calls=(call,)))
-        made.append(Turn(index=len(made), role="tool", text=turn[2]))
-    return Dialogue(id="d", turns=tuple(made))
-
-
-GIVEN = (
-    ("c", "I am kim_vale_771."),
-    ("get_user", {"user_id": "kim_vale_771"}, json.dumps({"email": "kim@vale.example", "zip": "20931"})),
-)
 ORDER = (("c", "It is order B4711."), ("get_order", {"order_id": "B4711"}, "{}"))
 
 

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from marked_dialogues import with_calls
 
 from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
-from dialint.detector.records import Dialogue, ToolCall, Turn
 
 LOOKUP = ("get_order", {"order_id": "A17741"}, '{"order_id": "A17741", "status": "pending"}')
 CANCEL = ("cancel_order", {"order_id": "A17741"}, "{}")
 
 
-def dialogue(*turns: tuple[str, str] | tuple[str, dict[str, str], str | None]) -> Dialogue:
-    """Turns as ("c" or "a", text), or as a call with its result, None if it never ran."""
-    made: list[Turn] = []
-    for turn in turns:
-        if len(turn) == 2:
-            role, text = turn
-            made.append(Turn(index=len(made), role="customer" if role == "c" else "agent", text=text))
-            continue
-        call = ToolCall(name=turn[0], arguments=dict(turn[1]))
-        made.append(Turn(index=len(made), role="agent", text="", tool_calls=(call,)))
-        if turn[2] is not None:
-            made.append(Turn(index=len(made), role="tool", text=turn[2]))
-    return Dialogue(id="d", turns=tuple(made))
-
-
 def reasons(*turns: tuple[str, str] | tuple[str, dict[str, str], str | None]) -> list[str]:
-    return [hit.why for hit in claims_undone_write(dialogue(*turns))]
+    return [hit.why for hit in claims_undone_write(with_calls(*turns))]
 
 
 def test_a_write_that_succeeded_proves_the_claim() -> None:
