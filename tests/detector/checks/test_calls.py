@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from marked_dialogues import with_calls as dialogue
 
