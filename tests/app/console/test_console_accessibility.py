@@ -47,7 +47,7 @@ def test_no_page_has_a_serious_violation(
     failures["Sign in"] = violations(page)
     signed_in(page, server.port, "lea")
     for title, entry in PAGES.items():
-        if entry.hidden:
+        if entry.is_hidden:
             continue
         page.set_viewport_size({"width": 1440, "height": 900})
         link = page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True)

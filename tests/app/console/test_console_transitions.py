@@ -26,6 +26,8 @@ from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import SESSIONS, Session
 from dialint.app.console.system import score_results as downloads
 from dialint.app.console.system import spot_checks
+from dialint.app.console.work import appeal_history
+from dialint.labeling.exchange.demotion import Confirmations
 from dialint.labeling.store import accounts, authentication
 from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.transactions import Store
@@ -39,7 +41,7 @@ UPLOAD = "/_stcore/upload_file/0b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e/1b0e7a3c-8d0
 FOR_LEADS = {
     "/download/score/{job}/{name}": "/download/score/0123456789abcdef/verdicts.csv",
     "/download/thresholds/{release:path}": "/download/thresholds/r%2F1?C1=0.97",
-    "/download/demotions": "/download/demotions",
+    "/download/demotions/{release:path}": "/download/demotions/r%2F1",
     "/download/spot-check/{name}": "/download/spot-check/one",
 }
 """An address of each route that serves files, all to leads only."""
@@ -81,7 +83,7 @@ class Scene:
 
     def notice(self) -> None:
         """Let the session be asked for."""
-        assert self.http.get(FOR_LEADS["/download/demotions"]).status_code == 404
+        assert self.http.get(FOR_LEADS["/download/demotions/{release:path}"]).status_code == 404
 
     def uploads(self) -> bool:
         return self.http.put(UPLOAD, headers={"origin": HOST}).status_code == 204
@@ -113,6 +115,9 @@ def scene(
     (tmp_path / "one" / "file.csv").write_text("a,b\n")
     monkeypatch.setattr(downloads, "record_download", lambda *_: SimpleNamespace(name="log.jsonl"))
     monkeypatch.setattr(downloads, "make_file", lambda *_: file)
+    demoted = {"r/1": {"C1": Confirmations(confirmed=0, answered=40)}}
+    # rights are the store's part of `demote`: the route asks for them before it
+    monkeypatch.setattr(appeal_history, "demote", lambda *_: demoted)
     monkeypatch.setattr(spot_checks, "checks_folder", lambda: tmp_path)
     monkeypatch.setattr(spot_checks, "RESULT", "file.csv")
     monkeypatch.setattr(
