@@ -279,10 +279,7 @@ def _list_unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, 
     """Open appeals without a blind second review, each with its task in the project."""
     query = (
         select(appeal_rows, tasks.c.id.label("task"))
-        .join(
-            tasks,
-            and_(tasks.c.dialogue == appeal_rows.c.dialogue, tasks.c.turn == appeal_rows.c.turn),
-        )
+        .join(tasks, and_(tasks.c.dialogue == appeal_rows.c.dialogue, tasks.c.turn == appeal_rows.c.turn))
         .where(appeal_rows.c.state == "open", tasks.c.project == project, tasks.c.why == APPEAL)
         .order_by(appeal_rows.c.id)
     )

@@ -32,11 +32,7 @@ from sqlalchemy import ColumnElement, delete, insert
 
 from dialint.detector.records import Record
 from dialint.labeling.store.database.schema import identities
-from dialint.labeling.store.permissions import (
-    find_account_row,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.permissions import find_account_row, read_operation, write_operation
 from dialint.labeling.store.records import Name
 
 MIN_PASSWORD = 12

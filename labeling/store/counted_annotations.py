@@ -8,12 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, and_, bindparam, func, or_, select
 
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.database.schema import (
-    accounts,
-    annotation_rows,
-    audit_head,
-    tasks,
-)
+from dialint.labeling.store.database.schema import accounts, annotation_rows, audit_head, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.exposure import record_bulk_read
 from dialint.labeling.store.permissions import get_account, read_operation

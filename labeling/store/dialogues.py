@@ -17,12 +17,7 @@ from dialint.labeling.store.database.derived import Content, Parsed, refresh
 from dialint.labeling.store.database.schema import dialogues, labels, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction, read_pages, upsert
 from dialint.labeling.store.exposure import add_participants, is_own, record_read
-from dialint.labeling.store.permissions import (
-    get_account,
-    has_permission,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.permissions import get_account, has_permission, read_operation, write_operation
 from dialint.labeling.store.records import NotAllowed, StoreRefused
 
 MAX_PER_CALL = 1000

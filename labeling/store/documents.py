@@ -22,11 +22,7 @@ from dialint.labeling.store.database.schema import dialogues, documents, verdict
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import compute_sha256, parse_verdict
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.permissions import (
-    get_account,
-    read_operation,
-    write_operation,
-)
+from dialint.labeling.store.permissions import get_account, read_operation, write_operation
 from dialint.labeling.store.records import Conflict, StoreRefused
 
 Kind = Literal["taxonomy", "policy"]

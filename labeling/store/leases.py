@@ -15,13 +15,7 @@ from sqlalchemy import Row, bindparam, func, or_, select, update
 from dialint.labeling.store.database.schema import counts, leases, projects, shares, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import has_verdict
-from dialint.labeling.store.exposure import (
-    APPEAL,
-    PART,
-    is_independent,
-    record_claim_read,
-    require_not_own,
-)
+from dialint.labeling.store.exposure import APPEAL, PART, is_independent, record_claim_read, require_not_own
 from dialint.labeling.store.permissions import (
     Permission,
     get_account,

@@ -11,16 +11,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    Subquery,
-    TextClause,
-    func,
-    select,
-    text,
-    tuple_,
-)
+from sqlalchemy import ColumnElement, Select, Subquery, TextClause, func, select, text, tuple_
 
 from dialint.detector.records import Probability, Record, Severity
 from dialint.labeling.store.database.decisions import AppealState, Decision, Review

@@ -24,12 +24,7 @@ from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.verify import hash_annotation
 from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue
 from dialint.labeling.store.exposure import is_own
-from dialint.labeling.store.permissions import (
-    find_account,
-    get_account,
-    has_permission,
-    write_operation,
-)
+from dialint.labeling.store.permissions import find_account, get_account, has_permission, write_operation
 from dialint.labeling.store.projects import get_project, require_open
 from dialint.labeling.store.records import DialogueMissing, NotAllowed, StoreRefused
 

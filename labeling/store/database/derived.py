@@ -17,17 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    Connection,
-    bindparam,
-    delete,
-    exists,
-    insert,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, insert, select, text, update
 
 from dialint.labeling.store.database.decisions import (
     Answer,

@@ -266,9 +266,7 @@ ROWS: dict[str, Row] = {
     "store.erasure.preview": Row("admin", lambda s, a, m: erasure.preview(s, a, ["d2"])),
     "store.erasure._erase": Row("admin", erased),
     "store.gold.restore_gold": Row(
-        "lead",
-        lambda s, a, m: gold.restore_gold(s, a, "d1"),
-        lambda s, a, m: gold.retire_gold(s, a, "d1"),
+        "lead", lambda s, a, m: gold.restore_gold(s, a, "d1"), lambda s, a, m: gold.retire_gold(s, a, "d1")
     ),
     "store.authentication.sign_in_identity": Row(
         None, lambda s, a, m: authentication.sign_in_identity(s, WHO)
@@ -421,10 +419,7 @@ ROWS: dict[str, Row] = {
     "store.dialogues.read": Row("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
     "store.task_view.view_task": Row("reviewer", lambda s, a, m: task_view.view_task(s, a, 1)),
     "store.stored_annotations.import_annotations": Row(
-        "lead",
-        lambda s, a, m: imported(s, a, a),
-        others=lambda s, a, m: imported(s, a, "dot"),
-        upto="lead",
+        "lead", lambda s, a, m: imported(s, a, a), others=lambda s, a, m: imported(s, a, "dot"), upto="lead"
     ),
     "exchange.store_export.record_export": Row(
         "reviewer",
