@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from answering import claim
+
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.annotation import Annotation
@@ -23,7 +25,6 @@ from dialint.labeling.store import (
     leases,
     projects,
     rater_status,
-    score_jobs,
     stored_annotations,
     task_view,
     tasks,
@@ -82,9 +83,7 @@ class Row(NamedTuple):
 
 def taken(project: str) -> Act:
     def take(store: Store, actor: str, made: Any) -> object:
-        lease = leases.claim(store, actor, project)
-        assert lease is not None
-        return lease
+        return claim(store, actor, project)
 
     return take
 
@@ -103,13 +102,6 @@ def ban_and_reopen(store: Store, actor: str, made: Any) -> object:
     return accounts._reopen(store, actor, "gone", 0)
 
 
-def brought(store: Store, actor: str, made: Any) -> object:
-    new = score_jobs.NewScoreJob(
-        id=f"{len(actor):08x}{actor.encode().hex()[:8]:0>8}", name="log", size=1, sha256=""
-    )
-    return score_jobs.create_job(store, "lea", new)
-
-
 THEIRS: dict[str, Any] = {}
 
 
@@ -125,13 +117,16 @@ def own(actor: str) -> str:
     return SPOKE.get(actor, (actor, ""))[0]
 
 
+def own_dialogue(actor: str) -> str:
+    return SPOKE.get(actor, ("", "d1"))[1]
+
+
 def own_agent(actor: str) -> str:
     return AGENTS.get(actor, "a1")
 
 
 def trained(store: Store, actor: str, made: Any) -> object:
-    lease = leases.claim(store, actor, "t", pool="training")
-    assert lease is not None
+    lease = claim(store, actor, "t", pool="training")
     annotations.submit(store, actor, lease.task, lease.token, f"training {actor}")
     return lease
 
@@ -143,50 +138,161 @@ def own_note(store: Store, actor: str, made: Any) -> object:
 ALL_MS = (0, 2**41)
 
 
-ROWS: dict[str, Row] = {
-    "store.calibration_sessions.list_sessions": Row(
-        "labeler",
-        lambda s, a, m: calibration_sessions.list_sessions(s, own(a)),
-        others=lambda s, a, m: calibration_sessions.list_sessions(s, a),
-        upto="expert",
-        instead=(),
-    ),
-    "store.calibration_sessions.load_answers": Row(
-        "labeler",
-        lambda s, a, m: calibration_sessions.load_answers(s, own(a), "c"),
-        others=lambda s, a, m: calibration_sessions.load_answers(s, a, "c"),
-        upto="expert",
-    ),
-    "store.calibration_sessions.load_item": Row(
-        "labeler",
-        lambda s, a, m: calibration_sessions.load_item(s, own(a), "c", THEIRS["c"].task),
-        others=lambda s, a, m: calibration_sessions.load_item(s, a, "c", THEIRS["c"].task),
-        upto="expert",
-    ),
-    "store.calibration_sessions.load_note": Row(
-        "labeler",
-        lambda s, a, m: calibration_sessions.load_note(s, own(a), "c"),
-        others=lambda s, a, m: calibration_sessions.load_note(s, a, "c"),
-        upto="expert",
-    ),
-    "store.coaching.list_dialogues": Row(
-        "labeler",
-        lambda s, a, m: coaching.list_dialogues(s, own(a), own_agent(a), *ALL_MS),
-        others=lambda s, a, m: coaching.list_dialogues(s, a, "a1", *ALL_MS),
-        upto="expert",
-    ),
-    "store.coaching.compare_codes": Row(
-        "labeler",
-        lambda s, a, m: coaching.compare_codes(s, own(a), own_agent(a), *ALL_MS),
-        others=lambda s, a, m: coaching.compare_codes(s, a, "a1", *ALL_MS),
+SAME = object()
+"""The same arguments for somebody else."""
+
+
+def row(
+    operation: Any,
+    arguments: Any,
+    *,
+    first: str | None = "labeler",
+    by: Any = str,
+    others: Any = None,
+    **more: Any,
+) -> tuple[str, Row]:
+    """The name of an operation and its row, with the arguments after the actor; they may depend on the actor and
+    on what `before` made. `by` replaces the actor."""
+
+    def call(values: Any, account: Callable[[str], str]) -> Act:
+        return lambda s, a, m: operation(s, account(a), *(values(a, m) if callable(values) else values))
+
+    act = call(arguments, by)
+    theirs = None if others is None else call(arguments if others is SAME else others, str)
+    name = f"{operation.__module__.removeprefix('dialint.labeling.')}.{operation.__name__}"
+    return name, Row(first, act, others=theirs, **more)
+
+
+REGULAR = (
+    row(calibration_sessions.list_sessions, (), by=own, others=SAME, upto="expert", instead=()),
+    row(calibration_sessions.load_answers, ("c",), by=own, others=SAME, upto="expert"),
+    row(
+        calibration_sessions.load_item,
+        lambda a, m: ("c", THEIRS["c"].task),
+        by=own,
+        others=SAME,
         upto="expert",
     ),
-    "store.coaching.read_confirmed": Row(
-        "labeler",
-        lambda s, a, m: coaching.read_confirmed(s, own(a), own_agent(a), [SPOKE.get(a, (a, "d1"))[1]]),
-        others=lambda s, a, m: coaching.read_confirmed(s, a, "a1", ["d1"]),
+    row(calibration_sessions.load_note, ("c",), by=own, others=SAME, upto="expert"),
+    row(
+        coaching.list_dialogues,
+        lambda a, m: (own_agent(a), *ALL_MS),
+        by=own,
+        others=("a1", *ALL_MS),
         upto="expert",
     ),
+    row(
+        coaching.compare_codes,
+        lambda a, m: (own_agent(a), *ALL_MS),
+        by=own,
+        others=("a1", *ALL_MS),
+        upto="expert",
+    ),
+    row(
+        coaching.read_confirmed,
+        lambda a, m: (own_agent(a), [own_dialogue(a)]),
+        by=own,
+        others=("a1", ["d1"]),
+        upto="expert",
+    ),
+    row(coaching.acknowledge_note, lambda a, m: (int(m.id),), by=own, before=own_note, others=(1,)),
+    row(coaching.list_notes, lambda a, m: (own_agent(a),), by=own, others=("a1",), upto="expert"),
+    row(coaching.count_open_notes, lambda a, m: (own_agent(a),), by=own, others=("a1",), upto="expert"),
+    row(task_view.count_own_answers, ("p",), others=SAME, instead=0),
+    row(
+        task_view.load_training_gold,
+        lambda a, m: (m.task,),
+        before=trained,
+        others=lambda a, m: (THEIRS["t"].task,),
+    ),
+    row(task_view.grade_own_training, (), others=SAME, instead=(0, 0)),
+    row(accounts.load_preferences, (), others=SAME, instead=accounts.Preferences()),
+    row(
+        rater_status.change_status,
+        ("ben", "suspended", "why"),
+        others=("ada", "suspended", "why"),
+        first="lead",
+    ),
+    row(accounts.change, ("second", "expert", "a9"), others=lambda a, m: (a, "admin", "a9"), first="admin"),
+    row(erasure.preview, (["d2"],), first="admin"),
+    row(gold.restore_gold, ("d1",), before=lambda s, a, m: gold.retire_gold(s, a, "d1"), first="lead"),
+    row(authentication.find_signed_in, (WHO,), first=None),
+    row(
+        expert_cases.decide_case,
+        lambda a, m: (m.task, m.token, f"decision {a}", [], "why"),
+        before=taken("a"),
+        others=lambda a, m: (THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"),
+        instead=StaleLease,
+        first="expert",
+    ),
+    row(accounts.create_first, ("x" * 12,), first=None),
+    row(
+        accounts.set_password,
+        lambda a, m: (a, "twelve letters"),
+        others=("ben", "twelve letters"),
+        upto="lead",
+    ),
+    row(accounts.set_status, ("ben", "suspended"), others=("ada", "suspended"), first="lead"),
+    row(accounts.set_skills, ("ben", ("finnish",)), others=("ria", ("finnish",)), upto="lead", first="lead"),
+    row(accounts._ban, ("ben", "copies"), others=("ada", "copies"), first="lead"),
+    row(leases.claim_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"),
+    row(task_view.claim_and_open, ("p",), others=("a",), upto="reviewer"),
+    row(
+        task_view.claim_and_open_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"
+    ),
+    row(leases.find_held, ("p",), others=SAME, instead=None),
+    row(
+        leases.renew,
+        lambda a, m: (m.task, m.token),
+        before=taken("p"),
+        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token),
+        instead=StaleLease,
+    ),
+    row(
+        leases.release,
+        lambda a, m: (m.task, m.token),
+        before=taken("p"),
+        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token),
+        instead=StaleLease,
+    ),
+    row(
+        leases.skip,
+        lambda a, m: (m.task, m.token, "why"),
+        before=taken("p"),
+        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token, "why"),
+        instead=StaleLease,
+    ),
+    row(
+        appeals.open_appeal,
+        lambda a, m: (own_dialogue(a), 1, "C1", "no"),
+        by=own,
+        others=("d1", 1, "C1", "no"),
+    ),
+    row(appeals.list_own, (), others=SAME, instead=()),
+    row(appeals.list_own_dialogues, (), by=own, others=SAME),
+    row(
+        annotations.submit,
+        lambda a, m: (m.task, m.token, f"answer {a}"),
+        before=taken("p"),
+        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token, f"x {a}"),
+        instead=StaleLease,
+    ),
+    row(
+        annotations.correct,
+        lambda a, m: (int(m.id), f"correction {a}"),
+        before=answered,
+        others=lambda a, m: (1, f"x {a}"),
+    ),
+    row(annotations.list_own, (), others=SAME, instead=()),
+    row(annotations.find_last_answer, ("p",), others=SAME, instead=None),
+    row(task_view.load_draft, ("note:d2", "d2"), others=SAME, instead=None),
+    row(gold._import_gold, ([GOLD], False), first="expert"),
+    row(gold.retire_gold, ("d1",), first="lead"),
+    row(dialogues.read, ("d1",), first="reviewer"),
+    row(task_view.view_task, (1,), first="reviewer"),
+)
+"""Operations whose arguments are all that differs."""
+ROWS: dict[str, Row] = dict(REGULAR) | {
     "store.insights.read_totals": Row(
         "labeler",
         lambda s, a, m: insights.read_totals(s, own(a), *ALL_MS, agent=own_agent(a)),
@@ -211,175 +317,14 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: insights.read_reviewed_scores(s, own(a), "agent", *ALL_MS),
         upto="expert",
     ),
-    "store.coaching.acknowledge_note": Row(
-        "labeler",
-        lambda s, a, m: coaching.acknowledge_note(s, own(a), int(m.id)),
-        own_note,
-        lambda s, a, m: coaching.acknowledge_note(s, a, 1),
-    ),
-    "store.coaching.list_notes": Row(
-        "labeler",
-        lambda s, a, m: coaching.list_notes(s, own(a), own_agent(a)),
-        others=lambda s, a, m: coaching.list_notes(s, a, "a1"),
-        upto="expert",
-    ),
-    "store.coaching.count_open_notes": Row(
-        "labeler",
-        lambda s, a, m: coaching.count_open_notes(s, own(a), own_agent(a)),
-        others=lambda s, a, m: coaching.count_open_notes(s, a, "a1"),
-        upto="expert",
-    ),
-    "store.task_view.count_own_answers": Row(
-        "labeler",
-        lambda s, a, m: task_view.count_own_answers(s, a, "p"),
-        others=lambda s, a, m: task_view.count_own_answers(s, a, "p"),
-        instead=0,
-    ),
-    "store.task_view.load_training_gold": Row(
-        "labeler",
-        lambda s, a, m: task_view.load_training_gold(s, a, m.task),
-        trained,
-        lambda s, a, m: task_view.load_training_gold(s, a, THEIRS["t"].task),
-    ),
-    "store.task_view.grade_own_training": Row(
-        "labeler",
-        lambda s, a, m: task_view.grade_own_training(s, a),
-        others=lambda s, a, m: task_view.grade_own_training(s, a),
-        instead=(0, 0),
-    ),
-    "store.accounts.load_preferences": Row(
-        "labeler",
-        lambda s, a, m: accounts.load_preferences(s, a),
-        others=lambda s, a, m: accounts.load_preferences(s, a),
-        instead=accounts.Preferences(),
-    ),
-    "store.rater_status.change_status": Row(
-        "lead",
-        lambda s, a, m: rater_status.change_status(s, a, "ben", "suspended", "why"),
-        others=lambda s, a, m: rater_status.change_status(s, a, "ada", "suspended", "why"),
-    ),
-    "store.accounts.change": Row(
-        "admin",
-        lambda s, a, m: accounts.change(s, a, "second", "expert", "a9"),
-        others=lambda s, a, m: accounts.change(s, a, a, "admin", "a9"),
-    ),
-    "store.erasure.preview": Row("admin", lambda s, a, m: erasure.preview(s, a, ["d2"])),
     "store.erasure._erase": Row("admin", erased),
-    "store.gold.restore_gold": Row(
-        "lead", lambda s, a, m: gold.restore_gold(s, a, "d1"), lambda s, a, m: gold.retire_gold(s, a, "d1")
-    ),
     "store.authentication.sign_in_identity": Row(
         None, lambda s, a, m: authentication.sign_in_identity(s, WHO)
     ),
-    "store.authentication.find_signed_in": Row(
-        None, lambda s, a, m: authentication.find_signed_in(s, a, WHO)
-    ),
-    "store.expert_cases.decide_case": Row(
-        "expert",
-        lambda s, a, m: expert_cases.decide_case(s, a, m.task, m.token, f"decision {a}", [], "why"),
-        taken("a"),
-        lambda s, a, m: expert_cases.decide_case(
-            s, a, THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"
-        ),
-        instead=StaleLease,
-    ),
-    "store.accounts.create_first": Row(None, lambda s, a, m: accounts.create_first(s, a, "x" * 12)),
     "store.accounts.has_accounts": Row(None, lambda s, a, m: accounts.has_accounts(s)),
-    "store.accounts.set_password": Row(
-        "labeler",
-        lambda s, a, m: accounts.set_password(s, a, a, "twelve letters"),
-        others=lambda s, a, m: accounts.set_password(s, a, "ben", "twelve letters"),
-        upto="lead",
-    ),
-    "store.accounts.set_status": Row(
-        "lead",
-        lambda s, a, m: accounts.set_status(s, a, "ben", "suspended"),
-        others=lambda s, a, m: accounts.set_status(s, a, "ada", "suspended"),
-    ),
-    "store.accounts.set_skills": Row(
-        "lead",
-        lambda s, a, m: accounts.set_skills(s, a, "ben", ("finnish",)),
-        others=lambda s, a, m: accounts.set_skills(s, a, "ria", ("finnish",)),
-        upto="lead",
-    ),
-    "store.accounts._ban": Row(
-        "lead",
-        lambda s, a, m: accounts._ban(s, a, "ben", "copies"),
-        others=lambda s, a, m: accounts._ban(s, a, "ada", "copies"),
-    ),
     "store.accounts._reopen": Row("lead", ban_and_reopen),
     "store.leases.claim": Row(
         "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
-    ),
-    "store.leases.claim_dialogue": Row(
-        "reviewer",
-        lambda s, a, m: leases.claim_dialogue(s, a, "v", "d2"),
-        others=lambda s, a, m: leases.claim_dialogue(s, a, "a", "d1"),
-        upto="reviewer",
-    ),
-    "store.task_view.claim_and_open": Row(
-        "labeler",
-        lambda s, a, m: task_view.claim_and_open(s, a, "p"),
-        others=lambda s, a, m: task_view.claim_and_open(s, a, "a"),
-        upto="reviewer",
-    ),
-    "store.task_view.claim_and_open_dialogue": Row(
-        "reviewer",
-        lambda s, a, m: task_view.claim_and_open_dialogue(s, a, "v", "d2"),
-        others=lambda s, a, m: task_view.claim_and_open_dialogue(s, a, "a", "d1"),
-        upto="reviewer",
-    ),
-    "store.leases.find_held": Row(
-        "labeler",
-        lambda s, a, m: leases.find_held(s, a, "p"),
-        others=lambda s, a, m: leases.find_held(s, a, "p"),
-        instead=None,
-    ),
-    "store.leases.renew": Row(
-        "labeler",
-        lambda s, a, m: leases.renew(s, a, m.task, m.token),
-        taken("p"),
-        lambda s, a, m: leases.renew(s, a, THEIRS["p"].task, THEIRS["p"].token),
-        instead=StaleLease,
-    ),
-    "store.leases.release": Row(
-        "labeler",
-        lambda s, a, m: leases.release(s, a, m.task, m.token),
-        taken("p"),
-        lambda s, a, m: leases.release(s, a, THEIRS["p"].task, THEIRS["p"].token),
-        instead=StaleLease,
-    ),
-    "store.leases.skip": Row(
-        "labeler",
-        lambda s, a, m: leases.skip(s, a, m.task, m.token, "why"),
-        taken("p"),
-        lambda s, a, m: leases.skip(s, a, THEIRS["p"].task, THEIRS["p"].token, "why"),
-        instead=StaleLease,
-    ),
-    "store.appeals.open_appeal": Row(
-        "labeler",
-        lambda s, a, m: appeals.open_appeal(
-            s, SPOKE.get(a, (a, ""))[0], SPOKE.get(a, (a, ""))[1], 1, "C1", "no"
-        ),
-        others=lambda s, a, m: appeals.open_appeal(s, a, "d1", 1, "C1", "no"),
-    ),
-    "store.appeals.list_own": Row(
-        "labeler",
-        lambda s, a, m: appeals.list_own(s, a),
-        others=lambda s, a, m: appeals.list_own(s, a),
-        instead=(),
-    ),
-    "store.appeals.list_own_dialogues": Row(
-        "labeler",
-        lambda s, a, m: appeals.list_own_dialogues(s, SPOKE.get(a, (a, ""))[0]),
-        others=lambda s, a, m: appeals.list_own_dialogues(s, a),
-    ),
-    "store.annotations.submit": Row(
-        "labeler",
-        lambda s, a, m: annotations.submit(s, a, m.task, m.token, f"answer {a}"),
-        taken("p"),
-        lambda s, a, m: annotations.submit(s, a, THEIRS["p"].task, THEIRS["p"].token, f"x {a}"),
-        instead=StaleLease,
     ),
     "store.annotations.submit_and_claim": Row(
         "labeler",
@@ -390,34 +335,6 @@ ROWS: dict[str, Row] = {
         ),
         instead=StaleLease,
     ),
-    "store.annotations.correct": Row(
-        "labeler",
-        lambda s, a, m: annotations.correct(s, a, int(m.id), f"correction {a}"),
-        answered,
-        lambda s, a, m: annotations.correct(s, a, 1, f"x {a}"),
-    ),
-    "store.annotations.list_own": Row(
-        "labeler",
-        lambda s, a, m: annotations.list_own(s, a),
-        others=lambda s, a, m: annotations.list_own(s, a),
-        instead=(),
-    ),
-    "store.annotations.find_last_answer": Row(
-        "labeler",
-        lambda s, a, m: annotations.find_last_answer(s, a, "p"),
-        others=lambda s, a, m: annotations.find_last_answer(s, a, "p"),
-        instead=None,
-    ),
-    "store.task_view.load_draft": Row(
-        "labeler",
-        lambda s, a, m: task_view.load_draft(s, a, "note:d2", "d2"),
-        others=lambda s, a, m: task_view.load_draft(s, a, "note:d2", "d2"),
-        instead=None,
-    ),
-    "store.gold._import_gold": Row("expert", lambda s, a, m: gold._import_gold(s, a, [GOLD], False)),
-    "store.gold.retire_gold": Row("lead", lambda s, a, m: gold.retire_gold(s, a, "d1")),
-    "store.dialogues.read": Row("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
-    "store.task_view.view_task": Row("reviewer", lambda s, a, m: task_view.view_task(s, a, 1)),
     "store.stored_annotations.import_annotations": Row(
         "lead", lambda s, a, m: imported(s, a, a), others=lambda s, a, m: imported(s, a, "dot"), upto="lead"
     ),
@@ -500,8 +417,7 @@ def fill_console(s: Store) -> None:
     tasks.add(s, "lea", "t", [NewTask(dialogue="d4", turn=1, pool="training")])
     for name in (*(f"own-{role}" for role in ROLES), "other"):
         project, pool = ("t", "training") if name == "other" else ("c", "main")
-        lease = leases.claim(s, name, project, pool=pool)
-        assert lease is not None
+        lease = claim(s, name, project, pool=pool)
         annotations.submit(s, name, lease.task, lease.token, f"{project} {name}", [FINDING])
         THEIRS[project] = lease
     projects.set_state(s, "lea", "c", "closed")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from answering import answer, claim
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
@@ -52,9 +53,7 @@ def held(
     dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding(probability=0.87))])
     why = "risk: 1 of 7"
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1", priority=0.87, inclusion_probability=0.5, why=why)])
-    lease = leases.claim(store, actor, "p")
-    assert lease is not None
-    return lease
+    return claim(store, actor, "p")
 
 
 def test_the_same_key_again_gives_the_same_row(store: Store, made: Any) -> None:
@@ -127,8 +126,7 @@ def test_the_hash_of_an_answer_by_hand(store: Store, made: Any) -> None:
 def test_somebody_elses_key_is_refused(store: Store, made: Any) -> None:
     lease = held(store, made, overlap=2)
     annotations.submit(store, "ann", lease.task, lease.token, "k")
-    other = leases.claim(store, "ben", "p")
-    assert other is not None
+    other = claim(store, "ben", "p")
     with pytest.raises(StoreRefused, match="another answer"):
         annotations.submit(store, "ben", other.task, other.token, "k")
 
@@ -160,25 +158,11 @@ def test_one_bad_finding_saves_nothing(store: Store, made: Any) -> None:
     annotations.submit(store, "ann", lease.task, lease.token, "k")
 
 
-def test_a_correction_is_a_new_row(store: Store, made: Any) -> None:
-    lease = held(store, made)
-    first = annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()])
-    second = annotations.correct(store, "ann", int(first.id), "k2", [])
-    assert annotations.correct(store, "ann", int(first.id), "k2", []) == second
-    assert annotations.list_own(store, "ann") == (second, first)
-    with pytest.raises(Conflict) as conflict:
-        annotations.correct(store, "ann", int(first.id), "k3", [made.finding()])
-    assert conflict.value.theirs == (second,)
-    with pytest.raises(NotAllowed):
-        annotations.correct(store, "ben", int(second.id), "k4", [])
-
-
 def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, made: Any) -> None:
     lease = held(store, made, overlap=2)
     assert annotations.find_last_answer(store, "ann", "p") is None, "held is not answered"
     before = task_view.view_task(store, "ann", lease.task)
-    other = leases.claim(store, "rob", "p")
-    assert other is not None
+    other = claim(store, "rob", "p")
     for actor, one in (("rob", other), ("ann", lease)):
         annotations.submit(store, actor, one.task, one.token, actor, [made.finding(probability=1.0)])
     found = annotations.find_last_answer(store, "ann", "p")
@@ -203,8 +187,7 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any)
     dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("known")])
     gold.set_gold(store, "eve", Gold(dialogue="known", turn=1, code="C1", present=True, source="expert"))
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1"), NewTask(dialogue="known", pool="control")])
-    lease = leases.claim(store, "ann", "p")
-    assert lease is not None
+    lease = claim(store, "ann", "p")
     assert lease.dialogue == "known"
     before = task_view.view_task(store, "ann", lease.task)
     annotations.submit(store, "ann", lease.task, lease.token, "k")
@@ -220,9 +203,7 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any)
 @pytest.mark.parametrize("prelabelled", [False, True])
 def test_blind_unless_prelabelled_and_the_store_notes_it(store: Store, made: Any, prelabelled: bool) -> None:
     lease = held(store, made, overlap=2, prelabelled=prelabelled)
-    other = leases.claim(store, "ben", "p")
-    assert other is not None
-    annotations.submit(store, "ben", other.task, other.token, "ben's", [made.finding(probability=1.0)])
+    answer(store, "ben", "p", "ben's", [made.finding(probability=1.0)])
     seen = task_view.view_task(store, "ann", lease.task)
     assert seen.answers == ()
     assert (seen.verdict is not None) == prelabelled

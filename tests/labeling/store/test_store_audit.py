@@ -4,9 +4,10 @@ import random
 from typing import Any
 
 import pytest
+from answering import claim
 from sqlalchemy import text
 
-from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.audit import START, Entry, hash_entry
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
@@ -31,8 +32,7 @@ def worked(store: Store, made: Any) -> None:
     dialogues.add_verdicts(store, "lea", [made.verdict(f"d{i}", made.finding()) for i in range(N)])
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}", turn=1) for i in range(N)])
     for i in range(N):
-        lease = leases.claim(store, "ann", "p")
-        assert lease is not None
+        lease = claim(store, "ann", "p")
         annotations.submit(store, "ann", lease.task, lease.token, 3 * chr(97 + 2 * i), [made.finding()], 3.5)
 
 

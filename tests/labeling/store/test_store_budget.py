@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from answering import claim
 from pydantic import ValidationError
 
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, task_view, tasks
@@ -23,14 +24,8 @@ def project(store: Store, made: Any, n: int = 6, **kept: Any) -> None:
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
 
 
-def claimed(store: Store, actor: str, **options: Any) -> Lease:
-    lease = leases.claim(store, actor, "p", **options)
-    assert lease is not None
-    return lease
-
-
 def answer(store: Store, actor: str, seconds: float | None, lease: Lease | None = None) -> int:
-    lease = lease or claimed(store, actor)
+    lease = lease or claim(store, actor)
     key = f"{actor}-{lease.task}"
     return int(annotations.submit(store, actor, lease.task, lease.token, key, seconds=seconds).id)
 
@@ -60,7 +55,7 @@ def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store:
     answer(store, "ben", None)
     dialogues.add(store, "lea", [made.dialogue("t0")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="t0", pool="training")])
-    answer(store, "ben", 40.0, claimed(store, "ben", pool="training"))
+    answer(store, "ben", 40.0, claim(store, "ben", pool="training"))
     spending = projects.list_spending(store, "lea")["p"]
     assert spending.paid_answers == 2
     # with the training: ann's answer, ben's without a time, ben's in training
@@ -80,7 +75,7 @@ def test_control_tasks_are_paid_like_those_they_replace(
     monkeypatch.setattr(tasks, "RNG", SimpleNamespace(random=lambda: next(draws)))
     met = []
     for n in range(1, 6):
-        lease = claimed(store, "ann")
+        lease = claim(store, "ann")
         met.append(lease.dialogue[0])
         assert lease.pool == "main"
         answer(store, "ann", 10.0, lease)
@@ -94,11 +89,11 @@ def test_the_counter_is_of_answers_in_the_main_queue(store: Store, made: Any) ->
     project(store, made, pay=PAY)
     first = answer(store, "ann", 9.0)
     annotations.correct(store, "ann", first, "again", seconds=12.0)
-    lease = claimed(store, "ann")
+    lease = claim(store, "ann")
     leases.skip(store, "ann", lease.task, lease.token, "not mine")
     dialogues.add(store, "lea", [made.dialogue("t0")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="t0", pool="training")])
-    answer(store, "ann", 9.0, claimed(store, "ann", pool="training"))
+    answer(store, "ann", 9.0, claim(store, "ann", pool="training"))
     assert task_view.count_own_answers(store, "ann", "p") == 1
 
 

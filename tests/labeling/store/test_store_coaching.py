@@ -139,20 +139,6 @@ def test_the_backlog_in_minutes(coached: Store, made: Any) -> None:
     assert read_backlog(coached, "lea")[0].n_open == 3, "held, not answered"
 
 
-@pytest.mark.parametrize("stranger", ["ann", "rob", "eve"])
-def test_strangers_read_nothing(coached: Store, stranger: str) -> None:
-    for read in (
-        lambda: list_dialogues(coached, stranger, "a1", 0, UNTIL_MS),
-        lambda: compare_codes(coached, stranger, "a1", 0, UNTIL_MS),
-        lambda: read_confirmed(coached, stranger, "a1", ["d1"]),
-        lambda: count_cleared(coached, stranger, 0, UNTIL_MS),
-        lambda: list_agents(coached, stranger),
-        lambda: read_backlog(coached, stranger),
-    ):
-        with pytest.raises(NotAllowed):
-            read()
-
-
 def test_an_agent_reads_own_dialogues_only(coached: Store) -> None:
     with pytest.raises(NotAllowed):
         list_dialogues(coached, "agnes", "a2", 0, UNTIL_MS)

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from answering import claim
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select, text
 
-from dialint.labeling.store import accounts, annotations, appeals, dialogues, erasure, leases, projects, tasks
+from dialint.labeling.store import accounts, annotations, appeals, dialogues, erasure, projects, tasks
 from dialint.labeling.store.database import derived, derived_check
 from dialint.labeling.store.database.decisions import Answer, Appeal, Verdict, decide_findings
 from dialint.labeling.store.database.derived import SLOT_BITS, first_number, join_words, rebuild
@@ -88,16 +89,14 @@ def test_a_second_release_replaces_the_findings_and_decisions_hold(scored: Store
 def test_labelers_decide_nothing_and_a_ban_takes_back_what_it_discards(scored: Store, made: Any) -> None:
     projects.create(scored, "lea", Project(id="p", codes=("C1",)))
     tasks.add(scored, "lea", "p", [NewTask(dialogue="d1")])
-    lease = leases.claim(scored, "rob", "p")
-    assert lease is not None
+    lease = claim(scored, "rob", "p")
     annotations.submit(scored, "rob", lease.task, lease.token, "k", [made.finding()])
     assert decisions(scored)[0][2] == "confirmed"
     accounts.set_status(scored, "ada", "rob", "banned")
     assert decisions(scored)[0][2] == "confirmed", "a ban alone changes nothing"
     assert accounts.ban(scored, "ada", "rob", "made up answers") == 1
     assert decisions(scored)[0][2] == "open"
-    again = leases.claim(scored, "ann", "p")
-    assert again is not None
+    again = claim(scored, "ann", "p")
     annotations.submit(scored, "ann", again.task, again.token, "a", [made.finding()])
     assert (decisions(scored)[0][2], state(scored).review) == ("open", "labeled")
 
@@ -108,8 +107,7 @@ def test_exercises_decide_nothing(scored: Store, made: Any) -> None:
     tasks.add(scored, "lea", "c", [NewTask(dialogue="d1")])
     tasks.add(scored, "lea", "t", [NewTask(dialogue="d1", pool="training")])
     for project, pool in (("c", "main"), ("t", "training")):
-        lease = leases.claim(scored, "rob", project, pool=pool)  # type: ignore[arg-type]
-        assert lease is not None
+        lease = claim(scored, "rob", project, pool=pool)
         annotations.submit(scored, "rob", lease.task, lease.token, project, [])
     assert (decisions(scored)[0][2], state(scored).review) == ("open", "none")
 
@@ -122,8 +120,7 @@ def test_an_appeal_has_the_last_word(scored: Store, made: Any, outcome: Any, dec
     appeal = appeals.open_appeal(scored, "agnes", "d1", 1, "C1", "I had answered")
     assert state(scored).appeal == "open"
     appeals.open_second_reviews(scored, "lea", "s")
-    lease = leases.claim(scored, "ria", "s")
-    assert lease is not None
+    lease = claim(scored, "ria", "s")
     annotations.submit(scored, "ria", lease.task, lease.token, "second", [])
     assert decisions(scored)[0][2] == "confirmed", "a second review decides nothing by itself"
     appeals.decide_appeal(scored, "eve", appeal.id, outcome, "as the log shows")

@@ -9,7 +9,7 @@ from dialint.detector.policy import parse_policy
 from dialint.detector.taxonomy import PACKAGED, parse_taxonomy
 from dialint.labeling.store import dialogues, documents
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Conflict, NotAllowed, StoreRefused
+from dialint.labeling.store.records import Conflict, StoreRefused
 
 TEXT = PACKAGED.read_text(encoding="utf-8")
 POLICY = (Path(__file__).parents[3] / "app/sample/policies/retail.yaml").read_text(encoding="utf-8")
@@ -81,8 +81,6 @@ def test_the_version_that_a_verdict_was_made_with_is_found_by_its_rules(store: S
     assert newest.version == 4
     assert documents.find_policy_version(store, "rob", "retail", "0" * 64) is None
     assert documents.find_policy_version(store, "rob", "shop", rules) is None
-    with pytest.raises(NotAllowed):
-        documents.find_policy_version(store, "ann", "retail", rules)
 
 
 @pytest.mark.parametrize(
@@ -99,25 +97,6 @@ def test_a_version_needs_a_text_and_a_reason(store: Store, name: str, text: str,
         documents.save_version(store, "lea", "taxonomy", name, text, reason, expected=0)
     with pytest.raises(StoreRefused, match="no version 3"):
         documents.publish(store, "lea", "taxonomy", "taxonomy", 3)
-
-
-def test_only_leads_see_and_change_documents(store: Store) -> None:
-    documents.save_version(store, "lea", "taxonomy", "taxonomy", TEXT, "why", expected=0)
-    for actor in ("ann", "rob", "eve"):
-        for operation in (
-            lambda who: documents.save_version(store, who, "policy", "p", POLICY, "why", expected=0),
-            lambda who: documents.publish(store, who, "taxonomy", "taxonomy", 1),
-            lambda who: documents.withdraw(store, who, "taxonomy", "taxonomy"),
-            lambda who: documents.list_versions(store, who, "taxonomy", "taxonomy"),
-            lambda who: documents.load_version(store, who, "taxonomy", "taxonomy", 1),
-            lambda who: documents.load_published(store, who, "taxonomy"),
-            lambda who: documents.list_names(store, who, "policy"),
-            lambda who: documents.list_newest_verdicts(store, who, 1),
-            lambda who: documents.list_newest_dialogues(store, who, 1),
-            lambda who: documents.record_previewed(store, who, ("d1",)),
-        ):
-            with pytest.raises(NotAllowed):
-                operation(actor)
 
 
 def test_a_preview_reads_the_newest(store: Store, made: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answering import claim
 from patience import WAIT_S
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
@@ -94,16 +95,13 @@ def populate(store: Store, made: Any, n: int = 6, n_turns: int = 4) -> list[str]
     tasks.add(store, "lea", "p", [NewTask(dialogue=name, turn=1) for name in (*names, "kept-1", "kept-2")])
     for person in ("ann", "ben"):
         for _ in range(3):
-            lease = leases.claim(store, person, "p")
-            assert lease is not None
+            lease = claim(store, person, "p")
             answer = made.finding().model_copy(update={"reason": secret(), "quote": secret()[:8]})
             annotations.submit(store, person, lease.task, lease.token, f"{person}{lease.task}", [answer], 2.0)
-    held = leases.claim(store, "cem", "p")
-    assert held is not None
+    held = claim(store, "cem", "p")
     for item in (f"task:{held.task}", f"case:{held.task}"):
         task_view.save_draft(store, "cem", item, json.dumps({"so far": secret()}), held.dialogue)
-    skipped = leases.claim(store, "dot", "p")
-    assert skipped is not None
+    skipped = claim(store, "dot", "p")
     leases.skip(store, "dot", skipped.task, skipped.token, f"why: {secret()}")
     task_view.save_draft(store, "rob", f"note:{names[0]}:1", json.dumps({"note": secret()}), names[0])
     note = {"agent": "a1", "dialogue": names[0], "author": "lea", "content": secret(), "at_ms": 1}
@@ -168,8 +166,7 @@ def test_the_rest_is_worked_on_as_before(store: Store, made: Any) -> None:
     assert sorted(claimed) == ["kept-1", "kept-2"]
     dialogues.add(store, "lea", [made.dialogue("new")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="new")])
-    lease = leases.claim(store, "dot", "p", at_once=10)
-    assert lease is not None
+    lease = claim(store, "dot", "p", at_once=10)
     saved = annotations.submit(store, "dot", lease.task, lease.token, "new", [], 1.0)
     assert saved.id
     assert verify(store).annotations == len(rows_of(store)["annotations"])
@@ -189,8 +186,7 @@ def test_nothing_is_stored_again_by_whoever_still_has_a_page_open(store: Store, 
     dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2")])
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
-    held = leases.claim(store, "rob", "p")
-    assert held is not None
+    held = claim(store, "rob", "p")
     answer = annotations.review(store, "rob", "d1", "first", ["C1"], expected=None)
     items = [f"task:{held.task}", f"case:{held.task}", f"answer:{answer.id}", "note:d1", "note:d1:2"]
     for item in items:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from answering import claim
 from sqlalchemy import event, select
 
 from dialint.detector.errors import DialintError
@@ -73,12 +74,10 @@ def entries(store: Store, *actions: str) -> list[tuple[str, str, str, dict[str, 
 
 @pytest.mark.parametrize("purpose", ["label", "review", "adjudication", "calibration"])
 def test_tasks_on_own_dialogues_are_offered_to_others_only(working: Store, purpose: str) -> None:
-    lease = leases.claim(working, "boss", purpose, at_once=9)
-    assert lease is not None
+    lease = claim(working, "boss", purpose, at_once=9)
     assert lease.dialogue == "other"
     assert leases.claim(working, "boss", purpose, at_once=9) is None
-    other = leases.claim(working, "peer", purpose, at_once=9)
-    assert other is not None
+    other = claim(working, "peer", purpose, at_once=9)
     assert other.dialogue == "mine"
 
 
@@ -87,8 +86,7 @@ def test_control_tasks_of_own_dialogues_are_offered_to_others_only(working: Stor
     projects.create(working, "lea", Project(id="c", codes=("C1",), control_share=1.0, overlap=2))
     tasks.add(working, "lea", "c", [NewTask(dialogue="mine", pool="control"), NewTask(dialogue="other")])
     for who, dialogue in (("boss", "other"), ("peer", "mine")):
-        lease = leases.claim(working, who, "c")
-        assert lease is not None
+        lease = claim(working, who, "c")
         assert lease.dialogue == dialogue
 
 
@@ -108,6 +106,7 @@ def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
         lambda who: annotations.review(working, who, "mine", f"r {who}", ["C1"], expected=None),
         lambda who: gold.decide_gold(working, who, "mine", 1, "C1", present=False, reason="x"),
         lambda who: gold.set_gold(working, who, GOLD),
+        lambda who: gold.import_gold(working, who, [GOLD]),
         lambda who: gold.retire_gold(working, who, "mine"),
         lambda who: gold.import_synthetic(working, who, [example(made, "a7")]),
     ]
@@ -292,8 +291,7 @@ def test_a_decision_in_a_closed_project_is_refused(store: Store, made: Any) -> N
     projects.create(store, "lea", Project(id="p", codes=("C1",), purpose="adjudication"))
     dialogues.add(store, "lea", [made.dialogue("d")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="d", turn=1)])
-    lease = leases.claim(store, "eve", "p")
-    assert lease is not None
+    lease = claim(store, "eve", "p")
     projects.set_state(store, "lea", "p", "closed")
     with pytest.raises(StoreRefused, match="closed"):
         expert_cases.decide_case(store, "eve", lease.task, lease.token, "k", [], "why")
@@ -305,8 +303,7 @@ def test_seconds_are_a_number_from_0(store: Store, made: Any, seconds: float) ->
     projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2))
     dialogues.add(store, "lea", [made.dialogue("d")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="d")])
-    lease = leases.claim(store, "ann", "p")
-    assert lease is not None
+    lease = claim(store, "ann", "p")
     with pytest.raises(StoreRefused, match="E_SECONDS"):
         annotations.submit(store, "ann", lease.task, lease.token, "k", [], seconds)
     saved = annotations.submit(store, "ann", lease.task, lease.token, "k", [], 0.0)

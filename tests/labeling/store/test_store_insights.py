@@ -2,12 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import Totals, read_groups, read_totals
-from dialint.labeling.store.records import NotAllowed
 
 EVER = (0, 2_000_000_000_000)
 
@@ -27,11 +24,3 @@ def test_totals_follow_a_confirmation_and_a_rejection(store: Store, made: Any) -
     assert (group.key, group.flagged, group.reviewed, group.rejected) == ("C1", 1, 1, 1)
     groups = read_groups(store, "lea", "agent", *EVER)
     assert [(each.key, each.findings, each.stored) for each in groups] == [("a1", 1, 1), ("a2", 0, 1)]
-
-
-@pytest.mark.parametrize("actor", ["ann", "rob", "eve", "nobody"])
-def test_only_leads_count(store: Store, actor: str) -> None:
-    with pytest.raises(NotAllowed):
-        read_totals(store, actor, *EVER)
-    with pytest.raises(NotAllowed):
-        read_groups(store, actor, "agent", *EVER)

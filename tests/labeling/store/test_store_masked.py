@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answering import claim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
@@ -16,16 +17,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.masking import MaskedText
 from dialint.detector.records import Dialogue, Finding, ToolCall, Turn
 from dialint.labeling.exchange import store_import
-from dialint.labeling.store import (
-    annotations,
-    dialogues,
-    erasure,
-    leases,
-    masked_view,
-    projects,
-    task_view,
-    tasks,
-)
+from dialint.labeling.store import annotations, dialogues, erasure, masked_view, projects, task_view, tasks
 from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.masked_view import MaskedView
@@ -63,9 +55,7 @@ def held(store: Store, made: Any, actor: str = "ann", **options: Any) -> Lease:
     outside = (finding(60, 66, "else??"), finding(0, 6, "Thanks", turn=1))
     dialogues.add_verdicts(store, "lea", [made.verdict("d1", said, *outside)])
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
-    lease = leases.claim(store, actor, "p")
-    assert lease is not None
-    return lease
+    return claim(store, actor, "p")
 
 
 def kept(store: Store) -> list[tuple[Finding, ...]]:
@@ -89,8 +79,7 @@ def test_stored_views_mask_the_calls_of_tools(store: Store) -> None:
     assert view.dialogue.turns[1].tool_calls[0].arguments == {"email": "[EMAIL_1]", "name": "[NAME_1]"}
     assert view.dialogue == MaskedView.of(view.stored).dialogue
     tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
-    lease = leases.claim(store, "ann", "p")
-    assert lease is not None
+    lease = claim(store, "ann", "p")
     seen = task_view.view_task(store, "ann", lease.task).dialogue
     assert [len(turn.tool_calls) for turn in seen.turns] == [0, 1, 0, 0]
     assert not [each for each in SECRETS if each in seen.model_dump_json().lower()]
@@ -105,8 +94,7 @@ def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store:
     (said,) = seen.verdict.findings
     assert (said.start, said.end, said.quote) == (35, 44, "[EMAIL_1]")
     assert (said.reason, said.rewrite) == ("So [NAME_1] has [EMAIL_1]", "Hi, I am [NAME_1].")
-    other = leases.claim(store, "rob", "p")
-    assert other is not None
+    other = claim(store, "rob", "p")
     assert task_view.view_task(store, "rob", other.task).dialogue.turns == TURNS
     assert task_view.view_task(store, "ria", lease.task).verdict == dialogues.read(store, "ria", "d1")[1]
 
@@ -125,8 +113,7 @@ def test_labelers_get_what_their_codes_cannot_be_judged_without(store: Store) ->
     for code in ("C1", "I1", "P1", "W1"):
         projects.create(store, "lea", Project(id=code, codes=(code,)))
         tasks.add(store, "lea", code, [NewTask(dialogue="d1")])
-        lease = leases.claim(store, "ann", code)
-        assert lease is not None
+        lease = claim(store, "ann", code)
         seen = task_view.view_task(store, "ann", lease.task).dialogue
         wanted = {
             "sources": ("[NAME_1] ordered a lamp.",) if code == "I1" else (),

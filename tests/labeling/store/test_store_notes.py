@@ -53,29 +53,6 @@ def test_a_lead_writes_and_the_agent_acknowledges(coached: Store) -> None:
     ]
 
 
-def test_nobody_but_leads_and_the_agent_reads_a_note(coached: Store) -> None:
-    note = write_note(coached, "lea", "a1", "Well done.")
-    for stranger in ("ann", "rob", "eve", "arno"):
-        with pytest.raises(NotAllowed):
-            list_notes(coached, stranger, "a1")
-        with pytest.raises(NotAllowed):
-            count_open_notes(coached, stranger, "a1")
-        with pytest.raises(NotAllowed):
-            acknowledge_note(coached, stranger, note.id)
-    with pytest.raises(NotAllowed):
-        acknowledge_note(coached, "lea", note.id)
-    accounts.set_status(coached, "ada", "agnes", "suspended")
-    with pytest.raises(NotAllowed):
-        list_notes(coached, "agnes", "a1")
-
-
-def test_only_a_lead_writes(coached: Store) -> None:
-    for stranger in ("agnes", "ann", "rob", "eve"):
-        with pytest.raises(NotAllowed):
-            write_note(coached, stranger, "a1", "I say so.")
-    assert list_notes(coached, "lea", "a1") == ()
-
-
 @pytest.mark.parametrize(
     ("agent", "content", "dialogue"),
     [

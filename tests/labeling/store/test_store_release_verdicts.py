@@ -8,7 +8,6 @@ from sqlalchemy import event
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import annotations, dialogues, documents
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NotAllowed
 from dialint.labeling.store.release_verdicts import (
     compare_releases,
     count_by_release,
@@ -95,7 +94,7 @@ def test_previews_read_the_newest_by_an_index(judged: Store, made: Any) -> None:
         assert not [step for step in plan if "TEMP B-TREE" in step], plan
 
 
-def test_changes_are_recorded_with_a_reason_and_by_leads_only(judged: Store) -> None:
+def test_changes_are_recorded_with_a_reason(judged: Store) -> None:
     record_change(judged, "lea", "promote", "scan-1", "fewer false accusations")
     record_change(judged, "ada", "refused", "scan-1", "no", "E_RELEASE: damaged")
     newest, first = list_changes(judged, "lea")
@@ -103,8 +102,3 @@ def test_changes_are_recorded_with_a_reason_and_by_leads_only(judged: Store) -> 
         "lea", "promote", "scan-1", "fewer false accusations",
     )  # fmt: skip
     assert (newest.action, newest.message) == ("refused", "E_RELEASE: damaged")
-    for actor in ("rob", "eve", "ann"):
-        with pytest.raises(NotAllowed):
-            record_change(judged, actor, "promote", "scan-1", "why")
-        with pytest.raises(NotAllowed):
-            load_code_turns(judged, actor, "old")

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from answering import answer
 
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store import accounts, annotations, appeals, dialogues, leases, projects
+from dialint.labeling.store import accounts, annotations, appeals, dialogues, projects
 from dialint.labeling.store.coaching import list_dialogues
 from dialint.labeling.store.database.derived import DAY_MS
 from dialint.labeling.store.database.transactions import Store
@@ -89,9 +90,7 @@ def test_an_appeal_decides_without_a_review(
     projects.create(store, "lea", Project(id="s", codes=("C1",), purpose="review"))
     appeal = appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered")
     appeals.open_second_reviews(store, "lea", "s")
-    lease = leases.claim(store, "ria", "s")
-    assert lease is not None
-    annotations.submit(store, "ria", lease.task, lease.token, "second", [])
+    answer(store, "ria", "s", "second", [])
     assert read_history(store, "rob", "d1").reviewed_quality is None, "a second review decides nothing"
     appeals.decide_appeal(store, "eve", appeal.id, outcome, "as the log shows")
     assert read_history(store, "rob", "d1").reviewed_quality == expected

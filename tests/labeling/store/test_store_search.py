@@ -11,7 +11,6 @@ from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store import search as searching
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NotAllowed
 from dialint.labeling.store.search import Count, count, list_choices, search
 from dialint.labeling.store.search_plan import Search
 
@@ -171,17 +170,6 @@ def test_choices_are_what_there_is(full: Store) -> None:
     assert list_choices(full, "rob") == (
         ("a0", "a1", "a2"), ("t0", "t1"), ("chat", "email"), ("r0", "r1"), ("C1", "T1", "U2"),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("actor", ["ann", "nobody"])
-def test_labelers_cannot_search(full: Store, actor: str) -> None:
-    for call in (
-        lambda: search(full, actor, Search()),
-        lambda: count(full, actor, Search()),
-        lambda: list_choices(full, actor),
-    ):
-        with pytest.raises(NotAllowed):
-            call()
 
 
 def test_a_search_is_a_read(full: Store) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answering import answer, claim
 from sqlalchemy import Connection, MetaData, Table, UniqueConstraint, inspect, select, text
 
 from dialint.detector.errors import ConfigError
@@ -63,11 +64,9 @@ def work_in(store: Store, made: Any) -> None:
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}", turn=1) for i in range(N - 1)])
     tasks.add(store, "lea", "p", [NewTask(dialogue="d3", pool="control")])
     for name in ("ann", "ben"):
-        lease = leases.claim(store, name, "p")
-        assert lease is not None
+        lease = claim(store, name, "p")
         annotations.submit(store, name, lease.task, lease.token, name, [made.finding()], 3.5)
-    held = leases.claim(store, "cem", "p")
-    assert held is not None
+    held = claim(store, "cem", "p")
     leases.renew(store, "cem", held.task, held.token)
     task_view.save_draft(store, "cem", f"task:{held.task}", '{"begun": 1}', held.dialogue)
     label = Label(dialogue_id="d0", turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
@@ -394,9 +393,7 @@ def test_a_number_that_was_counted_on_is_found(worked: Store, made: Any, change:
     """What an operation computes from a changed number is entered; it does not agree with the leases."""
     with worked.engine.begin() as connection:
         connection.execute(text(change))
-    held = leases.claim(worked, "cem", "p")
-    assert held is not None
-    annotations.submit(worked, "cem", held.task, held.token, "cem", [])
+    answer(worked, "cem", "p", "cem", [])
     with pytest.raises(StoreDamaged, match="agree"):
         verify(worked)
 

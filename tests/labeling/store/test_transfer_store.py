@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answering import answer, claim
 from patience import WAIT_S
 from sqlalchemy import select
 
@@ -15,7 +16,7 @@ from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
 from dialint.detector.ingest.read import open_logs, read
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.aggregation.question_posteriors import load_posteriors
@@ -79,22 +80,22 @@ def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
         import_logs(store, "rob", [path], ReadConfig(), SILENT)
 
 
-def verdict_file(path: Path, made: Any, names: list[str]) -> Path:
-    path.write_bytes(b"".join(verdict_line(made.verdict(name, made.finding(), risk=0.5)) for name in names))
-    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(names))]}
+def verdict_file(path: Path, *said: Verdict) -> Path:
+    path.write_bytes(b"".join(map(verdict_line, said)))
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(said))]}
     write_manifest(manifest_path(path), manifest)
     return path
 
 
 def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: Any, tmp_path: Path) -> None:
     dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
-    path = verdict_file(tmp_path / "v.jsonl", made, ["d0", "d1"])
-    assert (import_verdicts(store, "lea", path, SILENT).new, dialogues.read(store, "rob", "d1")[1]) == (
-        2, made.verdict("d1", made.finding(), risk=0.5),
-    )  # fmt: skip
+    said = [made.verdict(name, made.finding(), risk=0.5) for name in ("d0", "d1", "d9")]
+    path = verdict_file(tmp_path / "v.jsonl", *said[:2])
+    assert import_verdicts(store, "lea", path, SILENT).new == 2
+    assert dialogues.read(store, "rob", "d1")[1] == said[1]
     assert import_verdicts(store, "lea", path, SILENT).existing == 2
     with pytest.raises(StoreRefused, match="E_VERDICT"):
-        import_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", made, ["d9"]), SILENT)
+        import_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", said[2]), SILENT)
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.6"))
     with pytest.raises(OutputRefused):
         import_verdicts(store, "lea", path, SILENT)
@@ -105,12 +106,9 @@ def test_another_run_of_a_release_comes_in_under_another_name(
 ) -> None:
     """Without one it is refused: the store keeps one verdict by dialogue and release."""
     dialogues.add(store, "lea", [made.dialogue("d0")])
-    import_verdicts(store, "lea", verdict_file(tmp_path / "v.jsonl", made, ["d0"]), SILENT)
+    import_verdicts(store, "lea", verdict_file(tmp_path / "v.jsonl", made.verdict("d0", risk=0.5)), SILENT)
     other = made.verdict("d0", risk=0.2)
-    path = tmp_path / "w.jsonl"
-    path.write_bytes(verdict_line(other))
-    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, 1)]}
-    write_manifest(manifest_path(path), manifest)
+    path = verdict_file(tmp_path / "w.jsonl", other)
     with pytest.raises(
         StoreRefused, match=f"d0: the store has another verdict of {other.release}; .*--release-name"
     ):
@@ -135,10 +133,7 @@ def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(
     plain = made.verdict("d0", risk=0.5)
     suggested = plain.model_copy(update={"suggestions": (made.finding(),)})
     assert dialogues._verdict_content(plain)["suggestions"] == []
-    path = tmp_path / "v.jsonl"
-    path.write_bytes(verdict_line(suggested))
-    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, 1)]}
-    write_manifest(manifest_path(path), manifest)
+    path = verdict_file(tmp_path / "v.jsonl", suggested)
     assert import_verdicts(store, "lea", path, SILENT).new == 1
     assert import_verdicts(store, "lea", path, SILENT).existing == 1
     row = dialogues._verdict_row(suggested, dialogues._verdict_content(suggested), 0)
@@ -150,8 +145,7 @@ def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(
     for name, purpose, actor in (("r", "review", "rob"), ("l", "label", "ann")):
         projects.create(store, "lea", Project(id=name, codes=("C1",), purpose=purpose, prelabelled=True))
         tasks.add(store, "lea", name, [NewTask(dialogue="d0")])
-        lease = leases.claim(store, actor, name)
-        assert lease is not None
+        lease = claim(store, actor, name)
         verdict = task_view.view_task(store, actor, lease.task).verdict
         assert verdict is not None
         assert (len(verdict.findings), len(verdict.suggestions)) == (0, purpose == "review")
@@ -173,9 +167,7 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
     answered here."""
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     tasks.add(filled, "lea", "p", [NewTask(dialogue="d2")])
-    lease = leases.claim(filled, "cem", "p")
-    assert lease is not None
-    annotations.submit(filled, "cem", lease.task, lease.token, "k")
+    answer(filled, "cem", "p", "k")
     good = ["d0/1/L1,ann,yes", "d0/1/L1,ben,no", "d1/1/L1,ann,no", "d2/1/T1,cem,no"]
     bad = [
         "d9/1/L1,ann,no",
@@ -421,9 +413,7 @@ def test_annotations_are_masked_unless_a_lead_asks_for_originals(
     )
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
     tasks.add(store, "lea", "p", [NewTask(dialogue="d")])
-    lease = leases.claim(store, "rob", "p")
-    assert lease is not None
-    annotations.submit(store, "rob", lease.task, lease.token, "once", [said])
+    answer(store, "rob", "p", "once", [said])
     manifest = export_annotations(store, "rob", tmp_path / "a.jsonl", "p")
     assert manifest["config"]["masked"] is True
     written = (tmp_path / "a.jsonl").read_text()
@@ -491,11 +481,7 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
     start = said.index("it arrived")
     place = {"turn": 2, "start": start, "end": start + 10, "quote": "it arrived"}
     found = made.finding().model_copy(update=place)
-    verdicts = tmp_path / "v.jsonl"
-    verdicts.write_bytes(verdict_line(made.verdict("d0", found)))
-    write_manifest(
-        manifest_path(verdicts), {"kind": "verdicts", "format": "jsonl", "files": [file_entry(verdicts, 1)]}
-    )
+    verdicts = verdict_file(tmp_path / "v.jsonl", made.verdict("d0", found))
     assert import_verdicts(store, "lea", verdicts, SILENT).new == 1
     assert import_verdicts(store, "lea", verdicts, SILENT).existing == 1
     kept, verdict = dialogues.read(store, "rob", "d0")
@@ -508,8 +494,7 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
     assert (placed.start, placed.end, placed.quote) == (9, 19, "it arrived")
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
     tasks.add(store, "lea", "p", [NewTask(dialogue="d0")])
-    lease = leases.claim(store, "rob", "p")
-    assert lease is not None
+    lease = claim(store, "rob", "p")
     annotations.submit(
         store, "rob", lease.task, lease.token, "k", [placed.model_copy(update={"probability": 1.0})]
     )
