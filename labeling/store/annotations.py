@@ -31,7 +31,7 @@ from dialint.labeling.store.permissions import (
 )
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
 from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused, TaskView
-from dialint.labeling.store.stored_annotations import find_same, lock_dialogue, save, to_annotation
+from dialint.labeling.store.stored_annotations import find_same, lock_dialogues, save, to_annotation
 from dialint.labeling.store.task_queue import change_share, update_task
 from dialint.labeling.store.task_view import OpenTask, drop_draft, name_of_task, open_lease, view_task
 
@@ -157,7 +157,7 @@ def correct(
         raise NotAllowed("E_RIGHT", "{actor} corrects own answers only", actor=actor)
     if old.kind in REVIEW_KINDS:
         require_permission(transaction, actor, "review")
-    lock_dialogue(transaction, old.dialogue)
+    lock_dialogues(transaction, {old.dialogue})
     require_not_own(transaction, account, old.dialogue)
     project = None if old.project is None else get_project(transaction, old.project)
     view = view_for_account(transaction, account, project, old.dialogue)
@@ -214,7 +214,7 @@ def review(
         StoreRefused: an unknown dialogue, or as for `submit`.
     """
     account = get_account(transaction, actor)
-    lock_dialogue(transaction, dialogue)
+    lock_dialogues(transaction, {dialogue})
     require_not_own(transaction, account, dialogue)
     values = {
         "key": key, "project": None, "task": None, "dialogue": dialogue, "turn": turn, "labeler": actor,

@@ -73,32 +73,6 @@ def open_appeal(
     return _record(row)
 
 
-def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, reason: str) -> Appeal:
-    """Decide an open appeal, inside another operation that checks for the blind second review. An overturned
-    finding becomes gold: the error is absent."""
-    account = require_permission(transaction, actor, "decide")
-    row = transaction.run(select(appeals).where(appeals.c.id == number).with_for_update()).one_or_none()
-    if row is None:
-        raise StoreRefused("E_APPEAL", "no such appeal")
-    if not reason.strip():
-        raise StoreRefused("E_APPEAL", "a decision needs a reason")
-    if row.state != "open":
-        if (row.state, row.decided_by, row.reason) == (outcome, actor, reason):
-            return _record(row)
-        raise StoreRefused("E_APPEAL", "appeal {number} is {state} already", number=number, state=row.state)
-    require_not_own(transaction, account, row.dialogue)
-    if row.account == actor or _has_answered(transaction, actor, row.dialogue):
-        raise NotAllowed("E_RIGHT", "{actor} has a part in this dialogue; somebody else decides", actor=actor)
-    values = {"state": outcome, "decided_by": actor, "reason": reason}
-    transaction.run(update(appeals).where(appeals.c.id == number).values(values))
-    refresh(transaction, (row.dialogue,))
-    transaction.log(actor, "appeal.decide", f"appeal {number}", outcome=outcome)
-    if outcome == "overturned":
-        gold = Gold(dialogue=row.dialogue, turn=row.turn, code=row.code, present=False, source="appeal")
-        put_gold(transaction, actor, gold)
-    return _record(transaction.run(select(appeals).where(appeals.c.id == number)).one())
-
-
 @read_operation("decide")
 def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appeal, ...]:
     """The oldest `n` open appeals; for experts and up."""
@@ -202,13 +176,6 @@ def load_decided(transaction: Transaction) -> tuple[Appeal, ...]:
     """All decided appeals, oldest first; permissions are checked by the caller."""
     rows = select(appeals).where(appeals.c.state != "open").order_by(appeals.c.id)
     return tuple(_record(row) for row in transaction.run(rows))
-
-
-def _has_answered(transaction: Transaction, actor: str, dialogue: str) -> bool:
-    own = select(annotation_rows.c.id).where(
-        annotation_rows.c.dialogue == dialogue, annotation_rows.c.labeler == actor
-    )
-    return transaction.run(own.limit(1)).one_or_none() is not None
 
 
 def _record(row: Row[Any]) -> Appeal:
@@ -354,7 +321,8 @@ def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
 
 
 def _load_appeal(transaction: Transaction, number: int) -> Any:
-    row = transaction.run(select(appeal_rows).where(appeal_rows.c.id == number)).one_or_none()
+    query = select(appeal_rows).where(appeal_rows.c.id == number)
+    row = transaction.run(query.with_for_update() if transaction.writes else query).one_or_none()
     if row is None:
         raise StoreRefused("E_APPEAL", "no such appeal")
     return row
@@ -394,6 +362,7 @@ def decide_appeal(
         StoreRefused: no such appeal, no second review yet, decided differently before, no reason, or a
             corrected finding that is missing or not expected.
     """
+    account = get_account(transaction, actor)
     row = _load_appeal(transaction, number)
     if (corrected is not None) != (outcome == "amended"):
         raise StoreRefused("E_APPEAL", "amended, and nothing else, needs the finding that is right")
@@ -401,38 +370,32 @@ def decide_appeal(
         raise StoreRefused("E_APPEAL", "the corrected finding must lie in turn {turn}", turn=row.turn)
     if not list_second_reviews(transaction, row):
         raise StoreRefused("E_APPEAL", "the blind second review comes first")
-    decided = _decide(transaction, actor, number, outcome, reason)
+    if not reason.strip():
+        raise StoreRefused("E_APPEAL", "a decision needs a reason")
+    if row.state != "open":
+        if (row.state, row.decided_by, row.reason) == (outcome, actor, reason):
+            return _record(row)
+        raise StoreRefused("E_APPEAL", "appeal {number} is {state} already", number=number, state=row.state)
+    require_not_own(transaction, account, row.dialogue)
+    own = select(annotation_rows.c.id).filter_by(dialogue=row.dialogue, labeler=actor).limit(1)
+    if row.account == actor or transaction.run(own).one_or_none() is not None:
+        raise NotAllowed("E_RIGHT", "{actor} has a part in this dialogue; somebody else decides", actor=actor)
+    values = {"state": outcome, "decided_by": actor, "reason": reason}
+    decided = transaction.run(
+        update(appeals).where(appeals.c.id == number).values(values).returning(appeals)
+    ).one()
+    refresh(transaction, (row.dialogue,))
+    transaction.log(actor, "appeal.decide", f"appeal {number}", outcome=outcome)
     presence = {row.code: outcome == "upheld"}
     if corrected is not None:
         presence = {row.code: False, corrected.code: True}  # in this order: they may be the same
+    item = {"dialogue": row.dialogue, "turn": row.turn}
     for code, present in presence.items():
-        gold = Gold(
-            dialogue=row.dialogue, turn=row.turn, code=code, present=present, source="appeal", reason=reason
-        )
-        put_gold(transaction, actor, gold)
-    if corrected is not None:
-        _annotate(transaction, actor, row, corrected)
-    return decided
-
-
-def _annotate(transaction: Transaction, actor: str, appeal: Any, corrected: Finding) -> None:
-    """Save the corrected finding as the expert's annotation of the turn, on top of the newest review."""
-    item = (annotation_rows.c.dialogue == appeal.dialogue, annotation_rows.c.turn == appeal.turn)
-    newest = (
-        select(annotation_rows.c.id)
-        .where(*item, annotation_rows.c.task.is_(None))
-        .order_by(annotation_rows.c.id.desc())
-        .limit(1)
-    )
-    expected = transaction.run(newest).scalar_one_or_none()
-    codes = tuple(dict.fromkeys((appeal.code, corrected.code)))
-    review(
-        transaction,
-        actor,
-        appeal.dialogue,
-        f"appeal:{appeal.id}",
-        codes,
-        [corrected],
-        expected=expected,
-        turn=appeal.turn,
-    )
+        put_gold(transaction, actor, Gold(**item, code=code, present=present, source="appeal", reason=reason))
+    if corrected is not None:  # as the expert's annotation of the turn, on top of the newest review
+        reviews = select(annotation_rows.c.id).filter_by(**item, task=None)
+        newest = transaction.run(reviews.order_by(annotation_rows.c.id.desc()).limit(1)).scalar_one_or_none()
+        codes = tuple(dict.fromkeys((row.code, corrected.code)))
+        key = f"appeal:{row.id}"
+        review(transaction, actor, row.dialogue, key, codes, [corrected], expected=newest, turn=row.turn)
+    return _record(decided)

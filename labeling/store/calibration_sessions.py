@@ -191,16 +191,13 @@ def load_item(transaction: Transaction, actor: str, name: str, task: int) -> Dia
         NotAllowed: as for `load_answers`, or a member has not answered the item.
     """
     account, _session = _require_results(transaction, actor, name)
-    own = transaction.run(select(tasks.c.project).where(tasks.c.id == task)).scalar_one_or_none()
-    if own != name:
+    query = select(tasks.c.dialogue).where(tasks.c.id == task, tasks.c.project == name)
+    dialogue = transaction.run(query).scalar_one_or_none()
+    if dialogue is None:
         raise NotAllowed("E_RIGHT", "task {task} is none of {name}", task=task, name=name)
     seen = view_task(transaction, actor, task, again=not has_permission(account, "plan"))
-    record_read(transaction, account, _dialogue_id(transaction, task), "answers")
+    record_read(transaction, account, dialogue, "answers")
     return seen.dialogue
-
-
-def _dialogue_id(transaction: Transaction, task: int) -> str:
-    return str(transaction.run(select(tasks.c.dialogue).where(tasks.c.id == task)).scalar_one())
 
 
 @write_operation("plan")

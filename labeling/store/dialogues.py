@@ -18,7 +18,7 @@ from dialint.labeling.store.database.schema import dialogues, labels, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction, read_pages, upsert
 from dialint.labeling.store.exposure import add_participants, is_own, record_read
 from dialint.labeling.store.permissions import get_account, has_permission, read_operation, write_operation
-from dialint.labeling.store.records import NotAllowed, StoreRefused
+from dialint.labeling.store.records import Account, NotAllowed, StoreRefused
 
 MAX_PER_CALL = 1000
 """Dialogues or verdicts in one call, which is one transaction."""
@@ -193,17 +193,27 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
         NotAllowed: the actor is neither, or there is no such dialogue.
     """
     account = get_account(transaction, actor)
-    dialogue = load_dialogue(transaction, name)
-    if dialogue is None or not (has_permission(account, "review") or is_own(transaction, account, (name,))):
-        raise NotAllowed(
-            "E_RIGHT", "{actor} has no right to see this dialogue, or there is none", actor=actor
-        )
+    dialogue = require_dialogue(transaction, account, name)
     verdict = load_verdict(transaction, name)
     if has_permission(account, "review"):
         record_read(transaction, account, name, "dialogue" if verdict is None else "verdict")
     elif verdict is not None:
         verdict = verdict.model_copy(update={"suggestions": ()})
     return dialogue, verdict
+
+
+def require_dialogue(transaction: Transaction, account: Account, name: str) -> Dialogue:
+    """The dialogue with this id, for the agent who spoke in it and for reviewers and up.
+
+    Raises:
+        NotAllowed: the account is neither, or there is no such dialogue.
+    """
+    dialogue = load_dialogue(transaction, name)
+    if dialogue is None or not (has_permission(account, "review") or is_own(transaction, account, (name,))):
+        raise NotAllowed(
+            "E_RIGHT", "{actor} has no right to see this dialogue, or there is none", actor=account.id
+        )
+    return dialogue
 
 
 def load_dialogue(transaction: Transaction, name: str) -> Dialogue | None:

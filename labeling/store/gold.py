@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -200,15 +200,16 @@ def restore_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
         raise StoreRefused(
             "E_GOLD", "{name!r}: there is no retired gold on this dialogue", name=dialogue[:80]
         )
-    doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
-    if transaction.run(doubted).first() is None:
-        _offer_again(transaction, dialogue)
+    _offer_again(transaction, dialogue)
     transaction.log(actor, "gold.restore", dialogue, n=updated.rowcount)
     return updated.rowcount
 
 
 def _offer_again(transaction: Transaction, dialogue: str) -> None:
-    """Put the withdrawn control tasks on a dialogue back into their queues."""
+    """Put the withdrawn control tasks on a dialogue back into their queues, unless gold of it is in doubt."""
+    doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
+    if transaction.run(doubted).first() is not None:
+        return
     withdrawn = select(task_rows.c.id).where(
         task_rows.c.dialogue == dialogue, task_rows.c.pool == "control", task_rows.c.wanted == 0
     )
@@ -263,8 +264,7 @@ def decide_gold(
     changes = {"present": present, "source": "expert", "reason": reason, "doubt": None}
     decided = _to_gold(row).model_copy(update=changes)
     put_gold(transaction, actor, decided)
-    doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
-    if not row.retired and transaction.run(doubted).one_or_none() is None:
+    if not row.retired:
         _offer_again(transaction, dialogue)
     return decided
 
@@ -360,15 +360,8 @@ def read_gold_file(path: Path, taxonomy: Taxonomy | None = None) -> list[Gold]:
     Raises:
         InputRefused: no such file, not a table, a bad row, or two rows that contradict each other.
     """
-    rows: dict[tuple[str, int, str], Gold] = {}
-    for line, cells in read_table(path):
-        row = _parse_row(cells, Message("{path}, line {line}", path=path, line=line), taxonomy)
-        earlier = rows.setdefault((row.dialogue, row.turn, row.code), row)
-        if earlier.present != row.present:
-            raise InputRefused(
-                "E_GOLD", "{path}, line {line}: contradicts an earlier row", path=path, line=line
-            )
-    return list(rows.values())
+    rows = ((Message("{path}, line {line}", path=path, line=line), cells) for line, cells in read_table(path))
+    return _collect_rows(rows, taxonomy)
 
 
 def parse_gold_lines(text: str, taxonomy: Taxonomy | None = None) -> list[Gold]:
@@ -377,19 +370,30 @@ def parse_gold_lines(text: str, taxonomy: Taxonomy | None = None) -> list[Gold]:
     Raises:
         InputRefused: a line that is not a JSON object, a bad row, or two rows that contradict each other.
     """
+
+    def iterate_lines() -> Iterator[tuple[Message, Mapping[str, Any]]]:
+        for number, line in enumerate(text.splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                cells = json.loads(line)
+            except (ValueError, RecursionError):
+                cells = None
+            if not isinstance(cells, dict):
+                raise InputRefused("E_GOLD", "line {number}: expected a JSON object", number=number)
+            yield Message("line {number}", number=number), cells
+
+    return _collect_rows(iterate_lines(), taxonomy)
+
+
+def _collect_rows(
+    cells_by_place: Iterable[tuple[Message, Mapping[str, Any]]], taxonomy: Taxonomy | None
+) -> list[Gold]:
     rows: dict[tuple[str, int, str], Gold] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            cells = json.loads(line)
-        except (ValueError, RecursionError):
-            cells = None
-        if not isinstance(cells, dict):
-            raise InputRefused("E_GOLD", "line {number}: expected a JSON object", number=number)
-        row = _parse_row(cells, Message("line {number}", number=number), taxonomy)
+    for where, cells in cells_by_place:
+        row = _parse_row(cells, where, taxonomy)
         if rows.setdefault((row.dialogue, row.turn, row.code), row).present != row.present:
-            raise InputRefused("E_GOLD", "line {number}: contradicts an earlier row", number=number)
+            raise InputRefused("E_GOLD", "{where}: contradicts an earlier row", where=where)
     return list(rows.values())
 
 
@@ -408,7 +412,8 @@ def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None
         ("present", answer in ANSWERS, Message("true or false, yes or no, 1 or 0")),
         (
             "reason",
-            reason is None or _is_text(reason),
+            reason is None
+            or (isinstance(reason, str) and len(reason) <= MAX_CHARACTERS and "\x00" not in reason),
             Message("a text of at most {most} characters", most=MAX_CHARACTERS),
         ),
     ):
@@ -424,10 +429,6 @@ def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None
 def _cell(row: Mapping[str, Any], *names: str) -> Any:
     """The first of these cells that exists and is not empty."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_CHARACTERS and "\x00" not in value
 
 
 def write_gold_file(path: Path, labels: Iterable[Gold]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, bindparam, select
+from sqlalchemy import Row, bindparam, select
 
 from dialint.detector import taxonomy
 from dialint.detector.statistics import wilson_interval
@@ -119,6 +119,11 @@ NEWEST = ~select(_NEWER.c.id).where(_NEWER.c.supersedes == annotation_rows.c.id)
 
 _COLUMNS = [annotation_rows.c[name] for name in ("id", "labeler", "dialogue", "turn", "codes", "findings", "seconds")]  # fmt: skip # noqa: E501
 _ANSWERS = select(*_COLUMNS).join(tasks, tasks.c.id == annotation_rows.c.task).where(NEWEST)
+_GOLD = (
+    select(gold)
+    .where(gold.c.doubt.is_(None), gold.c.dialogue.in_(bindparam("names", expanding=True)))
+    .order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
+)
 _POOLS = tasks.c.pool.in_(bindparam("pools", expanding=True))
 _OF_ACCOUNT = (
     _ANSWERS.where(
@@ -157,18 +162,9 @@ def _grade_rows(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[Grad
 def load_gold_answers(transaction: Transaction, names: Iterable[str]) -> dict[str, list[GoldAnswer]]:
     """Gold by dialogue, retired gold included, gold in doubt excluded."""
     answers: dict[str, list[GoldAnswer]] = defaultdict(list)
-    for row in transaction.run(_gold_query(), {"names": sorted(names)}):
+    for row in transaction.run(_GOLD, {"names": sorted(names)}):
         answers[row.dialogue].append(GoldAnswer(row.turn, row.code, row.present))
     return answers
-
-
-@cache
-def _gold_query() -> Select[Any]:
-    """Select gold that is not in doubt, of the dialogues `names`."""
-    query = select(gold).where(
-        gold.c.doubt.is_(None), gold.c.dialogue.in_(bindparam("names", expanding=True))
-    )
-    return query.order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
 
 
 @cache

@@ -22,17 +22,16 @@ from dialint.labeling.store.database.schema import (
     audit,
     dialogue_index,
     dialogues,
-    labels,
     tasks,
     verdicts,
 )
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, split_words, to_fts5, to_tsquery
-from dialint.labeling.store.dialogues import load_dialogue, parse_verdict
+from dialint.labeling.store.dialogues import load_labels, parse_verdict, require_dialogue
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.insights import score_reviewed
 from dialint.labeling.store.permissions import get_account, read_operation
-from dialint.labeling.store.records import Appeal, NotAllowed
+from dialint.labeling.store.records import Appeal
 
 MAX_ENTRIES = 200
 """Entries of the audit log that are read."""
@@ -89,21 +88,16 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
         NotAllowed: the actor does not review, or there is no such dialogue.
     """
     account = get_account(transaction, actor)
-    dialogue = load_dialogue(transaction, name)
-    if dialogue is None:
-        raise NotAllowed(
-            "E_RIGHT", "{actor} has no right to see this dialogue, or there is none", actor=actor
-        )
+    dialogue = require_dialogue(transaction, account, name)
     of_verdicts = select(verdicts.c.created_ms, verdicts.c.content).where(verdicts.c.dialogue == name)
     rows = transaction.run(of_verdicts.order_by(verdicts.c.created_ms, verdicts.c.release)).all()
     objections = transaction.run(
         select(appeals).where(appeals.c.dialogue == name).order_by(appeals.c.id)
     ).all()
-    of_labels = select(*(labels.c[each] for each in LABEL_COLUMNS)).where(labels.c.dialogue == name)
-    label_rows = transaction.run(of_labels.order_by(labels.c.turn, labels.c.code, labels.c.method)).all()
+    stored_labels = load_labels(transaction, name)
     kinds: list[ReadKind] = ["dialogue"]
     kinds += ["verdict"] if rows or objections else []
-    kinds += ["labels"] if label_rows else []
+    kinds += ["labels"] if stored_labels else []
     record_read(transaction, account, name, *kinds)
     stored = select(dialogues.c.created_ms).where(dialogues.c.id == name)
     severities = select(dialogue_index.c.reviewed_severities).where(dialogue_index.c.dialogue == name)
@@ -121,17 +115,9 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
             )
             for row in objections
         ),
-        labels=tuple(_to_label(row) for row in label_rows),
+        labels=stored_labels,
         entries=_list_entries(transaction, name),
     )
-
-
-LABEL_COLUMNS = ("dialogue", "turn", "code", "probability", "method", "n_labelers", "start", "end")
-
-
-def _to_label(row: Any) -> Label:
-    values = {name: getattr(row, name) for name in LABEL_COLUMNS}
-    return Label(dialogue_id=values.pop("dialogue"), **values)
 
 
 def _list_entries(transaction: Transaction, name: str) -> tuple[LogEntry, ...]:
@@ -169,11 +155,7 @@ def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) ->
         NotAllowed: the actor does not review, or there is no such dialogue.
     """
     account = get_account(transaction, actor)
-    dialogue = load_dialogue(transaction, name)
-    if dialogue is None:
-        raise NotAllowed(
-            "E_RIGHT", "{actor} has no right to see this dialogue, or there is none", actor=actor
-        )
+    dialogue = require_dialogue(transaction, account, name)
     whole = " ".join(turn.text for turn in dialogue.turns)
     candidates = _find_candidates(transaction, split_words(whole))
     columns = dialogue_index.c

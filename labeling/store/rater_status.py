@@ -9,7 +9,6 @@ of the role `labeler` are evaluated. No rule bans: that is a person's decision (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -142,14 +141,6 @@ class RaterStatus(Record):
     codes: tuple[CodeMeasure, ...]
 
 
-@dataclass(frozen=True)
-class _Window:
-    """The answers that an account is evaluated by: graded ones, and the seconds of answers of every kind."""
-
-    answers: Sequence[GradedAnswer]
-    seconds: Sequence[float]
-
-
 @read_operation("discipline")
 def evaluate_status(transaction: Transaction, actor: str) -> tuple[RaterStatus, ...]:
     """Return the action that the rules require for each labeler, by name; nothing is changed."""
@@ -205,28 +196,22 @@ def _evaluate_account(transaction: Transaction, row: Row[Any], rules: Rules) -> 
     pool: Pool = "exam" if row.status == "training" else "control"
     parameters = {"account": row.id, "since": row.since, "n": rules.window}
     answers = grade_account(transaction, row.id, pool, n=rules.window, since=row.since)
-    window = _Window(
-        [answer for answer in answers if answer.grades], transaction.run(_SECONDS, parameters).scalars().all()
-    )
-    return evaluate_window(row.id, row.status, window, rules)
-
-
-def evaluate_window(account: str, status: Status, window: _Window, rules: Rules) -> RaterStatus:
-    """Evaluate a window by the rules; pure."""
-    overall = measure_accuracy(window.answers)
-    codes = _measure_codes(window.answers)
-    n_timed = len(window.seconds)
-    fast = sum(one < rules.fast_s for one in window.seconds) / n_timed if n_timed >= rules.least else None
-    evaluate = _evaluate_trainee if status == "training" else _evaluate_active
-    does, why = evaluate(overall, len(window.answers), codes, rules)
+    answers = [answer for answer in answers if answer.grades]
+    seconds = transaction.run(_SECONDS, parameters).scalars().all()
+    overall = measure_accuracy(answers)
+    codes = _measure_codes(answers)
+    n_timed = len(seconds)
+    fast = sum(one < rules.fast_s for one in seconds) / n_timed if n_timed >= rules.least else None
+    evaluate = _evaluate_trainee if row.status == "training" else _evaluate_active
+    does, why = evaluate(overall, len(answers), codes, rules)
     if does != "suspend" and fast is not None and fast >= rules.fast_share:
         does, why = "suspend", f"{fast:.0%} of the last {n_timed} answers took less than {rules.fast_s:g} s"
     return RaterStatus(
-        account=account,
-        status=status,
+        account=row.id,
+        status=row.status,
         does=does,
         why=why,
-        n_answers=len(window.answers),
+        n_answers=len(answers),
         accuracy=overall.balanced,
         least_accuracy=overall.least_balanced,
         **_shares(overall),

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import and_, case, func, select
 
 from dialint.detector.records import Dialogue, Record, Verdict
-from dialint.labeling.annotation import Annotation, questions_in
+from dialint.labeling.annotation import questions_in
 from dialint.labeling.store.counted_annotations import iterate_counted_on
 from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
@@ -179,10 +178,11 @@ def load_code_turns(store: Store, actor: str, release: str) -> dict[str, CodeTur
         verdict = judged[annotation.dialogue_id]
         if annotation.seconds is not None and annotation.kind == "reviewer":
             seconds.append(annotation.seconds)
-        for turn, code, present in _answers(annotation, verdict):
-            rank = RANKS[annotation.kind]
-            if answers[annotation.dialogue_id].get((turn, code), (rank,))[0] <= rank:
-                answers[annotation.dialogue_id][turn, code] = (rank, present)
+        rank, of_dialogue = RANKS[annotation.kind], answers[annotation.dialogue_id]
+        for question in questions_in(annotation, tuple(sorted(verdict.probabilities or ())), ()):
+            key = question.turn, question.code
+            if of_dialogue.get(key, (rank,))[0] <= rank:
+                of_dialogue[key] = (rank, bool(question.findings))
     turns: dict[str, list[ScannedTurn]] = defaultdict(list)
     unscanned = Counter[str]()
     for name, verdict in judged.items():
@@ -219,12 +219,6 @@ def _read_judged(transaction: Transaction, actor: str, release: str) -> tuple[di
     spread = (rows[0].created_ms - rows[-1].created_ms) / WEEK_MS
     parsed = {row.dialogue: parse_verdict(row.content) for row in rows}
     return {name: each for name, each in parsed.items() if each.probabilities is not None}, max(spread, 1.0)
-
-
-def _answers(annotation: Annotation, verdict: Verdict) -> Iterator[tuple[int, str, bool]]:
-    judged = tuple(sorted(verdict.probabilities or ()))
-    for question in questions_in(annotation, judged, ()):
-        yield question.turn, question.code, bool(question.findings)
 
 
 @write_operation("plan", repeatable=False)

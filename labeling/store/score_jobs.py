@@ -176,9 +176,7 @@ def record_added(transaction: Transaction, actor: str, job_id: str, added: Added
     Raises:
         StoreRefused: it is not done.
     """
-    job = _load(transaction, job_id)
-    if job.state != "done":
-        raise StoreRefused("E_JOB", "this job is not done")
+    job = _load_done(transaction, job_id)
     return _save(transaction, actor, "score_jobs.add", job.model_copy(update={"added": added}))
 
 
@@ -189,9 +187,7 @@ def record_download(transaction: Transaction, actor: str, job_id: str, file: str
     Raises:
         StoreRefused: it is not done.
     """
-    job = _load(transaction, job_id)
-    if job.state != "done":
-        raise StoreRefused("E_JOB", "this job is not done")
+    job = _load_done(transaction, job_id)
     transaction.log(actor, "score_jobs.download", job.id, file=file)
     return job
 
@@ -208,6 +204,13 @@ def _load(transaction: Transaction, job_id: str) -> ScoreJob:
     if row is None:
         raise StoreRefused("E_JOB", "there is no such job; somebody may have removed it")
     return _parse(row)
+
+
+def _load_done(transaction: Transaction, job_id: str) -> ScoreJob:
+    job = _load(transaction, job_id)
+    if job.state != "done":
+        raise StoreRefused("E_JOB", "this job is not done")
+    return job
 
 
 def _save(transaction: Transaction, actor: str, action: str, job: ScoreJob) -> ScoreJob:

@@ -151,20 +151,12 @@ def _validate(transaction: Transaction, values: dict[str, Any]) -> None:
         raise InputRefused("E_ID", "a labeler's name holds a NUL character")
 
 
-def lock_dialogue(transaction: Transaction, dialogue: str) -> None:
-    """Lock a dialogue against concurrent writers, so that versions are compared with the last one.
-
-    Raises:
-        DialogueMissing: there is no such dialogue.
-    """
-    lock_dialogues(transaction, {dialogue})
-
-
 def lock_dialogues(transaction: Transaction, names: Collection[str]) -> None:
-    """As `lock_dialogue` for several dialogues, in an order that all writers share.
+    """Lock dialogues against concurrent writers, in an order that all share, so that versions are compared
+    with the last ones.
 
     Raises:
-        DialogueMissing: there is no such dialogue.
+        DialogueMissing: one of them is not there.
     """
     if len(transaction.run(_LOCK, {"ids": sorted(names)}).all()) < len(names):
         raise DialogueMissing("E_DIALOGUE", "there is no such dialogue; it may have been erased")

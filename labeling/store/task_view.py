@@ -203,9 +203,6 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     answered or has skipped. Tasks that somebody else holds for now are
     among them if they need more answers. With control tasks in the project the number is rounded up to tens:
     as it does not fall after a control task, it would tell one.
-
-    Raises:
-        NotAllowed: the account is unknown or closed.
     """
     of_project = (counts.c.project == project, counts.c.pool == "main", counts.c.state == "open")
     n_open = transaction.run(select(counts.c.n).where(*of_project)).scalar_one_or_none() or 0
@@ -228,9 +225,6 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
 def count_own_answers(transaction: Transaction, actor: str, project: str) -> int:
     """The answers that the actor gave in a project's main queue, control tasks among them; a correction is no
     further answer.
-
-    Raises:
-        NotAllowed: the account is unknown or closed.
     """
     own = (shares.c.project == project, shares.c.account == actor, shares.c.pool.in_(("main", "control")))
     return int(transaction.run(select(func.sum(shares.c.answered)).where(*own)).scalar() or 0)

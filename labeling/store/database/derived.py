@@ -22,7 +22,6 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, ins
 from dialint.labeling.store.database.decisions import (
     Answer,
     Appeal,
-    DecidedFinding,
     Review,
     Totals,
     Verdict,
@@ -391,15 +390,12 @@ def combine(
     described = describe_dialogue(verdict, findings, review, objections, is_read_whole=is_read_whole)
     dialogue = {**facts, **described}
     shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
-    rows = [{**shared, "place": place, "review": review, **_row(each)} for place, each in enumerate(findings)]
+    rows = []
+    for place, each in enumerate(findings):
+        row = {**shared, "place": place, "review": review, **vars(each), "code": cut_name(each.code)}
+        del row["reviewed_severity"]  # the row of the dialogue has these
+        rows.append(row)
     return DerivedRows(dialogue, rows)
-
-
-def _row(finding: DecidedFinding) -> dict[str, Any]:
-    """The columns of a finding's row that follow from the decision on it."""
-    columns = {**vars(finding), "code": cut_name(finding.code)}
-    del columns["reviewed_severity"]
-    return columns
 
 
 def _load_answers(

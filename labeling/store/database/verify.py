@@ -14,13 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, select, text, tuple_
+from sqlalchemy import Connection, Table, func, select, text
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from dialint.detector.artifacts import fingerprint
@@ -215,28 +214,17 @@ def _find_differing(connection: Connection, hashes: dict[int, str]) -> set[int]:
 
 
 def _check_content(connection: Connection, table: Table) -> int:
-    n = 0
-    for row in _rows(connection, table):
-        n += 1
-        if hashlib.sha256(str(row.content).encode()).hexdigest() != row.sha256:
-            raise StoreDamaged("E_DAMAGED", "{table}: {name!r} was changed", table=table.name, name=row[0])
+    """Compare the content of every row with its sha256; return the number of rows."""
+    n, key = 0, list(table.primary_key)
+    query = select(*key, table.c.content, table.c.sha256).order_by(*key)
+    with connection.execute(query.execution_options(yield_per=BATCH)) as rows:
+        for row in rows:
+            n += 1
+            if hashlib.sha256(str(row.content).encode()).hexdigest() != row.sha256:
+                raise StoreDamaged(
+                    "E_DAMAGED", "{table}: {name!r} was changed", table=table.name, name=row[0]
+                )
     return n
-
-
-def _rows(connection: Connection, table: Table) -> Iterator[Any]:
-    """Yield all rows in order of the primary key, read in batches."""
-    key = list(table.primary_key)
-    names = [*key, table.c.content, table.c.sha256]
-    last: Sequence[Any] | None = None
-    while True:
-        query = select(*names).order_by(*key).limit(BATCH)
-        if last is not None:
-            query = query.where(tuple_(*key) > tuple_(*last))
-        batch = connection.execute(query).all()
-        yield from batch
-        if len(batch) < BATCH:
-            return
-        last = batch[-1][: len(key)]
 
 
 def _check_counts(connection: Connection) -> None:
