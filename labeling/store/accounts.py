@@ -36,7 +36,7 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.records import Account, AccountRole, NotAllowed, Status, StoreRefused
-from dialint.labeling.store.task_queue import end_lease, update_task
+from dialint.labeling.store.task_queue import end_lease, set_lease_state, update_task
 
 
 @write_operation(repeatable=False)
@@ -178,11 +178,6 @@ _ANSWERED = (
     .limit(bindparam("limit"))
     .with_for_update(key_share=True, of=tasks)
 )
-_DISCARD_ANSWER = (
-    update(leases)
-    .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
-    .values(state="discarded")
-)
 
 
 def ban(store: Store, actor: str, name: str, reason: str) -> int:
@@ -220,7 +215,7 @@ def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tupl
     if not rows:
         return None
     for row in sorted(rows, key=lambda row: int(row.id)):
-        transaction.run(_DISCARD_ANSWER, {"its_task": row.id, "its_account": name})
+        set_lease_state(transaction, row.id, name, "discarded")
         update_task(transaction, row, answered=row.answered - 1)
     refresh(transaction, (row.dialogue for row in rows))
     transaction.log(actor, "account.exclude", name, n=len(rows))

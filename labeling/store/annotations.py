@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Row, bindparam, func, select, update
+from sqlalchemy import Row, func, select
 
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Kind, Rejection
-from dialint.labeling.store.database.schema import annotation_rows, leases, shares
+from dialint.labeling.store.database.schema import annotation_rows, shares
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import has_verdict
 from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, require_not_own
@@ -32,16 +32,10 @@ from dialint.labeling.store.permissions import (
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
 from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogues, save, to_annotation
-from dialint.labeling.store.task_queue import change_share, update_task
+from dialint.labeling.store.task_queue import change_share, set_lease_state, update_task
 from dialint.labeling.store.task_view import OpenTask, drop_draft, name_of_task, open_lease, view_task
 
 REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
-
-_MARK_ANSWERED = (
-    update(leases)
-    .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
-    .values(state="answered")
-)
 
 
 @write_operation("label")
@@ -84,7 +78,7 @@ def submit(
     seen = project.prelabelled and has_verdict(transaction, row.dialogue)
     seen = seen or has_seen(transaction, actor, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
-    transaction.run(_MARK_ANSWERED, {"its_task": task, "its_account": actor})
+    set_lease_state(transaction, task, actor, "answered")
     numbers = {"answered": row.answered + 1, "leased": row.leased - 1}
     wanted = _count_wanted(transaction, account, project, row)
     if row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):

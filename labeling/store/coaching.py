@@ -29,7 +29,7 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.insights import score_reviewed
+from dialint.labeling.store.insights import name_conditions, score_reviewed
 from dialint.labeling.store.permissions import (
     get_account,
     has_permission,
@@ -262,12 +262,8 @@ def count_cleared(
     """
     columns = dialogue_index.c
     is_cleared = and_(columns.n_findings > 0, columns.n_rejected == columns.n_findings, columns.n_added == 0)
-    where = [columns.review == "reviewed", is_cleared, *_span(since_ms, until_ms)]
-    where += [
-        columns[name] == cut_name(value)
-        for name, value in (("team", team), ("channel", channel))
-        if value is not None
-    ]
+    named = name_conditions(columns, {"team": team, "channel": channel})
+    where = [columns.review == "reviewed", is_cleared, *_span(since_ms, until_ms), *named]
     query: Select[Any] = select(columns.agent, func.count()).where(*where).group_by(columns.agent)
     return {row[0]: int(row[1]) for row in map(tuple, transaction.run(query))}
 

@@ -7,6 +7,7 @@ spans are cut to whole days. The rules by which answers and appeals decide are i
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from statistics import median
 from typing import Any, Literal, NamedTuple
@@ -183,11 +184,12 @@ def _conditions(
 ) -> list[ColumnElement[bool]]:
     columns = daily_counts.c
     span = [columns.day >= since_ms // DAY_MS, columns.day < -(-until_ms // DAY_MS)]
-    return [
-        columns.level == level,
-        *span,
-        *(columns[name] == cut_name(value) for name, value in filters.items() if value is not None),
-    ]
+    return [columns.level == level, *span, *name_conditions(columns, filters)]
+
+
+def name_conditions(columns: Any, filters: Mapping[str, str | None]) -> list[ColumnElement[bool]]:
+    """Conditions on agent, team, channel or release, as far as these are given."""
+    return [columns[name] == cut_name(value) for name, value in filters.items() if value is not None]
 
 
 RECENT = 200
@@ -298,7 +300,7 @@ def read_reviewed_scores(
         columns.reviewed_severities.is_not(None),
         columns.number >= first_number(max(0, since_ms)),
         columns.number < first_number(max(0, until_ms)),
-        *(columns[name] == cut_name(value) for name, value in filters.items() if value is not None),
+        *name_conditions(columns, filters),
     )  # fmt: skip
     sums: dict[Any, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0.0])
     for key, severities, n, n_model, model in map(

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from sqlalchemy import Select, bindparam, case, func, insert, select, update
+from sqlalchemy import Row, Select, bindparam, case, func, insert, select, update
 
 from dialint.detector.errors import Message, invalid_value
 from dialint.labeling.store.database.audit import canonical_json
@@ -163,12 +163,13 @@ def list_names(transaction: Transaction, purpose: str | None = None) -> list[str
     return [project.id for project in existing if purpose in (None, project.purpose)]
 
 
-def _unknown_project_error(transaction: Transaction, name: str) -> StoreRefused:
-    names = list_names(transaction)
-    existing = Message("there is none yet")
-    if names:
-        existing = Message("there are {names}", names=", ".join(names))
-    return StoreRefused(
+def _load_row(transaction: Transaction, name: str) -> Row[Any]:
+    row = transaction.fetch_row(_PROJECT, name)
+    if row is not None:
+        return row
+    names = ", ".join(list_names(transaction))
+    existing = Message("there are {names}", names=names) if names else Message("there is none yet")
+    raise StoreRefused(
         "E_PROJECT",
         "{name!r}: no such project; {existing}; `dialint label project create NAME --codes CODES` makes one",
         name=name[:80], existing=existing,
@@ -181,10 +182,7 @@ def get_project(transaction: Transaction, name: str) -> Project:
     Raises:
         StoreRefused: there is none.
     """
-    row = transaction.fetch_row(_PROJECT, name)
-    if row is None:
-        raise _unknown_project_error(transaction, name)
-    return Project.model_validate_json(row.content)
+    return Project.model_validate_json(_load_row(transaction, name).content)
 
 
 def require_open(transaction: Transaction, name: str) -> None:
@@ -193,10 +191,7 @@ def require_open(transaction: Transaction, name: str) -> None:
     Raises:
         StoreRefused: there is none, or it was closed.
     """
-    row = transaction.fetch_row(_PROJECT, name)
-    if row is None:
-        raise _unknown_project_error(transaction, name)
-    if row.state != "open":
+    if _load_row(transaction, name).state != "open":
         raise StoreRefused(
             "E_PROJECT", "{name}: closed; nothing is added to it, nothing corrected", name=name
         )
@@ -208,13 +203,10 @@ def get_open_project(transaction: Transaction, name: str) -> Project:
     Raises:
         StoreRefused: there is none, it is closed, or its deadline has passed.
     """
-    row = transaction.fetch_row(_PROJECT, name)
-    project = None if row is None else Project.model_validate_json(row.content)
-    if row is None or project is None:
-        raise _unknown_project_error(transaction, name)
-    late = project.deadline is not None and project.deadline.timestamp() * 1000 < transaction.now_ms
-    if row.state != "open" or late:
-        if late:
-            raise StoreRefused("E_PROJECT", "{name}: past its deadline", name=name)
+    row = _load_row(transaction, name)
+    project = Project.model_validate_json(row.content)
+    if project.deadline is not None and project.deadline.timestamp() * 1000 < transaction.now_ms:
+        raise StoreRefused("E_PROJECT", "{name}: past its deadline", name=name)
+    if row.state != "open":
         raise StoreRefused("E_PROJECT", "{name}: {state}", name=name, state=row.state)
     return project

@@ -130,20 +130,15 @@ def _validate(transaction: Transaction, values: dict[str, Any]) -> None:
     lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
     if values["turn"] is not None and values["turn"] not in lengths:
         raise StoreRefused("E_FINDING", "there is no such turn")
-    for finding in values["findings"]:
-        is_asked = finding.code in values["codes"] and values["turn"] in (None, finding.turn)
-        if not is_asked:
-            raise StoreRefused(
-                "E_FINDING", "{code} in turn {turn} was not asked", code=finding.code, turn=finding.turn
-            )
-        if finding.end > lengths.get(finding.turn, -1):
-            raise StoreRefused("E_FINDING", "the evidence lies outside of turn {turn}", turn=finding.turn)
-    for each in values["rejections"]:
+    for each in (*values["findings"], *values["rejections"]):
         is_asked = each.code in values["codes"] and values["turn"] in (None, each.turn)
         if not is_asked or each.turn not in lengths:
             raise StoreRefused(
                 "E_FINDING", "{code} in turn {turn} was not asked", code=each.code, turn=each.turn
             )
+    for finding in values["findings"]:
+        if finding.end > lengths[finding.turn]:
+            raise StoreRefused("E_FINDING", "the evidence lies outside of turn {turn}", turn=finding.turn)
     seconds = values["seconds"]
     if seconds is not None and not 0.0 <= seconds < math.inf:  # NaN, too
         raise StoreRefused("E_SECONDS", "seconds are a number from 0")

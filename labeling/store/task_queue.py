@@ -77,12 +77,17 @@ def end_lease(transaction: Transaction, row: Row[Any], account: str, state: str,
         update_task(transaction, row, leased=row.leased - 1)
 
 
-_END_LEASE = (
+_SET_LEASE_STATE = (
     update(leases)
     .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
-    .where(leases.c.state == "held")
-    .values(state=bindparam("its_state"), reason=bindparam("its_reason"))
+    .values(state=bindparam("its_state"))
 )
+_END_LEASE = _SET_LEASE_STATE.where(leases.c.state == "held").values(reason=bindparam("its_reason"))
+
+
+def set_lease_state(transaction: Transaction, task: int, account: str, state: str) -> None:
+    """Set the state of a lease; the caller updates the task."""
+    transaction.run(_SET_LEASE_STATE, {"its_task": task, "its_account": account, "its_state": state})
 
 
 def add_to_count(transaction: Transaction, project: str, pool: str, state: str, n: int) -> None:
