@@ -348,32 +348,16 @@ def acknowledge_note(transaction: Transaction, actor: str, number: int) -> Note:
 
 
 @read_operation()
-def list_notes(
-    transaction: Transaction, actor: str, agent: str, before: int | None = None, n: int = MAX_NOTES
-) -> tuple[Note, ...]:
-    """The newest `n` notes to an agent, newest first; with `before`, those older than this note.
+def list_notes(transaction: Transaction, actor: str, agent: str, n: int = MAX_NOTES) -> tuple[Note, ...]:
+    """The newest `n` notes to an agent, newest first.
 
     Raises:
         NotAllowed: the actor neither plans nor is this agent.
     """
     require_reader(transaction, actor, agent)
     query = select(notes).where(notes.c.agent == agent)
-    if before is not None:
-        query = query.where(notes.c.id < before)
     rows = transaction.run(query.order_by(notes.c.id.desc()).limit(min(n, MAX_NOTES)))
     return tuple(_record(row) for row in rows)
-
-
-@read_operation()
-def count_open_notes(transaction: Transaction, actor: str, agent: str) -> int:
-    """How many notes to an agent are not acknowledged.
-
-    Raises:
-        NotAllowed: as for `list_notes`.
-    """
-    require_reader(transaction, actor, agent)
-    is_open = and_(notes.c.agent == agent, notes.c.acknowledged_ms.is_(None))
-    return int(transaction.run(select(func.count()).where(is_open)).scalar_one())
 
 
 def require_reader(transaction: Transaction, actor: str, agent: str) -> Account:

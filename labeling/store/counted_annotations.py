@@ -80,8 +80,6 @@ OF_PROJECT = (
 """The same for one project."""
 WITH_CONTROLS = _select_counted("control"), _select_counted("control").where(_IN_PROJECT)
 """The annotations of a page that count, with control tasks: of all projects, and of one."""
-BY_IDS = _select_counted().where(_IN_PROJECT, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
-"""The annotations of one project with these `ids` that count."""
 
 ON_DIALOGUES = (
     _select_counted()

@@ -197,7 +197,6 @@ REGULAR = (
     ),
     row(coaching.acknowledge_note, lambda a, m: (int(m.id),), by=own, before=own_note, others=(1,)),
     row(coaching.list_notes, lambda a, m: (own_agent(a),), by=own, others=("a1",), upto="expert"),
-    row(coaching.count_open_notes, lambda a, m: (own_agent(a),), by=own, others=("a1",), upto="expert"),
     row(task_view.count_own_answers, ("p",), others=SAME, instead=0),
     row(
         task_view.load_training_gold,

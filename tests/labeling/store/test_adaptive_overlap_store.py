@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from answering import make_project
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
@@ -15,9 +16,9 @@ from dialint.labeling.aggregation.adaptive_overlap import (
 )
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
-from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store import annotations, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NewTask, NotAllowed, Project
+from dialint.labeling.store.records import NotAllowed, Project
 
 TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))
@@ -36,9 +37,7 @@ def answer(store: Store, made: Any, who: str, yes: set[str]) -> list[str]:
 @pytest.fixture
 def answered(store: Store, made: Any) -> Store:
     """Ann and ben agree but on d0."""
-    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2, most=3))
-    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    make_project(store, made, len(NAMES), overlap=2, most=3)
     answer(store, made, "ann", {"d0", "d1", "d2", "d3"})
     answer(store, made, "ben", {"d1", "d2", "d3"})
     return store
@@ -71,9 +70,7 @@ def test_no_task_is_sure_on_the_word_of_one() -> None:
 
 
 def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: Any) -> None:
-    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=1, most=3))
-    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    make_project(store, made, len(NAMES), overlap=1, most=3)
     answer(store, made, "ann", set())
     config = OverlapConfig("p", sure=0.5, minimum=1)
     assert update_overlap(store, "lea", config, TAXONOMY) == {Decision.ASK: len(NAMES)}
@@ -106,9 +103,7 @@ def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
 
 def test_it_stops_before_the_planned_overlap(store: Store, made: Any) -> None:
     """Four answers were planned; after two that agree the rest is not asked."""
-    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=4))
-    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    make_project(store, made, len(NAMES), overlap=4)
     for who in ("ann", "ben"):
         answer(store, made, who, {"d1", "d2"})
     assert update_overlap(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}

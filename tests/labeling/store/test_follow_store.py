@@ -7,13 +7,14 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from answering import make_project
 
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig, TaskStatus, decide, follow
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
-from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
+from dialint.labeling.store import accounts, annotations, gold, leases, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project
+from dialint.labeling.store.records import Gold, NotAllowed
 from dialint.labeling.store.tasks import list_answered_tasks
 
 TAXONOMY = load_taxonomy()
@@ -28,9 +29,7 @@ class Ended(Exception):
 @pytest.fixture
 def filled(store: Store, made: Any) -> Store:
     """Tasks that want two answers, at most three."""
-    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2, most=3))
-    dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
+    make_project(store, made, len(NAMES), overlap=2, most=3)
     return store
 
 

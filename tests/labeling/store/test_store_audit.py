@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from answering import claim
 from sqlalchemy import text
+from tampering import unlocked
 
 from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.audit import START, Entry, hash_entry
@@ -48,20 +49,6 @@ def flipped(value: Any, places: random.Random) -> Any:
     return value[:at] + chr(ord(value[at]) ^ 1) + value[at + 1 :]
 
 
-def unlocked(connection: Any, sqlite: bool) -> None:
-    """What a failing disk does not ask for: the triggers and foreign keys out of the way."""
-    if sqlite:
-        names = [
-            row[0]
-            for row in connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'trigger'"))
-        ]
-        for name in names:
-            connection.execute(text(f"DROP TRIGGER {name}"))
-        connection.execute(text("PRAGMA defer_foreign_keys = ON"))
-    else:
-        connection.execute(text("SET LOCAL session_replication_role = replica"))
-
-
 def test_the_hash_of_an_entry_by_hand() -> None:
     """sha256sum of 64 zeros, a line end, and [1,5,"ada","make","x","{}","{}",null]."""
     entry = Entry(5, "ada", "make", "x", "{}", "{}")
@@ -77,7 +64,7 @@ def test_f19_each_flipped_bit_is_found(store: Store, made: Any) -> None:
     for number in range(100):
         table, column = targets[number % len(targets)]
         with store.engine.connect() as connection, connection.begin() as transaction:
-            unlocked(connection, "sqlite" in store.engine.name)
+            unlocked(connection)
             key = "one" if table == "audit_head" else "dialogue" if table == "verdicts" else "id"
             keys = [row[0] for row in connection.execute(text(f"SELECT {key} FROM {table} ORDER BY 1"))]
             one = {"key": places.choice(keys)}
@@ -102,7 +89,7 @@ def test_f19_each_flipped_bit_is_found(store: Store, made: Any) -> None:
 def test_what_was_taken_away_is_missed(store: Store, made: Any, damage: str) -> None:
     worked(store, made)
     with store.engine.connect() as connection, connection.begin():
-        unlocked(connection, "sqlite" in store.engine.name)
+        unlocked(connection)
         connection.execute(text(damage))
     with pytest.raises(StoreDamaged):
         verify(store)
@@ -112,7 +99,7 @@ def test_what_was_taken_away_is_missed(store: Store, made: Any, damage: str) -> 
 def test_the_first_broken_entry_is_named(store: Store, made: Any) -> None:
     worked(store, made)
     with store.engine.connect() as connection, connection.begin():
-        unlocked(connection, "sqlite" in store.engine.name)
+        unlocked(connection)
         connection.execute(text("UPDATE audit SET account = 'eve' WHERE id IN (7, 9)"))
     with pytest.raises(StoreDamaged, match="entry 7 "):
         verify(store)

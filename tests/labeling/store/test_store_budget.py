@@ -1,15 +1,15 @@
 """What a project's answers cost and are paid."""
 
 from decimal import Decimal
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from answering import claim
+from answering import claim, make_project
 from pydantic import ValidationError
 
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, task_view, tasks
-from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.records import Gold, Lease, NewTask, Pay, Project
@@ -17,11 +17,7 @@ from dialint.labeling.store.records import Gold, Lease, NewTask, Pay, Project
 PAY = Pay(amount=Decimal("0.125"), currency="EUR")
 
 
-def project(store: Store, made: Any, n: int = 6, **kept: Any) -> None:
-    """A project `p` with tasks on dialogues d0, d1, ..., of rising age."""
-    projects.create(store, "lea", Project(id="p", codes=("C1",), lease_s=60, **kept))
-    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(n)])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
+project = partial(make_project, n=6, lease_s=60)
 
 
 def answer(store: Store, actor: str, seconds: float | None, lease: Lease | None = None) -> int:
@@ -38,7 +34,7 @@ def limits(store: Store, actor: str = "lea", **changed: Any) -> Project:
 
 
 def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store, made: Any) -> None:
-    project(store, made, 12, control_share=0.5)
+    project(store, made, n=12, control_share=0.5)
     assert task_view.count_waiting(store, "ann", "p") == 20
     answer(store, "ann", 1.0)
     answer(store, "ann", 1.0)
@@ -66,7 +62,7 @@ def test_control_tasks_are_paid_like_those_they_replace(
     store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever an answer was to, the counter goes up by one."""
-    project(store, made, 4, pay=PAY, control_share=0.5)
+    project(store, made, n=4, pay=PAY, control_share=0.5)
     dialogues.add(store, "lea", [made.dialogue(f"g{i}") for i in range(8)])
     rows = [Gold(dialogue=f"g{i}", turn=1, code="C1", present=True, source="expert") for i in range(8)]
     gold.import_gold(store, "eve", rows)
@@ -95,13 +91,6 @@ def test_the_counter_is_of_answers_in_the_main_queue(store: Store, made: Any) ->
     tasks.add(store, "lea", "p", [NewTask(dialogue="t0", pool="training")])
     answer(store, "ann", 9.0, claim(store, "ann", pool="training"))
     assert task_view.count_own_answers(store, "ann", "p") == 1
-
-
-def test_projects_without_pay_are_stored_as_before(store: Store, made: Any) -> None:
-    project(store, made)
-    plain = Project(id="p", codes=("C1",), lease_s=60)
-    stored = canonical_json(plain.model_dump(mode="json"))
-    assert "pay" not in stored
 
 
 def test_pay_is_stored_exactly(store: Store, made: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from answering import claim
+from answering import claim, make_project
 from sqlalchemy import event, select
 
 from dialint.detector.errors import DialintError
@@ -262,9 +262,7 @@ def test_a_read_that_cannot_be_kept_tells_nothing(working: Store, monkeypatch: p
 
 def test_what_is_closed_takes_no_answers_and_no_corrections(store: Store, made: Any, time_: Any) -> None:
     """Undo, replacement, an answer under way, an import; what was sent before is told again."""
-    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3))
-    dialogues.add(store, "lea", [made.dialogue(f"d{n}") for n in range(3)])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{n}") for n in range(3)])
+    make_project(store, made, 3, overlap=3)
     lease, late = leases.claim(store, "ann", "p"), leases.claim(store, "ben", "p")
     assert lease is not None
     assert late is not None

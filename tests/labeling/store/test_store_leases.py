@@ -1,10 +1,11 @@
 """Who gets which task, for how long, and who may still answer it: F5, F6 and the rules of the queue."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
-from answering import claim
+from answering import claim, make_project
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,13 +21,7 @@ from dialint.labeling.store.records import (
     StoreRefused,
 )
 
-
-def project(store: Store, made: Any, n: int = 3, **kept: Any) -> None:
-    """A project `p` with tasks on dialogues d0, d1, ..., of rising age."""
-    values = {"id": "p", "codes": ("C1",), "lease_s": 60, **kept}
-    projects.create(store, "lea", Project(**values))
-    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(n)])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
+project = partial(make_project, lease_s=60)
 
 
 def answer(store: Store, actor: str, lease: Lease) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from answering import answer, claim
+from answering import answer, claim, make_project
 
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import (
@@ -205,9 +205,7 @@ def test_after_retraining_the_old_answers_do_not_count(store: Store, made: Any) 
 
 
 def banned(store: Store, made: Any, n: int) -> None:
-    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2))
-    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(n)])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
+    make_project(store, made, n, overlap=2)
     for actor in ("ann", "ben"):
         work(store, made, actor, [True] * n)
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from answering import answer, claim
 from sqlalchemy import Connection, MetaData, Table, UniqueConstraint, inspect, select, text
+from tampering import triggers, unlocked
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label
@@ -145,25 +146,6 @@ def shared(
     """The same, for tests that commit nothing."""
     with Store.open(copied(request.param, tmp_path_factory.mktemp("shared"))) as store:
         yield store
-
-
-def unlocked(connection: Connection) -> None:
-    """The triggers and foreign keys out of the way, in this transaction."""
-    if connection.dialect.name == "sqlite":
-        for trigger in triggers(connection):
-            connection.exec_driver_sql(f"DROP TRIGGER {trigger}")
-        connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
-    else:
-        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
-
-
-def triggers(connection: Connection) -> list[str]:
-    """As they are named in DROP TRIGGER."""
-    if connection.dialect.name == "sqlite":
-        names = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    else:
-        names = "SELECT tgname || ' ON ' || tgrelid::regclass FROM pg_trigger WHERE NOT tgisinternal"
-    return sorted(connection.execute(text(names)).scalars())
 
 
 def assert_found(store: Store, *changes: tuple[Any, Any]) -> None:
