@@ -127,7 +127,7 @@ class Scan(Record):
         return sigmoid(self.slope * score + self.offset)
 
 
-class Check(Record):
+class CheckPrecision(Record):
     """A named exact check finds this code, and was right this often where it was measured. `report` says
     whether its hits accuse or are only suggestions."""
 
@@ -148,7 +148,7 @@ class CodeRelease(Record):
     is one, by exact checks, or by both."""
 
     scan: Scan | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[CheckPrecision, ...] = ()
     gate: str | None = None
 
     @model_validator(mode="after")

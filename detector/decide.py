@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dialint.detector.calibration import MIN_PRECISION, Check, CodeRelease, format_probability
+from dialint.detector.calibration import MIN_PRECISION, CheckPrecision, CodeRelease, format_probability
 from dialint.detector.checks.context import GateInput
 from dialint.detector.checks.gates import GATES
 from dialint.detector.domain import Domain
@@ -185,7 +185,7 @@ def _report(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     return Limit("suggestion") if check is not None and check.report == "suggestion" else None
 
 
-def _check(suspicion: Suspicion, facts: Facts) -> Check | None:
+def _check(suspicion: Suspicion, facts: Facts) -> CheckPrecision | None:
     checks = facts.coverage[suspicion.turn].checked.get(suspicion.code, ())
     return next((check for check in checks if check.name == suspicion.name), None)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialint.detector.calibration import POLICY_CHECK, Check
-from dialint.detector.checks import Check as ExactCheck
+from dialint.detector.calibration import POLICY_CHECK, CheckPrecision
+from dialint.detector.checks import Check
 from dialint.detector.languages import detect_languages
 from dialint.detector.records import Dialogue, NotJudged
 from dialint.detector.release import ReleaseInfo
@@ -24,7 +24,7 @@ class TurnCoverage:
     that decides about each."""
 
     scanned: frozenset[str]
-    checked: Mapping[str, tuple[Check, ...]]
+    checked: Mapping[str, tuple[CheckPrecision, ...]]
     language: Mapping[str, str]
     is_judged: bool
     """Whether the model may judge any code; if the release has no model for any, a check."""
@@ -33,7 +33,7 @@ class TurnCoverage:
 class LanguageCoverage:
     """The codes that a release may judge, by language; computed once for each combination of languages."""
 
-    def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy, checks: Mapping[str, ExactCheck]) -> None:
+    def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy, checks: Mapping[str, Check]) -> None:
         self._checks = checks
         self._info = info
         self._context_free = {code for code, entry in taxonomy.codes.items() if entry.context_free}
@@ -55,7 +55,7 @@ class LanguageCoverage:
 
     def _turn(self, own: str, customer: str, whole: str) -> TurnCoverage:
         """Of a turn in the language `own`; the others are the customer's before it and the dialogue's."""
-        scanned, checked, languages = set(), dict[str, tuple[Check, ...]](), {}
+        scanned, checked, languages = set(), dict[str, tuple[CheckPrecision, ...]](), {}
         for code, how in self._info.codes.items():
             with_context = (own,) if code in self._context_free else (own, customer)
             languages[code] = own

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.calibration import POLICY_CHECK, Check, CodeRelease, round_probability
-from dialint.detector.checks import Check as ExactCheck
+from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
+from dialint.detector.checks import Check
 from dialint.detector.checks import CheckContext, check_plugins
 from dialint.detector.decide import Decision, Facts, Rules, decide
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
@@ -137,7 +137,7 @@ def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> N
 
 
 def add_checks(
-    info: ReleaseInfo, checks: Mapping[str, ExactCheck], plugins: Mapping[str, Plugin], taxonomy: Taxonomy
+    info: ReleaseInfo, checks: Mapping[str, Check], plugins: Mapping[str, Plugin], taxonomy: Taxonomy
 ) -> ReleaseInfo:
     """Return a release's description with the checks of others added, for the codes of the taxonomy."""
     codes = dict(info.codes)
@@ -145,7 +145,7 @@ def add_checks(
         for code, evidence in check.codes.items():
             if plugins[name].is_own or code not in taxonomy.codes:
                 continue
-            added = Check(name=name, precision=evidence.precision, report=evidence.outcome)
+            added = CheckPrecision(name=name, precision=evidence.precision, report=evidence.outcome)
             before = codes.get(code)
             if before is None:
                 codes[code] = CodeRelease(checks=(added,))
@@ -206,7 +206,7 @@ class ReleaseDetector:
         dialogues; `policies` are the team's by their names; with `trust_domain` no log is far from what the
         release was calibrated on; `plugins` are the checks."""
         plugins = check_plugins() if plugins is None else plugins
-        self._checks = {name: plugin.load(ExactCheck) for name, plugin in plugins.items()}
+        self._checks = {name: plugin.load(Check) for name, plugin in plugins.items()}
         self.info = add_checks(info, self._checks, plugins, taxonomy)
         self._arguments: dict[str, Any] = {
             "info": self.info, "weights": weights, "scanner": scanner, "taxonomy": taxonomy,

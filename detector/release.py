@@ -24,7 +24,7 @@ from dialint.detector.artifacts import (
     write_json,
     write_manifest,
 )
-from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.calibration import CheckPrecision, CodeRelease
 from dialint.detector.checks import load_checks
 from dialint.detector.checks.gates import GATES
 from dialint.detector.domain import Domain
@@ -107,14 +107,14 @@ def expand_checks(content: bytes) -> bytes:
     return json.dumps(info).encode()
 
 
-def measured_check(name: str, code: str) -> Check:
+def measured_check(name: str, code: str) -> CheckPrecision:
     """Return what the record of a check says of a code.
 
     Raises:
         KeyError: there is no such check, or it does not serve the code.
     """
     evidence = load_checks()[name].codes[code]
-    return Check(name=name, precision=evidence.precision, report=evidence.outcome)
+    return CheckPrecision(name=name, precision=evidence.precision, report=evidence.outcome)
 
 
 def _shorten(info: ReleaseInfo) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialint.detector.calibration import Check, CodeRelease, Contract, NaturalThreshold, Reading, Scan
+from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, NaturalThreshold, Reading, Scan
 from dialint.detector.checks.context import GateResult
 from dialint.detector.checks.gates import GATES
 from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, review
@@ -11,7 +11,7 @@ from dialint.detector.language_coverage import TurnCoverage
 from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Turn
 
-CHECK = Check(name="unfilled_placeholder", precision=0.85)
+CHECK = CheckPrecision(name="unfilled_placeholder", precision=0.85)
 CONTRACT = Contract(
     threshold=0.8, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=10, n_clean=90
 )
@@ -27,7 +27,7 @@ def suspect(source: Source, probability: float, name: str = "") -> Suspicion:
 def outcome(
     *suspicions: Suspicion,
     scan: Scan = SCAN,
-    check: Check = CHECK,
+    check: CheckPrecision = CHECK,
     covers: bool = True,
     gate: str | None = None,
     overrides: Overrides | None = None,

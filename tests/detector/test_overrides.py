@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from dialint.detector.calibration import Check, CodeRelease, Contract, Scan
+from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, Scan
 from dialint.detector.checks.context import proof_name
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
@@ -29,7 +29,7 @@ SCAN = Scan(slope=1.0, offset=0.0, contract=CONTRACT)
 CODES = {
     "C1": CodeRelease(scan=SCAN),
     "T1": CodeRelease(scan=SCAN.model_copy(update={"contract": None})),
-    "M2": CodeRelease(checks=(Check(name="unfilled_placeholder", precision=0.9),)),
+    "M2": CodeRelease(checks=(CheckPrecision(name="unfilled_placeholder", precision=0.9),)),
 }
 SPOT_CHECK = NaturalPrecision(
     release="r-1", taxonomy="1.0.0", log="0", judged_on=date(2026, 11, 23),

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.artifacts import MANIFEST
-from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.calibration import CheckPrecision, CodeRelease
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
@@ -121,7 +121,7 @@ LONG = tiny.render_config(context_tokens=129)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"codes": {"M2": CodeRelease(checks=(Check(name="no_such_check", precision=0.9),))}},
+        {"codes": {"M2": CodeRelease(checks=(CheckPrecision(name="no_such_check", precision=0.9),))}},
         {"codes": {"L2": INFO.codes["L1"]}},
         {"dialogue_codes": ("R2",)},
         {"head_codes": ("L1", "L1", "T1", "R1")},

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from dialint.detector.calibration import Check, CodeRelease, Contract, Scan
+from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, Scan
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
@@ -68,7 +68,7 @@ def release_info(**changes: object) -> ReleaseInfo:
             "L1": CodeRelease(scan=scan),
             "T1": CodeRelease(scan=scan),
             "R1": CodeRelease(scan=scan),
-            "M2": CodeRelease(checks=(Check(name="unfilled_placeholder", precision=0.9),)),
+            "M2": CodeRelease(checks=(CheckPrecision(name="unfilled_placeholder", precision=0.9),)),
         },
         "render": render_config(),
         "training": {},

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.calibration import CheckPrecision, CodeRelease
 from dialint.detector.checks.context import CheckContext
 from dialint.detector.checks.policy import MAX_TEXT, find_cited_clause, policy
 from dialint.detector.interface import DetectorConfig
@@ -28,7 +28,7 @@ clauses:
     on: {{says: guarantee}}
     limit: {{at_most: 0}}
 """
-BY_POLICY = CodeRelease(checks=(Check(name="policy", precision=0.9),))
+BY_POLICY = CodeRelease(checks=(CheckPrecision(name="policy", precision=0.9),))
 
 
 def test_a_reason_names_its_clause_again() -> None:
