@@ -16,7 +16,7 @@ from cyclopts import App, Parameter
 
 from dialint.app.commands.ingest import ingest
 from dialint.app.output import print_error
-from dialint.detector import extras
+from dialint.detector import environment
 from dialint.detector.errors import DialintError
 from dialint.detector.option_ranges import format_usage_error
 
@@ -197,7 +197,7 @@ def check_extras(tokens: Sequence[str]) -> None:
         for n in range(1, len(tokens) + 1):
             command = " ".join(tokens[:n])
             if command in EXTRAS:
-                extras.require_extra(EXTRAS[command], f"dialint {command}")
+                environment.require_extra(EXTRAS[command], f"dialint {command}")
 
 
 def main() -> None:
@@ -241,8 +241,8 @@ def exit_after_defect(error: Exception) -> NoReturn:
     while isinstance(cause, ImportError) and not isinstance(cause, ModuleNotFoundError):
         cause = cause.__cause__  # cyclopts wraps what the import of a command raises
     module = cause.name if isinstance(cause, ModuleNotFoundError) else None
-    if module and (extra := extras.extra_providing(module)):
-        refusal = extras.missing_extra_error(extra, "this", [module])
+    if module and (extra := environment.extra_providing(module)):
+        refusal = environment.missing_extra_error(extra, "this", [module])
         print_error(refusal)
         sys.exit(refusal.exit_code)
     frame = error.__traceback__

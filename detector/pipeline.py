@@ -15,14 +15,11 @@ from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
-from dialint.detector.checks import Check
-from dialint.detector.checks import CheckContext, check_plugins
-from dialint.detector.decide import Decision, Facts, Rules, decide
+from dialint.detector.checks import Check, CheckContext, check_plugins
+from dialint.detector.decide import Decision, Facts, Rules, build_finding, decide
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
-from dialint.detector.extras import require_library
-from dialint.detector.findings import build_finding
 from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads
-from dialint.detector.language_coverage import LanguageCoverage
 from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import mask_dialogue, recognizer_plugins
@@ -31,7 +28,7 @@ from dialint.detector.plugins import Plugin, describe
 from dialint.detector.policy import Policy, load_policies, policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, PolicyVersion, Turn, Verdict
 from dialint.detector.registry import resolve_release
-from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
+from dialint.detector.release import EMBEDDED, LanguageCoverage, Release, ReleaseInfo
 from dialint.detector.render import Renderer
 from dialint.detector.scanner import Engine, Scanner
 from dialint.detector.suspicions import Case, SuspicionFinder

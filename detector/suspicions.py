@@ -13,10 +13,9 @@ from functools import cached_property
 from dialint.detector.calibration import POLICY_CHECK
 from dialint.detector.checks import Check, CheckContext
 from dialint.detector.decide import Rules, Suspicion
-from dialint.detector.language_coverage import TurnCoverage
 from dialint.detector.masking import MaskedText
 from dialint.detector.records import Dialogue
-from dialint.detector.release import ReleaseInfo
+from dialint.detector.release import ReleaseInfo, TurnCoverage
 from dialint.detector.scanner import TurnScores, evidence_span
 from dialint.detector.taxonomy import Taxonomy
 

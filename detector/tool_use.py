@@ -9,19 +9,39 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import TypeVar
 
 from pydantic import JsonValue
 
-from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
+Value = TypeVar("Value")
+CACHED_DIALOGUES = 2
+"""Dialogues whose values are kept: one as it stands in the log, and the same masked."""
 _ERROR_TEXT = re.compile(
     r"error\b|exception\b|traceback \(most|failed\b|unknown (?:action|tool|function)\b", re.IGNORECASE
 )
 _FAILED_STATUS = ("error", "failed", "failure")
+
+
+def per_dialogue(function: Callable[[Dialogue], Value]) -> Callable[[Dialogue], Value]:
+    """Keeps the values of `function` for the last dialogues, by identity: records are frozen."""
+    recent: tuple[tuple[Dialogue, Value], ...] = ()
+
+    @wraps(function)
+    def cached(dialogue: Dialogue) -> Value:
+        nonlocal recent
+        for known, value in recent:
+            if known is dialogue:
+                return value
+        value = function(dialogue)
+        recent = ((dialogue, value), *recent[: CACHED_DIALOGUES - 1])
+        return value
+
+    return cached
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from dialint.detector.child_environment import child_environment
+from dialint.detector.environment import child_environment
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.interface import Detector, DetectorConfig, Monitor
 from dialint.detector.isolation import (

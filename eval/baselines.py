@@ -39,8 +39,8 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.calibration import Scan, round_probability
+from dialint.detector.environment import require_extra, require_library
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_extra, require_library
 from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
 from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue

@@ -108,7 +108,7 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     from dialint.detector.artifacts import data_fingerprint
     from dialint.detector.engines.judge_local import load_judge
     from dialint.detector.engines.local import resolve_device
-    from dialint.detector.extras import require_single_process
+    from dialint.detector.environment import require_single_process
     from dialint.detector.overrides import read_overrides, update_overrides
     from dialint.eval.judge_metrics import (
         describe_contract,

@@ -28,8 +28,7 @@ from dialint.detector.artifacts import (
     read_manifest,
 )
 from dialint.detector.errors import InputRefused
-from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
-from dialint.detector.overrides import update_overrides
+from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, update_overrides
 from dialint.detector.statistics import clopper_pearson_interval
 from dialint.eval.spot_check import JUDGEMENTS, NOTHING, SpotCheck
 

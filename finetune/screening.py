@@ -42,9 +42,9 @@ from dialint.detector.artifacts import (
     verify_files,
     write_manifest,
 )
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
-from dialint.detector.extras import require_single_process
 from dialint.detector.manifests import Folder
 from dialint.detector.near_duplicates import RELATED, batch_shingles, group_names, linking_pairs
 from dialint.detector.option_ranges import check_ranges

@@ -35,8 +35,8 @@ from dialint.detector.artifacts import (
     read_manifest,
     write_manifest,
 )
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.extras import require_single_process
 from dialint.detector.option_ranges import check_ranges
 from dialint.finetune.train.lineage import git_commit
 from dialint.finetune.train.metrics_log import METRICS

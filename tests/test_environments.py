@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from patience import WAIT_S
 
 from dialint.app import cli
-from dialint.detector.extras import extra_providing, modules_by_extra
+from dialint.detector.environment import extra_providing, modules_by_extra
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

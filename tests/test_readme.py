@@ -24,8 +24,8 @@ import pytest
 from cyclopts import CycloptsError
 
 from dialint.app.cli import EXTRAS, app
+from dialint.detector.environment import modules_by_extra
 from dialint.detector.errors import UserError
-from dialint.detector.extras import modules_by_extra
 
 ROOT = Path(__file__).parents[1]
 PAGES = (

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from dialint.detector import extras
+from dialint.detector import environment
 from dialint.detector.errors import ConfigError, DialintError
 
 State = Literal["ok", "missing", "broken"]
@@ -102,7 +102,7 @@ def diagnose() -> Iterator[Fact]:
     yield _gpu()
     yield _release()
     yield _home()
-    yield from map(_extra, extras.modules_by_extra())
+    yield from map(_extra, environment.modules_by_extra())
 
 
 def _processor() -> str:
@@ -177,9 +177,11 @@ def _attempt(what: str, check: Callable[[], str], remedy: str, *, needed: bool =
 
 def _extra(extra: str) -> Fact:
     """Return whether all libraries of an extra are there."""
-    if lacking := extras.missing_modules(extra):
-        return Fact(f"extra {extra}", "missing", f"lacks {', '.join(lacking)}", extras.install_command(extra))
-    return Fact(f"extra {extra}", "ok", ", ".join(extras.modules_by_extra()[extra]))
+    if lacking := environment.missing_modules(extra):
+        return Fact(
+            f"extra {extra}", "missing", f"lacks {', '.join(lacking)}", environment.install_command(extra)
+        )
+    return Fact(f"extra {extra}", "ok", ", ".join(environment.modules_by_extra()[extra]))
 
 
 def _version(name: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from dialint.app.reporting.figures import Cell, Figures, headline, limits, tables
 from dialint.app.scoring.reports import visible
-from dialint.detector import extras
+from dialint.detector import environment
 from dialint.detector.records import Verdict
 from dialint.detector.verdict_files import escape_cell
 from dialint.labeling.raters.estimates import Figure
@@ -30,8 +30,8 @@ def check_library() -> None:
     Raises:
         ConfigError: E_EXTRA, XlsxWriter is not installed.
     """
-    if not extras.is_installed("xlsxwriter"):
-        raise extras.missing_extra_error("report", "--xlsx", ["xlsxwriter"])
+    if not environment.is_installed("xlsxwriter"):
+        raise environment.missing_extra_error("report", "--xlsx", ["xlsxwriter"])
 
 
 def write_workbook(

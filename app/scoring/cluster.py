@@ -26,8 +26,8 @@ from dialint.app.scoring.cluster_actor import About, Judged, Scorer
 from dialint.app.scoring.cluster_connection import ClusterConfig, connect
 from dialint.app.scoring.judging import stage_options
 from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.environment import require_extra
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.extras import require_extra
 from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import DetectorConfig, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value

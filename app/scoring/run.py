@@ -23,14 +23,13 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, CostMeter, Tally, cost_line, summary_table
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.checks import check_plugins
-from dialint.detector.domain import Domain
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
 from dialint.detector.judge.stage import JudgedDetector
-from dialint.detector.log_profile import LogProfile, profile_log
+from dialint.detector.log_profile import Domain, LogProfile, profile_log
 from dialint.detector.masking import recognizer_plugins
 from dialint.detector.overrides import Overrides, read_overrides
 from dialint.detector.plugins import describe

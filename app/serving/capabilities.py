@@ -16,8 +16,8 @@ from typing import Literal
 
 from dialint.app.serving.client import ServerClient
 from dialint.detector.engines.server_answers import Version, parse, parse_models
+from dialint.detector.environment import require_library
 from dialint.detector.errors import DialintError
-from dialint.detector.extras import require_library
 from dialint.detector.judge.config import JudgeConfig
 
 LEAST_CONTEXT = 1536

@@ -21,7 +21,6 @@ from pydantic import Field
 
 from dialint.app.ports import LOOPBACK
 from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
-from dialint.detector.child_environment import SERVER_PREFIXES, child_environment
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
     JudgeFolder,
@@ -30,6 +29,7 @@ from dialint.detector.engines.judge_folder import (
     read_judge,
     resolve_model,
 )
+from dialint.detector.environment import SERVER_PREFIXES, child_environment
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge.api_key import KEY_VARIABLE
 from dialint.detector.manifests import Folder, validate_fields

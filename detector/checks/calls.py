@@ -19,9 +19,8 @@ from dialint.detector.checks.context import (
 )
 from dialint.detector.checks.values import ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, Patterns
-from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import ToolUse, tool_uses, uses_by_turn
+from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_turn
 
 PATTERNS = Patterns("calls")
 

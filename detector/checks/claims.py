@@ -15,8 +15,7 @@ from math import inf
 from operator import attrgetter, itemgetter
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import Patterns, read_words
-from dialint.detector.dialogue_cache import WordSearch
+from dialint.detector.checks.words import Patterns, WordSearch, read_words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
 

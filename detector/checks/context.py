@@ -15,11 +15,11 @@ from math import inf
 from typing import Literal
 
 from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences
-from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.languages import UNKNOWN
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, words
 from dialint.detector.policy.format import Policy
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Turn
+from dialint.detector.tool_use import per_dialogue
 
 
 @dataclass(frozen=True)

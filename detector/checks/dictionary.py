@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dialint.detector.dialogue_cache import Spans
+from dialint.detector.checks.words import Spans
 from dialint.detector.yaml_document import read_document
 
 if TYPE_CHECKING:

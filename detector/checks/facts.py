@@ -14,8 +14,7 @@ from dialint.detector.checks import values
 from dialint.detector.checks.claims import name_words, statements
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, ValueIndex, compact
-from dialint.detector.checks.words import SENTENCE, Patterns
-from dialint.detector.dialogue_cache import WordSearch
+from dialint.detector.checks.words import SENTENCE, Patterns, WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses, uses_by_turn
 

@@ -28,6 +28,7 @@ from dialint.detector.checks.repeats import repeats_itself
 from dialint.detector.checks.slots import raw_slot
 from dialint.detector.checks.spelling import odd_word
 from dialint.detector.checks.words import (
+    any_between,
     are_near,
     compile_pattern,
     content,
@@ -38,8 +39,8 @@ from dialint.detector.checks.words import (
     split_words,
     trigrams,
 )
-from dialint.detector.dialogue_cache import any_between, per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.tool_use import per_dialogue
 
 MIN_OWN_WORDS = 4
 """Least words with content of a turn of another subject."""

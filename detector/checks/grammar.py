@@ -14,8 +14,7 @@ from functools import cache
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.dictionary import speller
 from dialint.detector.checks.phrases import QUOTED
-from dialint.detector.checks.words import Patterns, compile_pattern, read_words
-from dialint.detector.dialogue_cache import Spans
+from dialint.detector.checks.words import Patterns, Spans, compile_pattern, read_words
 from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 

@@ -21,13 +21,14 @@ from dialint.detector.checks.context import (
 )
 from dialint.detector.checks.words import (
     Patterns,
+    Spans,
     find_phrases,
     has_phrase,
     sentences,
     split_words,
 )
-from dialint.detector.dialogue_cache import Spans, per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import per_dialogue
 from dialint.detector.yaml_document import read_document
 
 PATTERNS = Patterns("phrases")

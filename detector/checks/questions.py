@@ -19,8 +19,7 @@ from pydantic import JsonValue
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import MAX_DEPTH, compact
-from dialint.detector.checks.words import SENTENCE, Patterns, compile_pattern, read_words
-from dialint.detector.dialogue_cache import WordSearch
+from dialint.detector.checks.words import SENTENCE, Patterns, WordSearch, compile_pattern, read_words
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses
 

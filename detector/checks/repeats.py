@@ -20,6 +20,7 @@ from dialint.detector.checks.context import (
 )
 from dialint.detector.checks.words import (
     Patterns,
+    any_between,
     are_near,
     has_phrase,
     read_words,
@@ -28,10 +29,9 @@ from dialint.detector.checks.words import (
     trigrams,
     words_of,
 )
-from dialint.detector.dialogue_cache import any_between, per_dialogue
 from dialint.detector.log_profile import words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import tool_uses
+from dialint.detector.tool_use import per_dialogue, tool_uses
 
 PATTERNS = Patterns("repeats")
 

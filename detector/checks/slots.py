@@ -20,14 +20,15 @@ from dialint.detector.checks.context import (
 )
 from dialint.detector.checks.words import (
     Patterns,
+    Spans,
     has_phrase,
     sentences,
     split_words,
     words_of,
 )
-from dialint.detector.dialogue_cache import Spans, per_dialogue
 from dialint.detector.log_profile import find_marks, mark_kind
 from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import per_dialogue
 
 PATTERNS = Patterns("slots")
 

@@ -37,10 +37,10 @@ from dialint.detector.checks.dictionary import (
     typed_words,
     weigh,
 )
-from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.languages import detect_languages
 from dialint.detector.log_profile import LogProfile, words
 from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import per_dialogue
 
 LANGUAGES = ("en",)
 EVERYDAY = 300_000

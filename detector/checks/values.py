@@ -14,8 +14,7 @@ from functools import cached_property, lru_cache
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.words import Patterns
-from dialint.detector.dialogue_cache import WordSearch
+from dialint.detector.checks.words import Patterns, WordSearch
 from dialint.detector.tool_use import ToolUse
 
 PATTERNS = Patterns("values")

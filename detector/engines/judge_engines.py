@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_library
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
 

@@ -24,8 +24,8 @@ from dialint.detector.engines.adapter_files import ADAPTER_CONFIG
 from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema, verdict_softmax
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder, weights_sha256
 from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, resolve_judge
+from dialint.detector.environment import is_installed, missing_extra_error
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.extras import is_installed, missing_extra_error
 from dialint.detector.judge import (
     PROMPT_VERSION,
     VERDICTS,

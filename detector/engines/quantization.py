@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError, native_errors
-from dialint.detector.extras import require_library
 from dialint.detector.release import SCALE, Release
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.engines.base_models import resolve_base
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_single_process
 from dialint.detector.progress import track
 from dialint.finetune.decoder.options import PretrainConfig
 from dialint.finetune.decoder.text import (

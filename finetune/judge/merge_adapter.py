@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, require_new, sha256_file
-from dialint.detector.extras import require_single_process
+from dialint.detector.environment import require_single_process
 from dialint.detector.manifests import Model
 
 if TYPE_CHECKING:

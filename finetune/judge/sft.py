@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import make_output_folder
+from dialint.detector.environment import require_library, require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_library, require_single_process
 from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.stage import prepare, validate_config

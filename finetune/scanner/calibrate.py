@@ -23,9 +23,9 @@ from pydantic import Field
 
 from dialint.detector.artifacts import MANIFEST, atomic_file, require_new
 from dialint.detector.calibration import CodeRelease, NaturalThreshold, Scan
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import read_examples, require_set
-from dialint.detector.extras import require_single_process
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.log_profile import profile_log
 from dialint.detector.masking import mask_dialogue

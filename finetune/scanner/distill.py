@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from dialint.detector.artifacts import disk_errors, make_output_folder, require_new
 from dialint.detector.engines.base_models import describe_base, resolve_base
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_single_process
 from dialint.finetune.scanner.options import DistillConfig
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.lineage import TRAINING, job_of_config

@@ -24,12 +24,12 @@ from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.calibration import CodeRelease, Reading, Scan
 from dialint.detector.checks import Check, check_plugins
 from dialint.detector.checks.gates import GATE_OF_CODE
-from dialint.detector.domain import Domain, fit_domain
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
-from dialint.detector.extras import require_single_process
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.languages import UNKNOWN, detect_languages
+from dialint.detector.log_profile import Domain, fit_domain
 from dialint.detector.manifests import Folder, InjectedExamples, validate_fields
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges

@@ -21,9 +21,9 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import disk_errors, make_output_folder, require_new
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import read_examples
-from dialint.detector.extras import require_single_process
 from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 from dialint.finetune.train.lineage import TRAINING

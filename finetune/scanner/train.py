@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import MANIFEST, make_output_folder, require_new
 from dialint.detector.engines.base_models import describe_base, resolve_base
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
-from dialint.detector.extras import require_single_process
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint

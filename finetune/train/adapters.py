@@ -12,8 +12,8 @@ from pydantic import Field
 
 from dialint.detector.artifacts import write_json
 from dialint.detector.engines.base_models import BASE_FILE, ModelSource, load_adapter, load_base_model
+from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_library
 from dialint.detector.option_ranges import check_ranges
 from dialint.finetune.train.finite import validate_finite
 

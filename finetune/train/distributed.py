@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dialint.detector.environment import world_size
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import world_size
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:

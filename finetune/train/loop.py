@@ -37,7 +37,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dialint.detector.extras import require_library
+from dialint.detector.environment import require_library
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.cost import Cost, estimate_cost
 from dialint.finetune.train.distributed import ProcessGroup

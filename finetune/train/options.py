@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
+from dialint.detector.environment import is_installed, require_library
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import is_installed, require_library
 from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 

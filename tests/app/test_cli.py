@@ -16,7 +16,7 @@ import pytest
 from cyclopts import App
 
 from dialint.app.cli import EXTRAS, app
-from dialint.detector import extras
+from dialint.detector import environment
 
 WITHOUT_EXTRAS = """
 import contextlib, io, json, sys
@@ -66,7 +66,7 @@ def run_all(tmp_path_factory: pytest.TempPathFactory, *options: str) -> list[Any
     """Command, exit code, standard error and whether the input was opened, with all extras missing."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "input.jsonl").write_text("{}\n")
-    missing = {name for names in extras.modules_by_extra().values() for name in names} - {
+    missing = {name for names in environment.modules_by_extra().values() for name in names} - {
         "huggingface_hub",
         "httpx2",
     }
@@ -121,22 +121,22 @@ def test_the_table_names_commands_and_extras_that_exist() -> None:
     typed = tuple(commands())
     for command, extra in EXTRAS.items():
         assert any(f"{name} ".startswith(f"{command} ") for name in typed), command
-        assert extra in extras.modules_by_extra()
+        assert extra in environment.modules_by_extra()
 
 
 def test_libraries_are_named_as_they_are_imported() -> None:
     distributions = packages_distributions()
-    for extra, names in extras.modules_by_extra().items():
+    for extra, names in environment.modules_by_extra().items():
         if extra not in ("cluster", "vllm"):  # not installed where the tests run
             for name in names:
                 assert name in distributions, (extra, name)
-    assert set(extras.modules_by_extra()["crowd"]) < set(extras.modules_by_extra()["console"])
-    assert extras.extra_providing("sqlalchemy.orm") == "crowd"
-    assert extras.extra_providing("tomllib") is None
+    assert set(environment.modules_by_extra()["crowd"]) < set(environment.modules_by_extra()["console"])
+    assert environment.extra_providing("sqlalchemy.orm") == "crowd"
+    assert environment.extra_providing("tomllib") is None
 
 
 def test_a_folder_of_that_name_is_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "streamlot").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    assert not extras.is_installed("streamlot")
-    assert extras.is_installed("json")
+    assert not environment.is_installed("streamlot")
+    assert environment.is_installed("json")

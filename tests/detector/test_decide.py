@@ -2,14 +2,21 @@
 
 import pytest
 
-from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, NaturalThreshold, Reading, Scan
+from dialint.detector.calibration import (
+    CheckPrecision,
+    CodeRelease,
+    Contract,
+    NaturalThreshold,
+    Reading,
+    Scan,
+)
 from dialint.detector.checks.context import GateResult
 from dialint.detector.checks.gates import GATES
 from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, review
-from dialint.detector.domain import Domain
-from dialint.detector.language_coverage import TurnCoverage
+from dialint.detector.log_profile import Domain
 from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Turn
+from dialint.detector.release import TurnCoverage
 
 CHECK = CheckPrecision(name="unfilled_placeholder", precision=0.85)
 CONTRACT = Contract(

@@ -10,10 +10,18 @@ import pytest
 import tiny
 from pydantic import ValidationError
 
-from dialint.detector.domain import MAX_PAIRS, MIN_DIALOGUES, MIN_REFERENCE, Domain, fit_domain, word_pairs
+from dialint.detector.decide import FAR_LOG
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.log_profile import profile_log
-from dialint.detector.pipeline import FAR_LOG, load_detector, score
+from dialint.detector.log_profile import (
+    MAX_PAIRS,
+    MIN_FOR_DISTANCE,
+    MIN_REFERENCE,
+    Domain,
+    fit_domain,
+    profile_log,
+    word_pairs,
+)
+from dialint.detector.pipeline import load_detector, score
 from dialint.detector.records import Dialogue, Role, Turn
 
 TRADES = ("hotel", "train", "table", "taxi", "parcel", "flight")
@@ -71,8 +79,8 @@ def test_distance_is_in_the_profiles_fingerprint(domain: Domain) -> None:
 
 
 def test_a_small_log_and_one_that_was_not_measured_are_never_far(domain: Domain) -> None:
-    assert domain.is_far(1.0, MIN_DIALOGUES)
-    assert not domain.is_far(1.0, MIN_DIALOGUES - 1)
+    assert domain.is_far(1.0, MIN_FOR_DISTANCE)
+    assert not domain.is_far(1.0, MIN_FOR_DISTANCE - 1)
     assert not domain.is_far(None, 1000)
     assert domain.is_far(domain.far_from, 1000)
     assert not domain.is_far(domain.far_from - 1e-9, 1000)
@@ -126,7 +134,7 @@ def test_in_a_far_log_the_scans_findings_are_suggestions_of_lower_probability_an
         dialogue(
             f"d{i}", f"w{i} w{i + 1}?", f"w{i + 2} w{(7 * i) % 90} {{{{order}}}} w3", f"w{i}", "hello w9"
         )
-        for i in range(MIN_DIALOGUES)
+        for i in range(MIN_FOR_DISTANCE)
     ]
     detector = load_detector(DetectorConfig(release=folder))
     trusting = load_detector(DetectorConfig(release=folder, domain="trust"))

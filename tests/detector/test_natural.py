@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
 
 
 def judged(right: int, wrong: int, stated: float = 0.0) -> Judged:

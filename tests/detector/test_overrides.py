@@ -10,12 +10,14 @@ from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, 
 from dialint.detector.checks.context import proof_name
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.overrides import (
     NO_OVERRIDES,
     JudgeContract,
+    Judged,
     JudgedCode,
+    NaturalPrecision,
     Overrides,
+    ReadTurns,
     read_overrides,
     update_overrides,
 )

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
 from dialint.detector.checks import context
-from dialint.detector.findings import _reason
+from dialint.detector.decide import _reason
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
-from dialint.detector.overrides import update_overrides
+from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, update_overrides
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered

@@ -14,8 +14,7 @@ from outputs import finished
 
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
-from dialint.detector.natural import Judged
-from dialint.detector.overrides import read_overrides
+from dialint.detector.overrides import Judged, read_overrides
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path
 from dialint.eval.spot_check import COLUMNS, SpotCheck, SpotCheckConfig, _allocate, spot_check

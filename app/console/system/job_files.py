@@ -39,7 +39,7 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_json,
 )
-from dialint.detector.child_environment import child_environment
+from dialint.detector.environment import child_environment
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.outcomes import without_hints
 from dialint.detector.records import Record

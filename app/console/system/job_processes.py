@@ -24,8 +24,8 @@ from typing import Any, BinaryIO, cast
 from dialint.app.console.i18n import N_
 from dialint.app.console.system.job_files import JobFolder, worker_environment
 from dialint.detector.artifacts import atomic_file, disk_errors, verify_files
+from dialint.detector.environment import missing_modules
 from dialint.detector.errors import ConfigError, DialintError, Message, WorldError
-from dialint.detector.extras import missing_modules
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.preview import Preview, as_yaml, preview
 from dialint.detector.ingest.read import open_logs

@@ -27,8 +27,7 @@ from dialint.app.console.tables import Cell, percent_bounds, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
 from dialint.detector.errors import DialintError
-from dialint.detector.natural import Judged, NaturalPrecision
-from dialint.detector.overrides import read_overrides, update_overrides
+from dialint.detector.overrides import Judged, NaturalPrecision, read_overrides, update_overrides
 from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import unescape_cell

@@ -10,7 +10,7 @@ import pytest
 import dialint.app.commands.doctor
 import dialint.detector.release
 from dialint.app.commands.doctor import diagnose, doctor
-from dialint.detector import extras
+from dialint.detector import environment
 from dialint.detector.release import EMBEDDED, Release
 
 
@@ -31,7 +31,7 @@ def test_a_damaged_release_is_said_and_decides(
 
 def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialint.app.commands.doctor, "_version", lambda _: None)
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr(environment, "find_spec", lambda _: None)
     facts = {fact.what: fact for fact in diagnose()}
     assert facts["extra console"].state == "missing"
     assert facts["extra console"].remedy == "pip install 'dialint[console]'"

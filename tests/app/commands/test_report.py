@@ -24,7 +24,7 @@ from dialint.app.commands.report import ReportConfig, report
 from dialint.app.reporting import figures as report_figures
 from dialint.app.reporting.figures import Figures, Table, count, headline, tables
 from dialint.app.reporting.page import SCRIPT
-from dialint.detector import extras
+from dialint.detector import environment
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
@@ -348,7 +348,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ReportConfig()
     with pytest.raises(ConfigError, match="no-text"):
         ReportConfig(html=tmp_path / "a", log=("x",), no_text=True)
-    monkeypatch.setattr(extras, "is_installed", lambda name: False)
+    monkeypatch.setattr(environment, "is_installed", lambda name: False)
     with pytest.raises(ConfigError, match=re.escape("pip install 'dialint[report]'")):
         report(finished(tmp_path, []), config=ReportConfig(xlsx=tmp_path / "a.xlsx"))
 

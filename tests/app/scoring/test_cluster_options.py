@@ -12,7 +12,7 @@ from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.cluster_connection import ClusterConfig, split_address
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector import extras
+from dialint.detector import environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.watchdog import WatchConfig
@@ -43,7 +43,7 @@ def test_an_address_is_a_host_and_a_port() -> None:
 
 
 def test_without_ray_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "is_installed", lambda module: module != "ray")
+    monkeypatch.setattr(environment, "is_installed", lambda module: module != "ray")
     config = ScoreConfig(out=tmp_path / "v.jsonl", cluster=ClusterConfig(cluster="ray"))
     with pytest.raises(ConfigError) as refused:
         run([str(SAMPLE)], config)

@@ -16,8 +16,8 @@ from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import Tally, summary_table
 from dialint.detector.artifacts import read_manifest
-from dialint.detector.domain import MIN_DIALOGUES, MIN_REFERENCE, fit_domain
 from dialint.detector.interface import DetectorConfig
+from dialint.detector.log_profile import MIN_FOR_DISTANCE, MIN_REFERENCE, fit_domain
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.taxonomy import load_taxonomy
@@ -77,9 +77,9 @@ def log_of(tmp_path: Path, n: int) -> str:
 @pytest.mark.parametrize(
     ("n", "option", "expected"),
     [
-        (MIN_DIALOGUES, "auto", "what its scan finds are suggestions with lower probabilities"),
-        (MIN_DIALOGUES, "trust", "--domain trust takes its findings all the same"),
-        (MIN_DIALOGUES - 1, "auto", ""),
+        (MIN_FOR_DISTANCE, "auto", "what its scan finds are suggestions with lower probabilities"),
+        (MIN_FOR_DISTANCE, "trust", "--domain trust takes its findings all the same"),
+        (MIN_FOR_DISTANCE - 1, "auto", ""),
     ],
 )
 def test_a_far_log_is_named_with_what_to_do(

@@ -14,7 +14,7 @@ from bitsandbytes.functional import has_avx512bf16
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
-from dialint.detector import extras
+from dialint.detector import environment
 from dialint.detector.engines import adapter_files, base_models
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError
@@ -137,7 +137,9 @@ def test_states_of_eight_bits_take_steps(
 
 
 def test_what_needs_bitsandbytes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name))
+    monkeypatch.setattr(
+        environment, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name)
+    )
     for group in (AdapterOptions(quantise="nf4"), RunOptions(optimizer="adamw-8bit")):
         with pytest.raises(ConfigError, match=r"needs bitsandbytes: pip install 'dialint\[quantise\]'"):
             group.validate()

@@ -7,8 +7,7 @@ from pathlib import Path
 import tiny
 
 from dialint.detector.calibration import CodeRelease, Scan
-from dialint.detector.domain import MIN_REFERENCE
-from dialint.detector.log_profile import profile_log
+from dialint.detector.log_profile import MIN_REFERENCE, profile_log
 from dialint.detector.records import Dialogue, Example, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.model_card import coverage

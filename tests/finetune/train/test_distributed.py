@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from dialint.detector import extras
+from dialint.detector import environment
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_single_process
 from dialint.finetune import screening, search
 from dialint.finetune.decoder.options import PretrainConfig
 from dialint.finetune.decoder.pretrain import pretrain
@@ -91,4 +91,4 @@ def test_what_runs_in_one_process_refuses_a_launcher(launched: None, tmp_path: P
         ALONE[command](tmp_path / "out")
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
-    assert extras.world_size() == 2
+    assert environment.world_size() == 2

@@ -23,8 +23,14 @@ from dialint.app.console.system.threshold import (
 )
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
-from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
-from dialint.detector.overrides import Overrides, read_overrides, update_overrides
+from dialint.detector.overrides import (
+    Judged,
+    NaturalPrecision,
+    Overrides,
+    ReadTurns,
+    read_overrides,
+    update_overrides,
+)
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED

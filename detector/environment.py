@@ -1,4 +1,5 @@
-"""What a command requires of its environment: optional dependencies, and a single process.
+"""What a command requires of its environment (optional dependencies, a single process), and what of it child
+processes get.
 
 The table of extras comes from the package's own metadata, or from ``pyproject.toml`` where the package is
 not installed.
@@ -126,3 +127,31 @@ def _requirements() -> Iterator[tuple[str, Requirement]]:
         for marker in str(requirement.marker or "").split(" and "):
             if marker.startswith("extra == "):
                 yield marker.removeprefix("extra == ").strip('"'), requirement
+
+
+ENVIRONMENT_NAMES = frozenset(
+    (
+        "DIALINT_DEBUG", "DIALINT_HOME", "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH",
+        "LD_PRELOAD", "LOGNAME", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TEMP", "TMP", "TMPDIR",
+        "TOKENIZERS_PARALLELISM", "TRANSFORMERS_VERBOSITY", "TZ", "USER", "VIRTUAL_ENV", "XDG_CACHE_HOME",
+    )
+)  # fmt: skip
+"""What a process may have that reads what others sent: dialogues, uploads, the outputs of models. A list of
+secrets to withhold can't know the names that an operator gives to theirs."""
+PREFIXES = (
+    "CUDA_", "GOMP_", "HIP_", "KMP_", "LC_", "MALLOC_", "MKL_", "NVIDIA_", "OMP_", "OPENBLAS_", "PYTHON",
+    "PYTORCH_",
+)  # fmt: skip
+"""Beginnings of names that set up the interpreter and its numerical libraries."""
+SERVER_PREFIXES = ("FLASHINFER_", "HF_", "HUGGING", "NCCL_", "TORCH", "TRITON_", "VLLM_", "XDG_")
+"""More of them, for a server of models, which may have to get a model from a hub."""
+
+
+def child_environment(*prefixes: str) -> dict[str, str]:
+    """Return the variables of this process that a child may have: those of `ENVIRONMENT_NAMES`, and those
+    that begin with one of `PREFIXES` or of `prefixes`."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in ENVIRONMENT_NAMES or name.startswith((*PREFIXES, *prefixes))
+    }
