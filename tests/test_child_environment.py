@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dialint.app.console.system import job_processes
 from dialint.app.console.system.job_files import JobFolder
 from dialint.app.console.system.job_processes import make_file, preview_log
 from dialint.app.console.system.job_runner import ScoreRunner
@@ -84,6 +85,7 @@ def test_a_child_has_no_secret_of_its_parent(
     for name in KEPT:
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(sys, "executable", str(stand_in))
+    monkeypatch.setattr(job_processes, "SELF", (str(stand_in), *job_processes.SELF[1:]))
     folder = JobFolder(tmp_path / "job")
     folder.path.mkdir()
     start(folder)
