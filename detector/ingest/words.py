@@ -33,6 +33,7 @@ FIRST_TURNS = 3
 MAX_NAMED = 6
 """Speakers that a message names."""
 _JOINTS = str.maketrans("", "", " _-.:/?")
+_SIGNS = str.maketrans("", "", "_.?:#/-")
 _BRACKETS = {"[": "]", "(": ")", "*": "*", "{": "}", "<": ">", "【": "】"}
 
 
@@ -43,7 +44,7 @@ def fold(text: str) -> str:
 
 def normalize_name(name: str) -> str:
     """A column's name or a speaker without case, spaces, underscores, hyphens and signs such as ``?``."""
-    return re.sub(r"[\s_.?:#/-]+", "", name).lower()
+    return "".join(name.split()).translate(_SIGNS).lower()
 
 
 @cache

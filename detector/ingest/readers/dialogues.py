@@ -173,18 +173,21 @@ def survey_log(source: Source, detected: DetectedFormat, config: ReadConfig) -> 
             E_PRIVACY for a privacy cell of unknown meaning; E_ROLE for words of one side only; E_TIME for
             ambiguous dates; E_NO_RECORDS if there is no row but the header.
     """
+    table = None if detected.by_mapping else _open_table(source, detected, config)
+    if isinstance(table, ParquetTable):
+        check_sizes(source, table.paths, config)
+    elif detected.paths is not None:
+        check_sizes(source, list(detected.paths), config)
     if detected.by_mapping:
         survey = _survey_mapped(source, detected, config)
-    elif (table := _open_table(source, detected, config)) is not None:
+    elif table is None:
+        return None
+    else:
         survey = Survey(table.columns, source.name)
         for row in table.rows(Counter()):
             survey.add(row)
         if not survey.n_rows:
             raise file_error("E_NO_RECORDS", source.name, "a header and no rows")
-    else:
-        if detected.paths is not None:
-            check_sizes(source, list(detected.paths), config)
-        return None
     survey.times()
     survey.columns()
     return survey

@@ -31,7 +31,7 @@ from dialint.detector.ingest.readers.streams import RATIO_FROM_BYTES
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.words import may_mark_notes
 
-BATCH_ROWS = 1024
+BATCH_ROWS, NESTED_BATCH_ROWS = 16_384, 1024
 MAX_GROUP_VALUES = 8_000_000
 """Values of a nested column in one row group: all may belong to one row."""
 MAX_REPEATED_BYTES = 32 << 20
@@ -96,21 +96,25 @@ def check_parquet_columns(path: Path, names: list[str], config: ReadConfig) -> N
 
 
 def check_sizes(source: Source, paths: list[str], config: ReadConfig) -> None:
-    """Refuse a file whose leaves at `paths` take too much memory once they are decoded. Decodes them, but
-    makes no text of a dictionary's value.
+    """Refuse a file whose leaves at `paths` take too much memory once they are decoded. Decodes them where
+    the footer does not show that they fit, but makes no text of a dictionary's value.
 
     Raises:
         InputRefused: E_PARQUET or E_EXPANSION.
     """
-    for _ in _sized_batches(source, paths, config):
-        pass
+    with open_parquet(source) as file:
+        most = _check_footer(file, source, paths, config)
+    if most > _expansion_limit(source, config):
+        for _ in _sized_batches(source, paths, config):
+            pass
 
 
-def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfig) -> None:
+def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfig) -> int:
+    """Returns the most bytes that the leaves can take, if every value is as long as its whole column."""
     import pyarrow as pa
 
     limit = _expansion_limit(source, config)
-    total = 0
+    total = most = 0
     for index in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(index)
         if group.total_byte_size > config.max_row_group_bytes:
@@ -128,6 +132,7 @@ def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfi
                 continue
             where = Message("row group {index}, column {path}", index=index, path=kind.path)
             total += chunk.total_uncompressed_size
+            most += chunk.num_values * (chunk.total_uncompressed_size + VALUE_BYTES)
             if total > limit:
                 raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
             if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
@@ -158,6 +163,7 @@ def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfi
                     "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary",
                     where=where,
                 )
+    return most
 
 
 def _expansion_limit(source: Source, config: ReadConfig) -> int:
@@ -177,9 +183,11 @@ def _sized_batches(source: Source, paths: list[str], config: ReadConfig) -> Iter
         _check_footer(file, source, paths, config)
         columns = [file.schema.column(leaf) for leaf in range(len(file.schema))]
         texts = [one.path for one in columns if one.path in paths and one.physical_type == "BYTE_ARRAY"]
+        is_nested = any(one.max_repetition_level for one in columns if one.path in paths)
+        n_rows = NESTED_BATCH_ROWS if is_nested else BATCH_ROWS
     with open_parquet(source, texts) as file:
         for group in range(file.num_row_groups):
-            for batch in file.iter_batches(BATCH_ROWS, row_groups=[group], columns=paths, use_threads=False):
+            for batch in file.iter_batches(n_rows, row_groups=[group], columns=paths, use_threads=False):
                 sizes = _row_sizes(batch.columns)
                 total += sum(sizes)
                 if total > limit:
@@ -333,7 +341,7 @@ class ParquetTable:
                 raise file_error(
                     "E_PARQUET", source.name, "wrong schema; a column that is read stands there twice"
                 )
-            self._paths = [path for name in self.header for path in leaf_paths(file, name)]
+            self.paths = [path for name in self.header for path in leaf_paths(file, name)]
         self.columns = replace(
             columns,
             ids=tuple(map(used.index, columns.ids)),
@@ -343,7 +351,7 @@ class ParquetTable:
 
     def rows(self, warnings: Counter[str]) -> Iterator[Row]:
         """The rows, each with its fault if it cannot be used."""
-        for number, (row, bad) in enumerate(_rows(self._source, self._paths, self._config), 1):
+        for number, (row, bad) in enumerate(_rows(self._source, self.paths, self._config), 1):
             yield Row(number, 0, [row[name] for name in self.header], bad)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -208,6 +209,7 @@ def text_lines(source: Source, config: ReadConfig) -> Iterator[str]:
             yield raw.decode(errors="replace") + "\n"
 
 
+@lru_cache(maxsize=16)
 def delimiter_of(header: str, config: ReadConfig) -> str:
     """The configured delimiter, else the first one with which the header has the required columns, else the
     most frequent one."""
