@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dialint
-from dialint import DetectorConfig, DialintError, Dialogue, Turn, Verdict, load_detector, score
+from dialint import DetectorConfig, DialintError, Verdict, load_detector
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.ingest.config import ReadConfig
@@ -32,11 +32,6 @@ def test_the_examples_of_the_docstring_run(capsys: pytest.CaptureFixture[str]) -
     assert isinstance(verdict, Verdict)
     assert verdict.status == "scored"
     assert verdict.probabilities is not None
-
-
-def test_a_dialogue_without_an_agent_turn_is_a_failed_verdict() -> None:
-    (verdict,) = score([Dialogue(id="1", turns=(Turn(index=0, role="customer", text="Hello?"),))])
-    assert (verdict.status, verdict.failure) == ("failed", "E_NO_AGENT_TURN")
 
 
 def test_what_is_refused_is_a_dialint_error(tmp_path: Path) -> None:

@@ -87,20 +87,6 @@ def test_thresholds_are_of_codes_that_the_scan_looks_for() -> None:
         Overrides(release="r-1").check_release(Path("o"), "r-2", CODES)
 
 
-def test_what_thresholds_mean_is_said_in_a_line_for_each_code() -> None:
-    def describe(**codes: float) -> list[str]:
-        return Overrides(release="r-1", thresholds=codes).describe(CODES)
-
-    assert describe(C1=0.9, T1=0.7) == [
-        "C1: threshold 0.9 of the team, raised from 0.8: suggestions between them",
-        "T1: threshold 0.7 of the team; r-1 has none, so what it adds are suggestions",
-    ]
-    assert describe(C1=0.4) == [
-        "C1: threshold 0.4 of the team is under that of r-1, 0.8: suggestions between them, no findings"
-    ]
-    assert describe(C1=0.8) == []
-
-
 def test_a_detector_keeps_to_them_and_its_verdicts_say_so(tmp_path: Path) -> None:
     strict = SCAN.model_copy(update={"contract": CONTRACT.model_copy(update={"threshold": 0.999})})
     known = tiny.release_info()

@@ -175,23 +175,6 @@ def test_nothing_to_judge_is_a_failed_verdict(detector: ReleaseDetector) -> None
     ]
 
 
-def test_a_reason_says_what_was_seen_in_this_dialogue(detector: ReleaseDetector) -> None:
-    items = many()
-    seen = 0
-    for item, verdict in zip(items, detector.verdicts(items), strict=True):
-        assert verdict.agent_turns == 4
-        for finding in verdict.findings:
-            code = detector.taxonomy.codes[finding.code]
-            said = f"{code.name.en} in turn {finding.turn}: “{finding.quote}”"
-            assert finding.reason.startswith(said)
-            assert code.definition.split(". ")[0] not in finding.reason
-            before = item.turns[finding.turn - 1]
-            answer = f"; before it, in turn {before.index}, the customer said “{before.text}”."
-            assert finding.reason.endswith(answer if code.answers_customer else f"{said}.")
-            seen += code.answers_customer
-    assert seen
-
-
 def test_a_reason_quotes_the_customers_question_masked_and_in_few_words() -> None:
     code = load_taxonomy().codes["C1"]
     turns = dialogue(
@@ -213,15 +196,6 @@ def test_no_probability_is_certain_as_it_is_written_or_shown(probability: float)
     assert 1e-6 <= round_probability(probability) <= 1 - 1e-6
     assert abs(round_probability(probability) - probability) <= 1.5e-6
     assert format_probability(probability) not in ("0.00", "1.00")
-
-
-def test_probabilities_at_the_ends() -> None:
-    assert [round_probability(p) for p in (0.0, 1e-12, 0.5, 0.9999999, 1.0)] == [
-        0.0, 1e-6, 0.5, 0.999999, 0.999999,
-    ]  # fmt: skip
-    assert [format_probability(p) for p in (1e-6, 0.005, 0.5, 0.994, 0.995)] == [
-        "< 0.01", "0.01", "0.50", "0.99", "> 0.99",
-    ]  # fmt: skip
 
 
 def test_a_bot_is_at_fault_for_its_own_turn(detector: ReleaseDetector) -> None:

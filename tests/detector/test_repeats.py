@@ -128,13 +128,6 @@ def test_only_turns_after_a_suspect_one_are_similar() -> None:
     assert find_similar_later(turns, set()) == set()
 
 
-def test_codes_that_need_context_are_not_context_free() -> None:
-    codes = load_taxonomy(None).codes
-    assert {code for code in codes if codes[code].context_free} == {
-        *("L1", "L2", "L3", "L4", "T1", "M2", "V2", "V3", "X1", "X2", "X3")
-    }
-
-
 def test_the_small_release_is_on_the_same_footing(tmp_path: Path) -> None:
     """A release that is not told of history has nothing to score once more, and copies count all the same."""
     folder = tiny.write_release(tmp_path / "r")

@@ -198,7 +198,7 @@ def test_text_shows_findings_and_hides_what_a_terminal_would_obey() -> None:
     assert visible("a\u202eb\nc\u200b") == "a·b c·"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("r.xml", "junit"), ("r.sarif", "sarif")])
+@pytest.mark.parametrize(("name", "kind"), [("r.jsonl", "jsonl"), ("r.xml", "junit"), ("r.sarif", "sarif")])
 def test_report_on_standard_output_is_the_one_of_the_file(
     tmp_path: Path,
     write_log: Callable[..., Path],
@@ -219,7 +219,7 @@ def test_report_on_standard_output_is_the_one_of_the_file(
     if kind == "junit":
         suite = ElementTree.fromstring(printed)[0]
         assert (suite.get("tests"), suite.get("errors")) == ("10", "2")
-    else:
+    elif kind == "sarif":
         lines = [
             one["locations"][0]["physicalLocation"]["region"]["startLine"]
             for one in json.loads(printed)["runs"][0]["results"]

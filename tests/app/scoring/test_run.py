@@ -451,17 +451,6 @@ def test_without_out_a_report_is_printed_and_nothing_written(
     assert sorted(contents(tmp_path)) == ["log.jsonl"]
 
 
-def test_jsonl_on_standard_output_is_what_the_file_would_hold(
-    tmp_path: Path, write_log: WriteLog, detector: Any, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    log = str(write_log(8))
-    run([log], ScoreConfig(format="jsonl"), detector)
-    printed = capfdbinary.readouterr()
-    run([log], ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector)
-    assert printed.out == (tmp_path / "v.jsonl").read_bytes()
-    assert b"8 dialogues scored" in printed.err
-
-
 def test_no_dialogue_text_in_what_is_logged(
     tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,6 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.policy import load_policies, load_policy, policy_for
 from dialint.detector.policy.format import Clause, Consent, Event, Fact, Limit, Policy, Test, Tools
 from dialint.detector.records import Dialogue, Record, ToolCall, Turn
-from dialint.detector.release import EMBEDDED, Release
 
 SAMPLES = Path(__file__).parents[3] / "app" / "sample" / "policies"
 
@@ -71,7 +70,6 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
             "/shop.yaml:7: clauses.0.forbid: 'amount': on is about words, which have no arguments",
         ),
         ("before: find", 'forbid: {a: {above: "$b + $c +"}}', "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends with a value"),
-        ("before: find", 'forbid: {a: "$b * "}', "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends"),
         (
             "clauses:",
             "facts: {" + ", ".join(f"f{n}: {{call: find}}" for n in range(51)) + "}\nclauses:",
@@ -80,19 +78,13 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
         ("before: find", "forbid: {}", "/shop.yaml:7: clauses.0.forbid.0: should have a condition"),
         ("before: find", "only_if: [{a: b}, {}]", "/shop.yaml:7: clauses.0.only_if.1: should have a condition"),
         ("before: find", 'forbid: {a: {above: "5 + $y.a"}}', "/shop.yaml:7: clauses.0.forbid: $y.a: facts has no 'y'"),
-        ("before: find", "only_if: {a: $count(y.a)}", "/shop.yaml:7: clauses.0.only_if: $count(y.a): facts has no 'y'"),
-        ("before: find", "before: {call: find, same: {id: $id}}", "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME"),
         ("before: find", 'before: {call: find, same: {id: "count(id"}}', "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME"),
         ("on: refund", "on: {call: refund, with: {a: $y.a}}", "/shop.yaml:6: clauses.0.on: $y.a: facts has no 'y'"),
-        ("before: find", "stated: $plan", "/shop.yaml:7: clauses.0.stated.0: should be NAME"),
         ("before: find", "stated: [plan, a b]", "/shop.yaml:7: clauses.0.stated.1: should be NAME"),
-        ("before: find", "limit: {at_most: 1, per: $a}", "/shop.yaml:7: clauses.0.limit.per: should be NAME"),
-        ("before: find", "limit: {at_most: 1, different: a b}", "/shop.yaml:7: clauses.0.limit.different: should be NAME"),
         ("before: find", "limit: {at_most: 1, items: a..b}", "/shop.yaml:7: clauses.0.limit.items: should be NAME"),
         ("clauses:", "facts: {order: {call: find, key: {id: $id}}}\nclauses:", "/shop.yaml:3: facts.order.key.id: should be NAME"),
         ("clauses:", "facts: {order: {call: fnid}}\nclauses:", "/shop.yaml:3: facts.order.call: 'fnid': tools does not list it"),
         ("before: find", "consent: Yes", "/shop.yaml:7: clauses.0.consent: should be yes, or a mapping with"),
-        ("before: find", "consent: no", "/shop.yaml:7: clauses.0.consent: should be yes, or a mapping with"),
         ("on: refund", "on: {call: refund, tried: true}", "/shop.yaml:6: clauses.0.on.tried: Input should be 'yes' or 'no', found 'true'"),
         ("policy: shop\n", "", "/shop.yaml:1: policy: this field is missing"),
         ("on: refund", "on: {says: hello, with: {a: b}}", "/shop.yaml:6: clauses.0.on: with and same are"),
@@ -169,19 +161,6 @@ def test_the_example_of_the_request_is_a_policy(tmp_path: Path) -> None:
     request = GUIDE.with_name("policy_request.md").read_text(encoding="utf-8")
     example = request.split("An example:\n")[1].split("The guideline:")[0]
     assert load_policy(write(tmp_path, example)).clauses[0].rule == "only_if"
-
-
-def test_the_guide_says_which_codes_accuse() -> None:
-    release = Release(EMBEDDED).info
-    reports = {
-        code: {check.report for check in release.codes[code].checks if check.name == "policy"}
-        for code in ("P1", "P2", "P3", "P4")
-    }
-    assert reports == {"P1": {"finding"}, "P2": {"finding"}, "P3": {"finding"}, "P4": {"suggestion"}}
-    assert release.codes["P1"].scan is not None
-    assert f"`{release.id}`, P1 to P3 of a policy are findings and P4 is a [suggestion]" in GUIDE.read_text(
-        "utf-8"
-    )
 
 
 def test_an_argument_that_is_tested_may_be_compared_with(tmp_path: Path) -> None:
