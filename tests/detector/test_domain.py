@@ -72,12 +72,6 @@ def test_distance_is_the_share_of_new_pairs(domain: Domain) -> None:
     assert profile_log([], domain).distance is None
 
 
-def test_distance_is_in_the_profiles_fingerprint(domain: Domain) -> None:
-    plain, measured = profile_log(log(HOME, 30)), profile_log(log(HOME, 30), domain)
-    assert measured.word_dialogues == plain.word_dialogues
-    assert measured.fingerprint != plain.fingerprint
-
-
 def test_a_small_log_and_one_that_was_not_measured_are_never_far(domain: Domain) -> None:
     assert domain.is_far(1.0, MIN_FOR_DISTANCE)
     assert not domain.is_far(1.0, MIN_FOR_DISTANCE - 1)

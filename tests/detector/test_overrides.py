@@ -123,16 +123,3 @@ def test_a_detector_keeps_to_them_and_its_verdicts_say_so(tmp_path: Path) -> Non
     assert after.overrides == raised.overrides.fingerprint is not None
     assert raised.fingerprint != plain.fingerprint
     assert raised.with_log(plain.log).overrides == raised.overrides
-
-    low, value = "R1", before.probabilities[1]["R1"]
-    assert low not in [each.code for each in (*before.findings, *before.suggestions)]
-    lowered = verdict(detector(thresholds={low: max(value - 0.01, 0.001)}))
-    assert lowered.findings == before.findings
-    assert lowered.quality == before.quality
-    (added,) = [each for each in lowered.suggestions if each.code == low]
-    assert proof_name(added) == "demoted: below the contract"
-
-    (suggested,) = [
-        each for each in verdict(detector(demoted={"M2": "wrong here"})).suggestions if each.code == "M2"
-    ]
-    assert proof_name(suggested) == "demoted: wrong here"

@@ -27,9 +27,20 @@ def outputs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if not path.match("*.manifest.json")}
 
 
-def unkilled(forked: Forked, log: Path, folder: Path, ending: str) -> dict[str, bytes]:
+def made(folder: Path) -> Path:
+    """The folder, made."""
     folder.mkdir()
-    outcome = forked(log, folder / f"v.{ending}")
+    return folder
+
+
+def counted(forked: Forked, log: Path, folder: Path, ending: str = "jsonl") -> list[int]:
+    """The steps, the bytes written and the fsyncs of a job that nothing happens to."""
+    ended = forked(log, made(folder) / f"v.{ending}", {"count_steps": True})
+    return [int(n) for n in ended["out"].strip("[]").split(", ")]
+
+
+def unkilled(forked: Forked, log: Path, folder: Path, ending: str) -> dict[str, bytes]:
+    outcome = forked(log, made(folder) / f"v.{ending}")
     assert outcome == {"status": 0, "out": "", "err": ""}
     assert manifest_path(folder / f"v.{ending}").exists()
     return outputs(folder)
@@ -46,8 +57,7 @@ def is_old_or_new(out: Path, n: int) -> bool:
 def test_f1_killed_at_random_moments(tmp_path: Path, write_log: WriteLog, forked: Forked) -> None:
     log = write_log(150, extra=("{}", "[]"))
     expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
-    moments, kills, folder = random.Random(1), 0, tmp_path / "0"
-    folder.mkdir()
+    moments, kills, folder = random.Random(1), 0, made(tmp_path / "0")
     while kills < KILLS:
         about = {"pause_s": 0.005, "kill_after_s": moments.uniform(0.0, 0.25)}
         if forked(log, folder / "v.jsonl", about)["status"] == -signal.SIGKILL:
@@ -75,8 +85,7 @@ def test_f2_killed_inside_each_write_step(
     step, status = 0, -signal.SIGKILL
     while status == -signal.SIGKILL:
         step += 1
-        folder = tmp_path / str(step)
-        folder.mkdir()
+        folder = made(tmp_path / str(step))
         out = folder / f"v.{ending}"
         status = forked(log, out, {"kill_at": step})["status"]
         assert ending == "xml" or is_old_or_new(out, 6)
@@ -90,13 +99,10 @@ def test_f2_killed_inside_each_write_step(
 def test_f3_disk_full(tmp_path: Path, write_log: WriteLog, forked: Forked, ending: str) -> None:
     log = write_log(12, extra=("{}",))
     expected = unkilled(forked, log, tmp_path / "unkilled", ending)
-    (tmp_path / "counted").mkdir()
-    counted = forked(log, tmp_path / "counted" / f"v.{ending}", {"count_steps": True})
-    written = int(counted["out"].strip("[]").split(", ")[1])
+    written = counted(forked, log, tmp_path / "counted", ending)[1]
     places = PLACES_OF_FULL_DISK[ending]
     for place in range(places):
-        folder = tmp_path / str(place)
-        folder.mkdir()
+        folder = made(tmp_path / str(place))
         out = folder / f"v.{ending}"
         outcome = forked(log, out, {"full_after": written * place // places})
         assert outcome["status"] == 3
@@ -111,13 +117,10 @@ def test_f3_disk_full(tmp_path: Path, write_log: WriteLog, forked: Forked, endin
 def test_f3_each_fsync_fails_once(tmp_path: Path, write_log: WriteLog, forked: Forked) -> None:
     log = write_log(6, extra=("{}",))
     expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
-    (tmp_path / "counted").mkdir()
-    counted = forked(log, tmp_path / "counted" / "v.jsonl", {"count_steps": True})
-    fsyncs = int(counted["out"].strip("[]").split(", ")[2])
+    fsyncs = counted(forked, log, tmp_path / "counted")[2]
     assert fsyncs > 10
     for number in range(1, fsyncs + 1):
-        folder = tmp_path / str(number)
-        folder.mkdir()
+        folder = made(tmp_path / str(number))
         outcome = forked(log, folder / "v.jsonl", {"fsync_error_at": number})
         assert outcome["status"] == 3
         assert outcome["err"].startswith("dialint: E_WRITE: ")
@@ -129,8 +132,7 @@ def test_f3_each_fsync_fails_once(tmp_path: Path, write_log: WriteLog, forked: F
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Any:
-    folder = tmp_path / "disk"
-    folder.mkdir()
+    folder = made(tmp_path / "disk")
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
     try:
         mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
@@ -163,8 +165,7 @@ def test_f20_asked_to_stop_under_load(
 ) -> None:
     log = write_log(30)
     expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
-    folder = tmp_path / "stopped"
-    folder.mkdir()
+    folder = made(tmp_path / "stopped")
     about = {"stop_at": 3, "stop_with": name}
     if grace == "chunk is dropped":
         about |= {"grace_s": 1, "pause_s": 1.3}
@@ -210,8 +211,7 @@ def test_f22_the_same_job_started_twice(
 def test_a_damaged_part_file_is_made_again(tmp_path: Path, write_log: WriteLog, forked: Forked) -> None:
     log = write_log(30)
     expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
-    folder = tmp_path / "damaged"
-    folder.mkdir()
+    folder = made(tmp_path / "damaged")
     forked(log, folder / "v.jsonl", {"stop_at": 5, "stop_with": "SIGTERM"})
     part = folder / ".v.job" / "part.jsonl"
     lines = part.read_bytes().splitlines(keepends=True)
@@ -255,11 +255,7 @@ def test_an_output_moved_away_before_its_manifest_is_made_anew_on_restart(
 ) -> None:
     log = write_log(6, extra=("{}",))
     expected = unkilled(forked, log, tmp_path / "unkilled", "jsonl")
-    n_steps = int(
-        forked(log, made(tmp_path / "counted") / "v.jsonl", {"count_steps": True})["out"]
-        .strip("[]")
-        .split(",")[0]
-    )
+    n_steps = counted(forked, log, tmp_path / "counted")[0]
     for step in range(n_steps, 0, -1):
         out = made(tmp_path / str(step)) / "v.jsonl"
         forked(log, out, {"kill_at": step})
@@ -273,12 +269,6 @@ def test_an_output_moved_away_before_its_manifest_is_made_anew_on_restart(
         assert outputs(out.parent) == expected
         return
     pytest.fail("no step left the output out and its manifest in")
-
-
-def made(folder: Path) -> Path:
-    """The folder, made."""
-    folder.mkdir()
-    return folder
 
 
 @pytest.mark.slow

@@ -148,14 +148,3 @@ def test_self_reported_probabilities_are_called_so(judged: Any) -> None:
 def test_mistakes_are_refused_in_one_line(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         JudgeConfig(**options)
-
-
-def test_the_budget_is_kept_and_what_it_leaves_is_recorded(judged: Any) -> None:
-    judge = RuleJudge()
-    verdicts, manifest = judged(judge, n=9, judge_budget="2000 questions")
-    assert len(judge.requests) == manifest["judge"]["budget"]["spent"] == 2 * 9
-    unasked = [verdict for verdict in verdicts if verdict.judge.unasked]
-    assert unasked
-    assert not any(set(verdict.judge.unasked) & set(verdict.judge.codes) for verdict in unasked)
-    flagged = [verdict for verdict in verdicts if verdict.findings]
-    assert all("It is. " in finding.reason for verdict in flagged for finding in verdict.findings)
