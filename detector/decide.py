@@ -25,7 +25,7 @@ from dialint.detector.checks.context import GateInput, append_proof
 from dialint.detector.checks.gates import GATES
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText
-from dialint.detector.overrides import NO_OVERRIDES, Overrides
+from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.release import TurnCoverage
 from dialint.detector.taxonomy import Code, Taxonomy
@@ -111,20 +111,19 @@ class Rules:
         """The probability of the scan as it is stated in this log."""
         return probability if self.far_from is None else self.far_from.temper(probability)
 
+    def judged_code(self, code: str) -> JudgedCode | None:
+        """What the judge's probabilities for a code are worth by its contract; None if that is not known."""
+        contract = self.overrides.judge
+        return None if contract is None else contract.codes.get(code)
+
     def judge_threshold_of(self, code: str) -> float | None:
         """The probability from which what the judge finds of a code may accuse."""
-        contract = self.overrides.judge
-        measured = contract.codes.get(code) if contract is not None else None
+        measured = self.judged_code(code)
         return self.judge_threshold if measured is None else measured.threshold
-
-    def is_judge_measured(self, code: str) -> bool:
-        """Whether the judge's probabilities for a code are known to mean something."""
-        return self.overrides.judge is not None and code in self.overrides.judge.codes
 
     def judged_probability(self, code: str, probability: float) -> float:
         """The judge's probability by its contract."""
-        contract = self.overrides.judge
-        measured = contract.codes.get(code) if contract is not None else None
+        measured = self.judged_code(code)
         return probability if measured is None else measured.calibrate(probability)
 
 
@@ -295,7 +294,7 @@ def review(before: Outcome, answer: Suspicion, verdict: str, rules: Rules, facts
     if probability < DENIED:
         words = {"no_error": "denies it", "not_applicable": "calls it not applicable"}
         proof = f"the judge {name} {words.get(verdict, 'does not confirm it')}"
-        if not rules.is_judge_measured(answer.code) and rules.judge_threshold is None:
+        if rules.judged_code(answer.code) is None and rules.judge_threshold is None:
             return Review(before, f"{proof}, but is not measured")
         return Review("suggestion", f"demoted: {proof}")
     if verdict != "error" or probability < EVEN:

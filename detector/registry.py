@@ -134,10 +134,7 @@ class Registry:
     def __init__(self, kind: ReleaseKind, home: Path | None = None) -> None:
         self.kind = kind
         self.folder = (home if home is not None else home_folder()) / "releases" / kind
-
-    @property
-    def _history(self) -> Path:
-        return self.folder / "history.jsonl"
+        self._history = self.folder / "history.jsonl"
 
     def current(self) -> Pointer | None:
         """The release that the history makes the current one; None before the first promotion.

@@ -167,38 +167,14 @@ class Job:
     _part: Appender | None = None
     _journal: Appender | None = None
 
-    @property
-    def part(self) -> Path:
-        """The verdicts so far."""
-        return self.folder / "part.jsonl"
-
-    @property
-    def rejects(self) -> Path:
-        """The rejects of this run; made anew by every run."""
-        return self.folder / "rejects.jsonl"
-
-    @property
-    def locations(self) -> Path:
-        """File and line of each dialogue, for reports that point there; made anew by every run."""
-        return self.folder / "places.jsonl"
-
-    @property
-    def journal(self) -> Path:
-        """Which chunks of the part file are intact."""
-        return self.folder / "journal.jsonl"
-
-    @property
-    def final(self) -> Path:
-        """The complete output before its rename, where it is not the part file itself."""
-        return self.folder / "final"
-
-    @property
-    def _ready(self) -> Path:
-        return self.folder / MANIFEST
-
-    @property
-    def _about(self) -> Path:
-        return self.folder / "job.json"
+    def __post_init__(self) -> None:
+        self.part = self.folder / "part.jsonl"  # the verdicts so far
+        self.journal = self.folder / "journal.jsonl"  # which chunks of the part file are intact
+        self.rejects = self.folder / "rejects.jsonl"  # this one and the next are made anew by every run
+        self.locations = self.folder / "places.jsonl"  # file and line of each dialogue
+        self.final = self.folder / "final"  # the complete output, where it is not the part file
+        self._ready = self.folder / MANIFEST
+        self._about = self.folder / "job.json"
 
     def finished_manifest(self, description: dict[str, Any], *, restart: bool) -> dict[str, Any] | None:
         """The manifest, verified with its files, if this very job is done already; with `restart` None, and a
@@ -275,13 +251,7 @@ class Job:
         self._part.write(piece)
         self._part.sync()
         digest = hashlib.sha256(piece).hexdigest()
-        chunk = Chunk(
-            number=self.n_chunks,
-            end=self._part.size,
-            rows=len(lines),
-            sha256=digest,
-            ids=hash_ids(ids),
-        )
+        chunk = Chunk(self.n_chunks, self._part.size, len(lines), digest, hash_ids(ids))
         self._journal.write(journal_line(chunk))
         self._journal.sync()
         self.n_chunks += 1

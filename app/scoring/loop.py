@@ -122,11 +122,6 @@ def _run(
         return score_to_temporary_file(logs, config, scorer)
 
 
-def _report_done(out: Path, manifest: dict[str, Any], config: ScoreConfig) -> int:
-    print_status(f"{out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
-    return exit_code_of_done(manifest, config)
-
-
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
     """Score into `out`, or resume its job, or report that it is done."""
     if not out.parent.is_dir():
@@ -217,7 +212,8 @@ def complete(
     each reject, beside their file."""
     manifest = job.finished_manifest(description, restart=run.config.restart)
     if manifest is not None:
-        return _report_done(job.out, manifest, run.config)
+        print_status(f"{job.out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
+        return exit_code_of_done(manifest, run.config)
     started_at = datetime.now(UTC)
     job.begin(description, restart=run.config.restart)
     try:
@@ -302,7 +298,7 @@ def split_into_chunks(
     which a limit may have cut the last."""
     chunk: list[Loaded] = []
     n = characters = 0
-    given = deque(sizes)
+    sizes_before = deque(sizes)
     for record in records:
         if isinstance(record, Reject):
             on_reject(record)
@@ -310,21 +306,17 @@ def split_into_chunks(
         on_load(record)
         chunk.append(record)
         n += 1
-        characters += _count_characters(record)
+        characters += sum([len(turn.text) for turn in record.dialogue.turns])
         is_full = len(chunk) == size or characters >= MAX_CHUNK_CHARACTERS
-        if len(chunk) == given[0] if given else is_full:
+        if len(chunk) == sizes_before[0] if sizes_before else is_full:
             yield chunk
             chunk, characters = [], 0
-            if given:
-                given.popleft()
+            if sizes_before:
+                sizes_before.popleft()
         if n == limit:
             break
     if chunk:
         yield chunk
-
-
-def _count_characters(loaded: Loaded) -> int:
-    return sum([len(turn.text) for turn in loaded.dialogue.turns])
 
 
 def write_final(job: Job, run: ScoringRun) -> None:

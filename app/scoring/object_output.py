@@ -45,7 +45,8 @@ class ObjectOutput:
         Raises:
             OutputRefused: there is such an object without a manifest.
         """
-        if restart or manifest_path(self.out).exists() or self._job.exists():
+        job = self.out.with_name(f".{output_stem(self.out)}.job")
+        if restart or manifest_path(self.out).exists() or job.exists():
             return False
         manifest = self._sibling(manifest_path(self.out))
         if not list_objects(manifest):
@@ -58,7 +59,9 @@ class ObjectOutput:
         with atomic_file(incomplete) as file:
             copy_object(manifest, file)
         for entry in read_manifest(incomplete, expected=JobManifest)["files"]:
-            self._copy(self.out.parent / entry["name"])
+            path = self.out.parent / entry["name"]
+            with atomic_file(path) as file:
+                copy_object(self._sibling(path), file)
         incomplete.replace(manifest_path(self.out))
         return True
 
@@ -74,16 +77,8 @@ class ObjectOutput:
         print_status(f"{self.name}: stored, {entries[0]['rows']:,} verdicts")
         shutil.rmtree(self.out.parent)
 
-    @property
-    def _job(self) -> Path:
-        return self.out.with_name(f".{output_stem(self.out)}.job")
-
     def _sibling(self, path: Path) -> str:
         return f"{self.name.rpartition('/')[0]}/{path.name}"
-
-    def _copy(self, path: Path) -> None:
-        with atomic_file(path) as file:
-            copy_object(self._sibling(path), file)
 
 
 @contextmanager

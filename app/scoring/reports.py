@@ -215,7 +215,12 @@ def write_sarif(
     driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
     out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
     out.write(f'"tool":{{"driver":{_json(driver)}}},"columnKind":"unicodeCodePoints","results":['.encode())
-    notes = 0
+
+    def notify(text: str, file: str, line: int, level: str = "error") -> None:
+        location = {"physicalLocation": _location(file, line)}
+        note = {"level": level, "message": {"text": text}, "locations": [location]}
+        spool.write((b"," if spool.tell() else b"") + _json(note).encode())
+
     first = True
     for one in verdicts:
         for result in _results(one, order, taxonomy):
@@ -224,19 +229,13 @@ def write_sarif(
             first = False
         if one.verdict.status == "failed":
             text = f"dialogue {one.verdict.dialogue_id} could not be judged: {one.verdict.failure}"
-            spool.write((b"," if notes else b"") + _json(_notification(text, one.file, one.line)).encode())
-            notes += 1
+            notify(text, one.file, one.line)
         elif gap := describe_gaps(one.verdict):
-            text = f"dialogue {one.verdict.dialogue_id}: {gap}"
             level = "error" if one.verdict.judge_failures else "warning"
-            note = _notification(text, one.file, one.line, level)
-            spool.write((b"," if notes else b"") + _json(note).encode())
-            notes += 1
+            notify(f"dialogue {one.verdict.dialogue_id}: {gap}", one.file, one.line, level)
     for reject in rejects:
         text = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
-        note = _notification(text, reject["file"], reject["line"])
-        spool.write((b"," if notes else b"") + _json(note).encode())
-        notes += 1
+        notify(text, reject["file"], reject["line"])
     out.write(b'\n],"invocations":[{"executionSuccessful":true,"toolExecutionNotifications":[')
     spool.seek(0)
     shutil.copyfileobj(spool, out)
@@ -262,14 +261,6 @@ def _location(file: str, line: int) -> dict[str, Any]:
     return {
         "artifactLocation": {"uri": f"file://{uri}" if uri.startswith("/") else uri},
         "region": {"startLine": max(1, line)},
-    }
-
-
-def _notification(text: str, file: str, line: int, level: str = "error") -> dict[str, Any]:
-    return {
-        "level": level,
-        "message": {"text": text},
-        "locations": [{"physicalLocation": _location(file, line)}],
     }
 
 

@@ -47,18 +47,9 @@ MIN_FOR_SHARE = 200
 WITHOUT_SUGGESTIONS = ("junit",)
 """Formats that have findings only."""
 NOT_IN_WORK = (
-    "out",
-    "fail_on",
-    "max_failed",
-    "restart",
-    "quiet",
-    "read",
-    "detector",
-    "watch",
-    "cluster",
-    "judge",
+    "out", "fail_on", "max_failed", "restart", "quiet", "read", "detector", "watch", "cluster", "judge",
     "min_severity",
-)
+)  # fmt: skip
 NOT_IN_READ = ("max_bad",)
 """Options that change no byte of the output, or are part of the job's description in another form."""
 
@@ -335,13 +326,14 @@ def prepare_run(
         far = describe_far(detector.release, domain, log.distance, config.detector.domain)
     checks, recognizers = check_plugins(config.detector.check), recognizer_plugins()
     plugins = describe([*checks.values(), *recognizers.values()])
+    policies = {name: each.fingerprint for name, each in load_policies(config.detector.policy).items()}
     description = {
         "inputs": requested["inputs"],
         "release": {
             "id": detector.release,
             "fingerprint": detector.fingerprint,
             "taxonomy": taxonomy.version,
-            **_describe_policies(config),
+            **({"policies": policies} if policies else {}),
             **({"plugins": plugins} if plugins else {}),
             **_describe_overrides(overrides),
         },
@@ -398,13 +390,6 @@ def _describe_overrides(overrides: Overrides) -> dict[str, Any]:
         "spot_check": overrides.spot_check is not None,
     }
     return {"demoted": dict(overrides.demotions), "overrides": described}
-
-
-def _describe_policies(config: ScoreConfig) -> dict[str, Any]:
-    """The policies by their names, each with a hash of its rules."""
-    policies = load_policies(config.detector.policy)
-    hashes = {name: policy.fingerprint for name, policy in policies.items()}
-    return {"policies": hashes} if hashes else {}
 
 
 def _severities(config: ScoreConfig) -> tuple[Severity, ...]:

@@ -94,7 +94,7 @@ class Merger:
             case.unquoted += 1
             return finding, is_suggested
         confirmed = self._explain(case, finding, ruling, result.outcome == "suggestion")
-        if self.rules.is_judge_measured(finding.code):
+        if self.rules.judged_code(finding.code) is not None:
             confirmed = confirmed.model_copy(update={"probability": round_probability(answer.probability)})
         return confirmed, result.outcome == "suggestion"
 
