@@ -108,11 +108,7 @@ def write_status(transaction: Transaction, actor: str, name: str, status: Status
 
 @write_operation()
 def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[str, ...]) -> None:
-    """Replace the skills of an account; projects may require skills.
-
-    Raises:
-        NotAllowed: as for `set_status`.
-    """
+    """Replace the skills of an account; projects may require skills."""
     account = require_changeable(transaction, actor, name, own=False)
     sorted_skills = sorted(Account(**{**account.model_dump(), "skills": skills}).skills)
     transaction.run(

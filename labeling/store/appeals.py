@@ -258,11 +258,7 @@ def _list_unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, 
 @read_operation("plan")
 def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appeal, ...]:
     """Open appeals for whose blind second review in `project` nobody is left: everybody who may review there
-    spoke in the dialogue, annotated it, or has seen annotations of others on it.
-
-    Raises:
-        StoreRefused: no such project.
-    """
+    spoke in the dialogue, annotated it, or has seen annotations of others on it."""
     skills = set(get_project(transaction, project).skills)
     names = transaction.run(select(account_rows.c.id).order_by(account_rows.c.id)).scalars().all()
     accounts = (find_account(transaction, name) for name in names)
@@ -301,11 +297,7 @@ def count_withheld(transaction: Transaction, actor: str, project: str) -> int:
 
 @read_operation("decide")
 def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
-    """An appeal with dialogue, verdict, answers and blind second reviews; for experts and up.
-
-    Raises:
-        StoreRefused: no such appeal.
-    """
+    """An appeal with dialogue, verdict, answers and blind second reviews; for experts and up."""
     row = _load_appeal(transaction, number)
     dialogue, verdict = read(transaction, actor, row.dialogue)
     of_turn = {"dialogue": row.dialogue, "turn": row.turn, "why": APPEAL, "state": "open"}

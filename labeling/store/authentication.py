@@ -9,31 +9,29 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from sqlalchemy import bindparam, select, update
+from pydantic import Field
+from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
 
 from dialint.detector.errors import WorldError
-from dialint.labeling.store.database.schema import accounts
+from dialint.detector.records import Record
+from dialint.labeling.store.database.schema import accounts, identities
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.permissions import find_account
-from dialint.labeling.store.records import Account, MustChangePassword, NotAllowed, StoreRefused
+from dialint.labeling.store.permissions import (
+    find_account,
+    find_account_row,
+    read_operation,
+    write_operation,
+)
+from dialint.labeling.store.records import Account, MustChangePassword, Name, NotAllowed, StoreRefused
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
-import re
-from typing import Annotated
-
-from pydantic import Field
-from sqlalchemy import ColumnElement, delete, insert
-
-from dialint.detector.records import Record
-from dialint.labeling.store.database.schema import identities
-from dialint.labeling.store.permissions import find_account_row, read_operation, write_operation
-from dialint.labeling.store.records import Name
 
 MIN_PASSWORD = 12
 MAX_PASSWORD = 1000
@@ -225,14 +223,11 @@ def sign_in_identity(transaction: Transaction, identity: Identity, address: str 
     linked = _find(transaction, identity)
     wanted = linked or (address if address and ADDRESS.fullmatch(address) else None)
     account = None if wanted is None else find_account(transaction, wanted)
-    if (
-        account is None
-        or account.status in CLOSED_STATUSES
-        or (
-            linked is None
-            and (account.role == "admin" or _has_identity(transaction, account, identity.issuer))
-        )
-    ):
+    if account is not None and linked is None:
+        same = select(identities.c.subject).filter_by(account=account.id, issuer=identity.issuer).limit(1)
+        if account.role == "admin" or transaction.run(same).first() is not None:
+            account = None
+    if account is None or account.status in CLOSED_STATUSES:
         raise NotAllowed("E_SIGN_IN", "no account is linked to this identity, or it is closed")
     if linked is None:
         _insert(transaction, account.id, identity, account.id)
@@ -251,13 +246,6 @@ def find_signed_in(transaction: Transaction, name: str, proof: Identity | str) -
         _find(transaction, proof) == name if isinstance(proof, Identity) else row.password_hash == proof
     )
     return account if is_valid else None
-
-
-def _has_identity(transaction: Transaction, account: Account, issuer: str) -> bool:
-    query = select(identities.c.subject).where(
-        identities.c.account == account.id, identities.c.issuer == issuer
-    )
-    return transaction.run(query.limit(1)).first() is not None
 
 
 def _key(identity: Identity) -> tuple[ColumnElement[bool], ...]:

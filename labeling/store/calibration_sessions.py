@@ -231,11 +231,7 @@ def save_note(
 
 @read_operation()
 def load_note(transaction: Transaction, actor: str, name: str) -> SessionNote | None:
-    """The note of a session, or none.
-
-    Raises:
-        NotAllowed: as for `load_answers`.
-    """
+    """The note of a session, or none."""
     _require_results(transaction, actor, name)
     return _find_note(transaction, name)
 

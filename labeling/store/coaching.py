@@ -96,11 +96,7 @@ class ConfirmedFinding(NamedTuple):
 def list_dialogues(
     transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int
 ) -> tuple[CoachedDialogue, ...]:
-    """The dialogues of an agent in ``[since_ms, until_ms)``, newest first.
-
-    Raises:
-        NotAllowed: the actor neither plans nor is this agent.
-    """
+    """The dialogues of an agent in ``[since_ms, until_ms)``, newest first."""
     require_reader(transaction, actor, agent)
     mine = and_(dialogue_index.c.agent == cut_name(agent), *_span(since_ms, until_ms))
     names = ("number", "dialogue", "at_ms", "status", "quality", "reviewed_severities", "review")
@@ -349,11 +345,7 @@ def acknowledge_note(transaction: Transaction, actor: str, number: int) -> Note:
 
 @read_operation()
 def list_notes(transaction: Transaction, actor: str, agent: str, n: int = MAX_NOTES) -> tuple[Note, ...]:
-    """The newest `n` notes to an agent, newest first.
-
-    Raises:
-        NotAllowed: the actor neither plans nor is this agent.
-    """
+    """The newest `n` notes to an agent, newest first."""
     require_reader(transaction, actor, agent)
     query = select(notes).where(notes.c.agent == agent)
     rows = transaction.run(query.order_by(notes.c.id.desc()).limit(min(n, MAX_NOTES)))
@@ -361,11 +353,7 @@ def list_notes(transaction: Transaction, actor: str, agent: str, n: int = MAX_NO
 
 
 def require_reader(transaction: Transaction, actor: str, agent: str) -> Account:
-    """The acting account, if it may read what is for an agent: a lead, or the agent.
-
-    Raises:
-        NotAllowed: it may not.
-    """
+    """The acting account; raises `NotAllowed` unless it is a lead's or this agent's."""
     account = require_permission(transaction, actor, "label")
     if not has_permission(account, "plan") and account.agent != agent:
         raise NotAllowed("E_RIGHT", "{actor} is neither a lead nor this agent", actor=actor)

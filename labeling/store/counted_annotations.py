@@ -100,9 +100,6 @@ def iterate_counted(
     `controls`, control tasks. Of annotations that answer no task, the newest by each person to the same
     questions counts. They are read in pages, each in a short transaction, as of the call: later answers are
     not included, and answers that are being saved during the call may or may not be.
-
-    Raises:
-        NotAllowed: the actor does not review.
     """
     parameters = {"project": project, "upto": _last(store, actor, project), "after": 0, "page": PAGE}
     while page := _page(store, actor, parameters, controls):
@@ -112,11 +109,7 @@ def iterate_counted(
 
 def iterate_counted_on(store: Store, actor: str, dialogues: Sequence[str]) -> Iterator[Annotation]:
     """As `iterate_counted` for all annotations of some dialogues, by dialogue, oldest first: it reads no
-    others.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
+    others."""
     upto = _last(store, actor, None)
     for start in range(0, len(dialogues), DIALOGUES_PAGE):
         page = dialogues[start : start + DIALOGUES_PAGE]

@@ -293,11 +293,7 @@ def iterate_verdicts(store: Store, since_ms: int, until_ms: int) -> Iterator[Sto
 
 @write_operation("plan")
 def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Label]) -> None:
-    """Write up to 1,000 labels, replacing earlier ones of the same turn, code and method.
-
-    Raises:
-        StoreRefused: too many labels.
-    """
+    """Write up to 1,000 labels, replacing earlier ones of the same turn, code and method."""
     if len(new_labels) > MAX_PER_CALL:
         raise StoreRefused("E_BATCH", "{n} in one call, at most {most}", n=len(new_labels), most=MAX_PER_CALL)
     rows = [label.model_dump() for label in new_labels]

@@ -165,11 +165,7 @@ def list_names(transaction: Transaction, actor: str, kind: Kind) -> tuple[str, .
 
 @read_operation("plan")
 def load_version(transaction: Transaction, actor: str, kind: Kind, name: str, version: int) -> str:
-    """The text of a version.
-
-    Raises:
-        StoreRefused: there is no such version.
-    """
+    """The text of a version."""
     row = _find(transaction, kind, name, version)
     if row is None:
         raise StoreRefused(

@@ -67,11 +67,7 @@ def is_own(transaction: Transaction, account: Account, dialogues: Collection[str
 
 
 def require_not_own(transaction: Transaction, account: Account, *dialogues: str) -> None:
-    """Raise if the account spoke in one of the dialogues.
-
-    Raises:
-        NotAllowed: a dialogue is the account's own.
-    """
+    """Raise `NotAllowed` if the account spoke in one of the dialogues."""
     if is_own(transaction, account, dialogues):
         raise NotAllowed(
             "E_RIGHT", "{account} spoke in this dialogue; somebody else judges it", account=account.id

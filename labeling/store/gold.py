@@ -57,18 +57,15 @@ def import_synthetic(
     """
     names: list[str] = []
     for batch in _split_batches(list(examples)):
-        gold_by_dialogue = {
-            pseudonymous_dialogue(example).id: _make_gold(example, codes) for example, codes in batch
-        }
-        dialogues.add(store, actor, [pseudonymous_dialogue(example) for example, _ in batch])
-        pair_by_dialogue = {pseudonymous_dialogue(example).id: _pair_id(example) for example, _ in batch}
-        rows = [row for rows in gold_by_dialogue.values() for row in rows]
-        _insert_gold(store, actor, rows, pair_by_dialogue)
+        rows = [row for example, codes in batch for row in _make_gold(example, codes)]
+        renamed = [pseudonymous_dialogue(example) for example, _ in batch]
+        dialogues.add(store, actor, renamed)
+        pair_ids = (_pair_id(example) for example, _ in batch)
+        new = [dialogue.id for dialogue in renamed]
+        _insert_gold(store, actor, rows, dict(zip(new, pair_ids, strict=True)))
         if project is not None:
-            tasks.add(
-                store, actor, project, [NewTask(dialogue=name, pool="control") for name in gold_by_dialogue]
-            )
-        names += gold_by_dialogue
+            tasks.add(store, actor, project, [NewTask(dialogue=name, pool="control") for name in new])
+        names += new
     return tuple(names)
 
 
@@ -432,11 +429,7 @@ def _cell(row: Mapping[str, Any], *names: str) -> Any:
 
 
 def write_gold_file(path: Path, labels: Iterable[Gold]) -> None:
-    """Write gold as JSON lines that `read_gold_file` reads.
-
-    Raises:
-        WorldError: the file cannot be written.
-    """
+    """Write gold as JSON lines that `read_gold_file` reads."""
     with atomic_file(path) as file:
         for one in labels:
             row = {

@@ -74,11 +74,7 @@ class Group(Totals):
 
 @read_operation()
 def read_extent(transaction: Transaction, actor: str, agent: str | None = None) -> tuple[date, date] | None:
-    """The first and the last day (UTC) of all dialogues, or of an agent's; none where there is none.
-
-    Raises:
-        NotAllowed: as for `read_totals`.
-    """
+    """The first and the last day (UTC) of all dialogues, or of an agent's; none where there is none."""
     require_own_or_plan(transaction, actor, agent)
     filters = {"agent": agent}
     where = _conditions(_choose_level("total", filters), 0, FAR_MS, filters)
@@ -132,9 +128,6 @@ def read_groups(
 ) -> tuple[Group, ...]:
     """The counts of ``[since_ms, until_ms)`` by `dimension`: days in order, others by findings, then
     dialogues, the most first; at most `limit` of 4,000. Groups without any dialogue or finding are left out.
-
-    Raises:
-        NotAllowed: as for `read_totals`.
     """
     require_own_or_plan(transaction, actor, agent)
     filters = {"agent": agent, "team": team, "channel": channel, "release": release}
@@ -283,11 +276,7 @@ def read_reviewed_scores(
     channel: str | None = None,
 ) -> tuple[ReviewedScore, ...]:
     """The mean scores of the reviewed dialogues in ``[since_ms, until_ms)``, in order of the key; weeks are
-    counted from the day of `since_ms`. Nothing is returned for a key without a reviewed dialogue.
-
-    Raises:
-        NotAllowed: the actor does not plan, and it is not their own agent.
-    """
+    counted from the day of `since_ms`. Nothing is returned for a key without a reviewed dialogue."""
     require_own_or_plan(transaction, actor, agent)
     columns = dialogue_index.c
     week = (columns.day - max(0, since_ms) // DAY_MS) // 7

@@ -181,11 +181,7 @@ def _exclude(transaction: Transaction, account: Account, project: Project, row: 
 
 
 def require_part(account: Account, project: Project, pool: str) -> None:
-    """Require that role and status still let the account answer in this pool of the project.
-
-    Raises:
-        NotAllowed: they do not.
-    """
+    """Raise `NotAllowed` unless role and status still let the account answer in this pool of the project."""
     if (right := REQUIRED_PERMISSION.get(project.purpose)) and not has_permission(account, right):
         raise NotAllowed(
             "E_RIGHT",
@@ -310,11 +306,7 @@ def lock_task_and_lease(transaction: Transaction, actor: str, task: int, token: 
 
 
 def require_held(task: int, *, is_held: bool) -> None:
-    """Raise unless a lease is valid.
-
-    Raises:
-        StaleLease: it is not.
-    """
+    """Raise `StaleLease` unless a lease is valid."""
     if not is_held:
         raise StaleLease("E_LEASE", "task {task}: the lease ran out or was given back", task=task)
 

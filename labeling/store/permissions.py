@@ -89,11 +89,7 @@ def has_permission(account: Account, right: Permission) -> bool:
 
 
 def require_permission(transaction: Transaction, actor: str, right: Permission) -> Account:
-    """The acting account, if it has the permission.
-
-    Raises:
-        NotAllowed: it has not, or there is no such account.
-    """
+    """The acting account; raises `NotAllowed` if it lacks the permission."""
     account = find_account(transaction, actor)
     if account is None:
         raise NotAllowed("E_ACCOUNT", "there is no such account")

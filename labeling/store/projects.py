@@ -40,11 +40,7 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
 
 @write_operation("plan")
 def set_state(transaction: Transaction, actor: str, name: str, state: str) -> None:
-    """Close a project (no more claims, answers or corrections; drafts stay) or reopen it.
-
-    Raises:
-        StoreRefused: no such project, or no such state.
-    """
+    """Close a project (no more claims, answers or corrections; drafts stay) or reopen it."""
     get_project(transaction, name)
     if state not in ("open", "closed"):
         raise StoreRefused("E_PROJECT", "a project is open or closed")
@@ -186,11 +182,8 @@ def get_project(transaction: Transaction, name: str) -> Project:
 
 
 def require_open(transaction: Transaction, name: str) -> None:
-    """Raise if a project is closed. A task that was claimed before the deadline may be answered after it.
-
-    Raises:
-        StoreRefused: there is none, or it was closed.
-    """
+    """Raise `StoreRefused` if a project is closed. A task that was claimed before the deadline may be
+    answered after it."""
     if _load_row(transaction, name).state != "open":
         raise StoreRefused(
             "E_PROJECT", "{name}: closed; nothing is added to it, nothing corrected", name=name

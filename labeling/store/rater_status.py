@@ -151,11 +151,7 @@ def evaluate_status(transaction: Transaction, actor: str) -> tuple[RaterStatus, 
 
 def apply_rules(store: Store, actor: str) -> tuple[RaterStatus, ...]:
     """Apply the actions that the rules require, one account per transaction, in which it is evaluated again;
-    return what was applied.
-
-    Raises:
-        NotAllowed: the actor does not discipline.
-    """
+    return what was applied."""
     names = [status.account for status in evaluate_status(store, actor) if status.does != "keep"]
     applied = [_apply(store, actor, name) for name in names]
     return tuple(status for status in applied if status is not None)

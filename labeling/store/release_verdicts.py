@@ -167,9 +167,6 @@ def load_code_turns(store: Store, actor: str, release: str) -> dict[str, CodeTur
     Turns that the scan marked from today's threshold on and that a gate or a check dropped are left out: no
     threshold brings them back. Only verdicts with all probabilities count. Of several people's answers to one
     question that of the highest rank counts, then the newest.
-
-    Raises:
-        NotAllowed: the actor does not plan.
     """
     judged, n_weeks = _read_judged(store, actor, release)
     answers: dict[str, dict[tuple[int, str], tuple[int, bool]]] = defaultdict(dict)
@@ -225,11 +222,7 @@ def _read_judged(transaction: Transaction, actor: str, release: str) -> tuple[di
 def record_change(
     transaction: Transaction, actor: str, action: Change, release: str, reason: str, message: str = ""
 ) -> None:
-    """Record, before it is done, that the actor changes the release in use; or that the registry refused it.
-
-    Raises:
-        NotAllowed: the actor does not plan, so nothing may be changed.
-    """
+    """Record, before it is done, that the actor changes the release in use, or that the registry refused."""
     content = {"reason": reason, **({"message": message} if message else {})}
     transaction.log(actor, f"releases.{action}", release, **content)
 

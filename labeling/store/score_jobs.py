@@ -121,11 +121,7 @@ def list_jobs(
 
 @read_operation("plan")
 def load_job(transaction: Transaction, actor: str, job_id: str) -> ScoreJob:
-    """One job.
-
-    Raises:
-        StoreRefused: there is none of this id.
-    """
+    """One job."""
     return _load(transaction, job_id)
 
 
@@ -155,11 +151,7 @@ def queue_job(
 def record_end(
     transaction: Transaction, actor: str, job_id: str, state: JobState, result: ScoreResult
 ) -> ScoreJob:
-    """Record how a queued job ended, as its folder says; by the first lead who looks, or who stops it.
-
-    Raises:
-        StoreRefused: `state` is no end.
-    """
+    """Record how a queued job ended, as its folder says; by the first lead who looks, or who stops it."""
     if state not in ENDED:
         raise StoreRefused("E_JOB", "{state} is no end of a job", state=state)
     job = _load(transaction, job_id)
@@ -171,22 +163,14 @@ def record_end(
 
 @write_operation("plan")
 def record_added(transaction: Transaction, actor: str, job_id: str, added: AddedCounts) -> ScoreJob:
-    """Record that the output of a finished job was added to the store.
-
-    Raises:
-        StoreRefused: it is not done.
-    """
+    """Record that the output of a finished job was added to the store."""
     job = _load_done(transaction, job_id)
     return _save(transaction, actor, "score_jobs.add", job.model_copy(update={"added": added}))
 
 
 @write_operation("plan")
 def record_download(transaction: Transaction, actor: str, job_id: str, file: str) -> ScoreJob:
-    """Record that the actor takes a file of a finished job, which quotes dialogues, out of the console.
-
-    Raises:
-        StoreRefused: it is not done.
-    """
+    """Record that the actor takes a file of a finished job, which quotes dialogues, out of the console."""
     job = _load_done(transaction, job_id)
     transaction.log(actor, "score_jobs.download", job.id, file=file)
     return job

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from random import SystemRandom
 from typing import Any, Literal, NamedTuple, get_args
@@ -81,18 +81,33 @@ def insert_tasks(transaction: Transaction, actor: str, target: Project, new: Seq
     ids = {task.dialogue for task in new}
     if len(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).all()) != len(ids):
         raise StoreRefused("E_TASK", "a task's dialogue is not in the store")
-    _validate_controls(transaction, target, {task.dialogue for task in new if task.pool == "control"})
+    controls = {task.dialogue for task in new if task.pool == "control"}
+    _validate_controls(transaction, target, controls)
     query = select(tasks.c.dialogue, tasks.c.turn).where(
         tasks.c.project == project, tasks.c.dialogue.in_(ids)
     )
     for row in transaction.run(query):
         items.pop((row.dialogue, row.turn), None)
     if items:
-        rows = [_row(target, task, transaction.now_ms) for task in items.values()]
+        shared = {"project": project, "state": "open", "created_ms": transaction.now_ms}
+        rows = [
+            {
+                **task.model_dump(exclude={"priority"}),
+                **shared,
+                # of a control task the rank counts the displays
+                "rank": 0.0 if task.pool == "control" else -task.priority,
+                "wanted": target.overlap if task.pool == "main" else ENDLESS,
+            }
+            for task in items.values()
+        ]
         inserted = transaction.run(
             insert(tasks).returning(tasks.c.pool, tasks.c.rank, tasks.c.id), rows
         ).all()
-        record_pairs(transaction, {task.dialogue: task.dialogue for task in new if task.pool == "control"})
+        paired = set(
+            transaction.run(select(pairs.c.dialogue).where(pairs.c.dialogue.in_(controls))).scalars()
+        )
+        if new_pairs := [{"dialogue": name, "pair": name} for name in sorted(controls - paired)]:
+            transaction.run(insert(pairs), new_pairs)
         for pool, n in Counter(task.pool for task in items.values()).items():
             add_to_count(transaction, project, pool, "open", n)
             first = min((row.rank, row.id) for row in inserted if row.pool == pool)
@@ -100,21 +115,6 @@ def insert_tasks(transaction: Transaction, actor: str, target: Project, new: Seq
         digest = compute_sha256(canonical_json([task.model_dump() for task in items.values()]))
         transaction.log(actor, "tasks.add", project, n=len(items), sha256=digest)
     return len(items)
-
-
-def _row(project: Project, task: NewTask, now_ms: int) -> dict[str, Any]:
-    """The columns of a new task. The rank of a control task counts its displays (see `control_tasks`)."""
-    columns = task.model_dump(exclude={"priority"})
-    rank = 0.0 if task.pool == "control" else -task.priority
-    wanted = project.overlap if task.pool == "main" else ENDLESS
-    return {
-        **columns,
-        "project": project.id,
-        "rank": rank,
-        "state": "open",
-        "wanted": wanted,
-        "created_ms": now_ms,
-    }
 
 
 def _validate_controls(transaction: Transaction, project: Project, ids: set[str]) -> None:
@@ -131,11 +131,7 @@ def _validate_controls(transaction: Transaction, project: Project, ids: set[str]
 @write_operation("plan")
 def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskState:
     """Set the total number of answers that a task needs: fewer can complete it, more reopen it, 0 withdraws
-    it.
-
-    Raises:
-        StoreRefused: no such task.
-    """
+    it."""
     row = lock_task(transaction, task)
     if n < 0:
         raise StoreRefused("E_TASK", "a task cannot want fewer than no answers")
@@ -153,20 +149,6 @@ def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool
     for row in transaction.run(select(counts).where(counts.c.project == project)):
         counts_by_pool[row.pool][row.state] = row.n
     return counts_by_pool
-
-
-def record_pairs(transaction: Transaction, pair_by_dialogue: Mapping[str, str]) -> None:
-    """Record which dialogues (keys) belong together (equal values); existing pairs are not changed."""
-    recorded = set(
-        transaction.run(
-            select(pairs.c.dialogue).where(pairs.c.dialogue.in_(list(pair_by_dialogue)))
-        ).scalars()
-    )
-    rows = [
-        {"dialogue": name, "pair": pair} for name, pair in pair_by_dialogue.items() if name not in recorded
-    ]
-    if rows:
-        transaction.run(insert(pairs), rows)
 
 
 class TaskProgress(NamedTuple):
@@ -214,12 +196,7 @@ def iterate_reasons(store: Store, project: str) -> Iterator[tuple[str, str]]:
 def load_sampling_frame(
     transaction: Transaction, actor: str, project: str, design: Design
 ) -> list[SamplingUnit]:
-    """Load every dialogue that a design covers and that has no task in the project yet, in order of id.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-        StoreRefused: no such project.
-    """
+    """Load every dialogue that a design covers and that has no task in the project yet, in order of id."""
     require_permission(transaction, actor, "plan")
     get_project(transaction, project)
     has_task = exists().where(tasks.c.project == project, tasks.c.dialogue == dialogues.c.id)
@@ -371,10 +348,6 @@ def add_control_tasks(store: Store, actor: str, project: str, *, pool: Pool = "c
     Gold fits if it covers one of the project's codes and none of it is retired or in doubt; where the project
     is pre-labelled, the dialogue also needs a verdict. Tasks of the pool `exam` decide whether accounts in
     training are admitted.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-        StoreRefused: no such project.
     """
     names = store.read(partial(_list_control_dialogues, actor=actor, project=project))
     new = [NewTask(dialogue=name, pool=pool, why="gold") for name in names]

@@ -67,11 +67,7 @@ class Head(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Head:
-        """Parse a head as `str` formats it.
-
-        Raises:
-            ConfigError: the text is not a head.
-        """
+        """Parse a head as `str` formats it; raises `ConfigError` for any other text."""
         if not re.fullmatch(r"\d{1,18}:[0-9a-f]{64}", text):
             raise ConfigError("E_OPTION", "expected a head as ID:HASH, as dialint db verify prints it")
         number, _, digest = text.partition(":")
@@ -246,11 +242,7 @@ def find_key(url: URL) -> Key:
 
 
 def read_key(path: Path) -> Key:
-    """Read the key in a file.
-
-    Raises:
-        ConfigError: as for `find_key`.
-    """
+    """Read the key in a file."""
     try:
         mode, text = path.stat().st_mode, path.read_text("ascii", "replace")
     except FileNotFoundError:

@@ -203,11 +203,7 @@ class Store:
 
     @cached_property
     def key(self) -> Key:
-        """The key that the store is sealed with.
-
-        Raises:
-            ConfigError: it is missing.
-        """
+        """The key that the store is sealed with; raises `ConfigError` if it is missing."""
         return find_key(self.engine.url)
 
     @classmethod
