@@ -20,7 +20,7 @@ DRIVER = Path(__file__).parents[1] / "scan_driver.py"
 KILLED = -signal.SIGKILL
 PLAIN: dict[str, Any] = {"epochs": 6}
 ALL_THAT_IS_RANDOM: dict[str, Any] = {
-    "epochs": 18, "accumulate": 3, "eval_steps": 4, "patience": 3, "prefix_share": 0.25,
+    "epochs": 18, "accumulate": 3, "eval_steps": 4, "patience": 6, "prefix_share": 0.25,
     "adapters": {"rank": 2, "adapter_dropout": 0.2},
 }  # fmt: skip
 SMALL_STATES: dict[str, Any] = {
