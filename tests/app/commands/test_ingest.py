@@ -247,22 +247,9 @@ CHATWOOT = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
-def test_a_user_is_the_agent_where_there_are_contacts(tmp_path: Path, kind: str) -> None:
-    log = tmp_path / f"log.{kind}"
-    if kind == "csv":
-        out = io.StringIO()
-        rows = csv.DictWriter(out, list(CHATWOOT[0]))
-        rows.writeheader()
-        rows.writerows(CHATWOOT)
-        log.write_text(out.getvalue())
-    elif kind == "json":
-        log.write_text(json.dumps({"payload": CHATWOOT}))
-    else:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist([{**row, "conversation_id": "4"} for row in CHATWOOT]), log)
+def test_a_user_is_the_agent_where_there_are_contacts(tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps({"payload": CHATWOOT}))
     made = preview(open_logs([str(log)])[0], ReadConfig(), 100)
     assert [turn.role for turn in made.dialogues[0].turns] == ["customer", "system", "bot", "agent"]
     assert not made.problems

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from console_client import find_browser
+from outputs import finished
 from playwright.sync_api import sync_playwright
 
 from dialint.app.commands.report import ReportConfig, report
@@ -25,16 +26,12 @@ from dialint.app.reporting import figures as report_figures
 from dialint.app.reporting.figures import Figures, Table, count, headline, tables
 from dialint.app.reporting.page import SCRIPT
 from dialint.detector import environment
-from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.artifacts import file_entry
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import (
-    FileFormat,
-    convert_verdicts,
-    manifest_path,
     needs_escape,
-    verdict_line,
 )
 from dialint.labeling.raters.estimates import Figure
 
@@ -57,15 +54,11 @@ def scored(name: str, *findings: Finding, **more: Any) -> Verdict:
     return Verdict(dialogue_id=name, status="scored", quality=quality, findings=findings, **ABOUT, **fields)
 
 
-def finished(
-    folder: Path, verdicts: Sequence[Verdict], file_format: FileFormat = "jsonl", **more: Any
-) -> Path:
-    out = folder / f"v.{file_format}"
-    with open(out, "wb") as file:
-        convert_verdicts(map(verdict_line, verdicts), file, file_format)
-    manifest = {"kind": "verdicts", "format": file_format, "files": [file_entry(out)], **more}
-    write_manifest(manifest_path(out), manifest)
-    return out
+def page_of(folder: Path, verdicts: Sequence[Verdict], **more: Any) -> str:
+    """The report as HTML."""
+    out = folder / "r.html"
+    assert report(finished(folder, verdicts, **more), config=ReportConfig(html=out)) == 0
+    return out.read_text()
 
 
 def counted(verdicts: Sequence[Verdict], codes: Sequence[str] = ("C1", "T1", "M2")) -> Figures:
@@ -230,9 +223,8 @@ def weekly(n: int, **more: Any) -> list[Verdict]:
 
 def test_pictures_have_their_numbers_as_text(tmp_path: Path) -> None:
     """The gravest first, agents by name with intervals, weeks in order; a picture that says nothing is none."""
-    out = tmp_path / "r.html"
-    report(finished(tmp_path, [*weekly(120), scored("m", finding("M2"))]), config=ReportConfig(html=out))
-    labels = re.findall(r'<svg class="picture"[^>]*aria-label="([^"]*)"', out.read_text())
+    page = page_of(tmp_path, [*weekly(120), scored("m", finding("M2"))])
+    labels = re.findall(r'<svg class="picture"[^>]*aria-label="([^"]*)"', page)
     assert [label.split(".")[0] for label in labels] == [
         "Findings by code and severity", "Dialogues with an S1 or S2 by agent",
         "Dialogues with an S1 or S2 by week, of 100",
@@ -252,9 +244,7 @@ def test_the_gravest_findings_are_listed_first_and_the_others_counted(
     verdicts = [
         scored(f"d{n}", finding("M2", "S3"), finding("T1", "S1" if n == 4 else "S2")) for n in range(5)
     ]
-    out = tmp_path / "r.html"
-    report(finished(tmp_path, verdicts), config=ReportConfig(html=out))
-    page = out.read_text()
+    page = page_of(tmp_path, verdicts)
     assert "The 3 gravest of 10; --xlsx has all of them." in page
     assert re.findall(r'class="case finding" data-severity="(S.)"', page) == ["S1", "S2", "S2"]
     assert re.findall(r"turn 1 of (d\d)", page) == ["d4", "d0", "d1"]
@@ -378,9 +368,7 @@ def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
         "reading": {"read": 8, "rejected": 7, "rejects": {"E_ID": 7}},
         "work": {"options": {"codes": ["C1", "X1"], "severities": ["S1", "S2"], "limit": 5}},
     }
-    out = tmp_path / "r.html"
-    report(finished(tmp_path, [scored("d", agent=None, team=None)], **more), config=ReportConfig(html=out))
-    page = out.read_text()
+    page = page_of(tmp_path, [scored("d", agent=None, team=None)], **more)
     for said in (
         "7 records were rejected",
         "Only findings of S1 S2",
@@ -394,10 +382,9 @@ def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
 
 
 def test_a_code_without_a_policy_was_looked_for_by_nobody(tmp_path: Path) -> None:
-    out = tmp_path / "r.html"
     verdict = scored("d").model_copy(update={"no_policy": ("C1",)})
-    report(finished(tmp_path, [verdict]), config=ReportConfig(html=out))
-    assert re.search(r"nobody looked for: [^<]*\bC1\b", out.read_text())
+    page = page_of(tmp_path, [verdict])
+    assert re.search(r"nobody looked for: [^<]*\bC1\b", page)
 
 
 def test_what_the_judge_was_not_asked_is_no_silence(tmp_path: Path) -> None:
