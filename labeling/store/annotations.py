@@ -33,7 +33,7 @@ from dialint.labeling.store.projects import get_open_project, get_project, requi
 from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogues, save, to_annotation
 from dialint.labeling.store.task_queue import change_share, set_lease_state, update_task
-from dialint.labeling.store.task_view import OpenTask, drop_draft, name_of_task, open_lease, view_task
+from dialint.labeling.store.task_view import OpenTask, delete_draft, name_of_task, open_lease, view_task
 
 REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
@@ -111,7 +111,7 @@ def submit_and_claim(
         StaleLease, NotAllowed, StoreRefused: as for `submit`; nothing was saved and nothing claimed.
     """
     answer = submit(transaction, actor, task, token, key, findings, seconds, rejections)
-    drop_draft(transaction, actor, name_of_task(task))
+    delete_draft(transaction, actor, name_of_task(task))
     lease = None
     if project is not None:
         with suppress(StoreRefused):

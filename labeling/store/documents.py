@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Row, func, insert, select, update
+from sqlalchemy import Row, insert, select, update
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import parse_policy
@@ -78,7 +78,8 @@ def save_version(
         raise StoreRefused(
             "E_DOCUMENT", "a version needs a reason of 1 to {most} characters", most=MAX_REASON
         )
-    newest = _find(transaction, kind, name)
+    own = select(documents).filter_by(kind=kind, name=name)
+    newest = transaction.run(own.order_by(documents.c.version.desc()).limit(1)).one_or_none()
     if newest is not None and newest.content == text:
         return _record(newest)
     number = 0 if newest is None else newest.version
@@ -108,9 +109,7 @@ def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version
     Raises:
         StoreRefused: there is no such version, or its text cannot be read as a document of its kind.
     """
-    row = _find(transaction, kind, name, version)
-    if row is None:
-        raise StoreRefused("E_DOCUMENT", "{name}: no version {version}", name=name, version=version)
+    row = _load(transaction, kind, name, version)
     try:
         if kind == "taxonomy":
             parse_taxonomy(row.content)
@@ -126,18 +125,11 @@ def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version
     if row.published_ms is not None:
         return _record(row)
     own = (documents.c.kind == kind, documents.c.name == name)
-    before = transaction.run(
-        select(documents.c.version).where(*own, documents.c.published_ms.is_not(None))
-    ).scalar_one_or_none()
-    if before is not None:
-        transaction.run(
-            update(documents).where(*own, documents.c.version == before).values(published_ms=None)
-        )
+    marked = update(documents).where(*own, documents.c.published_ms.is_not(None)).values(published_ms=None)
+    before = transaction.run(marked.returning(documents.c.version)).scalar_one_or_none()
     mark = update(documents).where(*own, documents.c.version == version)
-    transaction.run(mark.values(published_ms=transaction.now_ms))
+    published = transaction.run(mark.values(published_ms=transaction.now_ms).returning(documents)).one()
     transaction.log(actor, "document.publish", f"{kind} {name}", version=version, before=before)
-    published = _find(transaction, kind, name, version)
-    assert published is not None
     return _record(published)
 
 
@@ -166,12 +158,7 @@ def list_names(transaction: Transaction, actor: str, kind: Kind) -> tuple[str, .
 @read_operation("plan")
 def load_version(transaction: Transaction, actor: str, kind: Kind, name: str, version: int) -> str:
     """The text of a version."""
-    row = _find(transaction, kind, name, version)
-    if row is None:
-        raise StoreRefused(
-            "E_DOCUMENT", "{name}: no version {version}", name=name[:MAX_NAME], version=version
-        )
-    return str(row.content)
+    return str(_load(transaction, kind, name, version).content)
 
 
 @read_operation("plan")
@@ -238,17 +225,13 @@ def record_previewed(transaction: Transaction, actor: str, names: tuple[str, ...
         record_read(transaction, account, name, "verdict")
 
 
-def _find(transaction: Transaction, kind: str, name: str, version: int | None = None) -> Row[Any] | None:
-    """The row of a version, or of the newest one."""
-    own = select(documents).where(documents.c.kind == kind, documents.c.name == name)
-    if version is None:
-        newest = select(func.max(documents.c.version)).where(
-            documents.c.kind == kind, documents.c.name == name
+def _load(transaction: Transaction, kind: str, name: str, version: int) -> Row[Any]:
+    row = transaction.run(select(documents).filter_by(kind=kind, name=name, version=version)).one_or_none()
+    if row is None:
+        raise StoreRefused(
+            "E_DOCUMENT", "{name}: no version {version}", name=name[:MAX_NAME], version=version
         )
-        own = own.where(documents.c.version == newest.scalar_subquery())
-    else:
-        own = own.where(documents.c.version == version)
-    return transaction.run(own).one_or_none()
+    return row
 
 
 def _record(row: Row[Any]) -> Version:

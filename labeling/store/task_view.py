@@ -87,7 +87,7 @@ def open_lease(transaction: Transaction, actor: str, lease: Lease) -> OpenTask:
     hidden = _hide(account, project, dialogue, lease.task)
     task_view = _to_view(account, project, view, lease.task, lease.turn, hidden, verdict)
     return OpenTask(
-        lease, task_view, find_draft(transaction, actor, name_of_task(lease.task), lease.dialogue)
+        lease, task_view, load_draft(transaction, actor, name_of_task(lease.task), lease.dialogue)
     )
 
 
@@ -302,13 +302,8 @@ def save_draft(transaction: Transaction, actor: str, item: str, content: str, di
 
 @read_operation("label")
 def load_draft(transaction: Transaction, actor: str, item: str, dialogue: str) -> Draft | None:
-    """The actor's draft of an item of a dialogue, or none."""
-    return find_draft(transaction, actor, item, dialogue)
-
-
-def find_draft(transaction: Transaction, actor: str, item: str, dialogue: str) -> Draft | None:
-    """As `load_draft`; permissions are checked by the caller. The number in an item's name does not make it
-    that of the dialogue: SQLite gives the numbers of erased rows again."""
+    """The actor's draft of an item of a dialogue, or none. The number in an item's name does not make it that
+    of the dialogue: SQLite gives the numbers of erased rows again."""
     key = {"actor": actor, "its_item": item, "its_dialogue": dialogue}
     row = transaction.run(_LOAD, key).one_or_none()
     return None if row is None else Draft(item=item, content=row.content, at_ms=row.at_ms)
@@ -317,9 +312,4 @@ def find_draft(transaction: Transaction, actor: str, item: str, dialogue: str) -
 @write_operation("label")
 def delete_draft(transaction: Transaction, actor: str, item: str) -> None:
     """Delete the actor's draft of an item, if there is one."""
-    drop_draft(transaction, actor, item)
-
-
-def drop_draft(transaction: Transaction, actor: str, item: str) -> None:
-    """As `delete_draft`; permissions are checked by the caller."""
     transaction.run(_DELETE, {"actor": actor, "its_item": item})

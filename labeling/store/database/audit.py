@@ -159,14 +159,10 @@ def iterate_entries(connection: Connection, key: Key) -> Iterator[tuple[Head, En
             yield Head(number, last), entry
         if len(batch) < BATCH:
             break
-    _check_head(connection, Head(number, last), key)
-
-
-def _check_head(connection: Connection, last: Head, key: Key) -> None:
     heads = connection.execute(_HEAD).all()
-    if [tuple(head)[:3] for head in heads] != [(1, *last)]:
+    if [tuple(head)[:3] for head in heads] != [(1, number, last)]:
         raise StoreDamaged(
-            "E_AUDIT", "audit log: its head does not agree with its last entry, {number}", number=last.number
+            "E_AUDIT", "audit log: its head does not agree with its last entry, {number}", number=number
         )
     _check_signature(heads[0], key)
 
