@@ -171,9 +171,9 @@ def patterns() -> dict[str, re.Pattern[Any]]:
     """Every pattern by the place where it stands, each once."""
     from dialint.detector.checks import grammar
     from dialint.detector.checks.words import Patterns
-    from dialint.detector.masking.name_cues import _by_letter
+    from dialint.detector.masking.name_words import _by_letter
 
-    indexes = dict.fromkeys(_by_letter().values(), "dialint.detector.masking.name_cues")
+    indexes = dict.fromkeys(_by_letter().values(), "dialint.detector.masking.name_words")
     indexes.update(dict.fromkeys(grammar._rules().values(), "dialint.detector.checks.grammar"))
     for module in modules():
         for words in filter(lambda value: isinstance(value, Patterns), vars(module).values()):

@@ -31,7 +31,7 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.mark.parametrize(("weights", "most"), [("fp32", 1e-5), ("bf16", 0.05), ("nf4", 0.5), ("int8", 0.2)])
 def test_a_merged_judge_says_the_same(
-    judge: Path, dataset: Path, tmp_path: Path, weights: merge_adapter.Weights, most: float
+    judge: Path, dataset: Path, tmp_path: Path, weights: merge_adapter.StoredWeights, most: float
 ) -> None:
     manifest = merge_adapter.run(
         merge_adapter.MergeConfig(model=str(judge), out=tmp_path / "merged", weights=weights)

@@ -141,7 +141,7 @@ def test_a_template_that_takes_no_question_is_refused(base: Path) -> None:
 
 @pytest.mark.parametrize("weights", ["bf16", "int8", "nf4"])
 def test_weights_that_round_are_packed_too(
-    base: Path, tmp_path: Path, weights: merge_adapter.Weights
+    base: Path, tmp_path: Path, weights: merge_adapter.StoredWeights
 ) -> None:
     merge_adapter.run(merge_adapter.MergeConfig(model=str(base), out=tmp_path / "merged", weights=weights))
     assert judge_local.load_judge(str(tmp_path / "merged"))._packed
