@@ -1,4 +1,4 @@
-"""Dialogues in a few lines, for the tests of checks and gates."""
+"""Dialogues in a few lines."""
 
 from __future__ import annotations
 
@@ -42,3 +42,9 @@ def with_calls(*turns: tuple[str, str] | tuple[str, dict[str, str], str | None])
         if turn[2] is not None:
             made.append(Turn(index=len(made), role="tool", text=turn[2]))
     return Dialogue(id="d", turns=tuple(made))
+
+
+def dialogue(*turns: tuple[str, str], name: str = "d") -> Dialogue:
+    """Of roles and texts."""
+    made = (Turn(index=i, role=role, text=text) for i, (role, text) in enumerate(turns))  # type: ignore[arg-type]
+    return Dialogue(id=name, turns=tuple(made))

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import pytest
+from tiny import spot_check as natural
 
-from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
+from dialint.detector.overrides import Judged
 
 
 def judged(right: int, wrong: int, stated: float = 0.0) -> Judged:
     return Judged(reported=100, right=right, arguable=0, wrong=wrong, stated=stated)
-
-
-def natural(**findings: Judged) -> NaturalPrecision:
-    return NaturalPrecision(
-        release="r",
-        taxonomy="1.0.0",
-        log="0",
-        judged_on=date(2026, 11, 23),
-        findings=findings,
-        suggestions={},
-        turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
-    )
 
 
 @pytest.mark.parametrize(

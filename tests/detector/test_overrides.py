@@ -1,6 +1,5 @@
 """The overrides of a team: read and written by section, and never a finding that the release does not make."""
 
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,7 @@ from dialint.detector.overrides import (
     JudgeContract,
     Judged,
     JudgedCode,
-    NaturalPrecision,
     Overrides,
-    ReadTurns,
     read_overrides,
     update_overrides,
 )
@@ -33,11 +30,7 @@ CODES = {
     "T1": CodeRelease(scan=SCAN.model_copy(update={"contract": None})),
     "M2": CodeRelease(checks=(CheckPrecision(name="unfilled_placeholder", precision=0.9),)),
 }
-SPOT_CHECK = NaturalPrecision(
-    release="r-1", taxonomy="1.0.0", log="0", judged_on=date(2026, 11, 23),
-    findings={"R1": Judged(reported=9, right=0, arguable=0, wrong=6, stated=4.0)}, suggestions={},
-    turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
-)  # fmt: skip
+SPOT_CHECK = tiny.spot_check("r-1", R1=Judged(reported=9, right=0, arguable=0, wrong=6, stated=4.0))
 JUDGE = JudgeContract(
     judge="j", prompt="1", precision=0.8, codes={"C2": JudgedCode(slope=1.0, offset=0.0, n_errors=9, n_questions=90)}
 )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import date
 from html import escape
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import hypothesis
 import pytest
 import tiny
 from hypothesis import strategies as st
+from marked_dialogues import dialogue
 
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
@@ -19,7 +19,7 @@ from dialint.detector.checks import context
 from dialint.detector.decide import _reason
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, update_overrides
+from dialint.detector.overrides import Judged, update_overrides
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered
@@ -33,13 +33,6 @@ HELLO = (("customer", "hello w1 my mail is ann@example.com"), ("agent", "w2 w3 a
 def detector(tmp_path_factory: pytest.TempPathFactory) -> ReleaseDetector:
     folder = tiny.write_release(tmp_path_factory.mktemp("release") / "r")
     return load_detector(DetectorConfig(release=folder, precision="fp32", threads=1))
-
-
-def dialogue(*turns: tuple[str, str], name: str = "d") -> Dialogue:
-    return Dialogue.model_validate(
-        {"id": name, "turns": [{"index": i, "role": r, "text": t} for i, (r, t) in enumerate(turns)]},
-        strict=False,
-    )
 
 
 def many() -> list[Dialogue]:
@@ -124,15 +117,7 @@ def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
     """T1: 0 of 6 right, 4 expected: (0 + 3 x 3/7) / (4 + 3) of the stated probability, as a suggestion; the
     probabilities of the release stay."""
     folder, items = tiny.write_release(tmp_path / "r"), many()
-    natural = NaturalPrecision(
-        release="tiny-1",
-        taxonomy="1.0.0",
-        log="0",
-        judged_on=date(2026, 11, 23),
-        findings={"T1": Judged(reported=9, right=0, arguable=0, wrong=6, stated=4.0)},
-        suggestions={},
-        turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
-    )
+    natural = tiny.spot_check(T1=Judged(reported=9, right=0, arguable=0, wrong=6, stated=4.0))
     path = tmp_path / "overrides.yaml"
     update_overrides(path, "tiny-1", spot_check=natural)
     plain = load_detector(DetectorConfig(release=folder))

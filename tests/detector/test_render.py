@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from marked_dialogues import dialogue
 from tiny import WORDS, render_config, tokenizer_json
 
 from dialint.detector.errors import DialogueFailed, ReleaseRefused
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.render import Renderer, visible_text
-
-
-def dialogue(*turns: tuple[str, str]) -> Dialogue:
-    return Dialogue(
-        id="d",
-        turns=tuple(Turn(index=i, role=role, text=text) for i, (role, text) in enumerate(turns)),  # type: ignore[arg-type]
-    )
 
 
 def test_slots_stand_after_judged_turns_and_the_end_is_marked() -> None:

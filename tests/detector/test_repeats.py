@@ -9,10 +9,11 @@ import pytest
 import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marked_dialogues import dialogue
 
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Turn
 from dialint.detector.scanner import TurnScores, find_similar_later
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -34,10 +35,6 @@ def random_model(tmp_path_factory: pytest.TempPathFactory) -> ReleaseDetector:
 @pytest.fixture(scope="module")
 def embedded() -> ReleaseDetector:
     return load_detector(DetectorConfig(threads=1))
-
-
-def dialogue(*turns: tuple[str, str]) -> Dialogue:
-    return Dialogue(id="d", turns=tuple(Turn(index=i, role=r, text=t) for i, (r, t) in enumerate(turns)))  # type: ignore[arg-type]
 
 
 def scan(detector: ReleaseDetector, *turns: tuple[str, str]) -> dict[int, TurnScores]:

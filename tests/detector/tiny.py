@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, Scan
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
 
@@ -99,3 +101,11 @@ def write_release(
     )
     finalize_release(folder, info)
     return folder
+
+
+def spot_check(release: str = "tiny-1", **findings: Judged) -> NaturalPrecision:
+    """What people found of a release's findings."""
+    return NaturalPrecision(
+        release=release, taxonomy="1.0.0", log="0", judged_on=date(2026, 11, 23), findings=findings, suggestions={},
+        turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
+    )  # fmt: skip
