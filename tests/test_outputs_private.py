@@ -60,19 +60,16 @@ def writes(name: str, call: ast.Call) -> bool:
 LET = {
     "detector/artifacts.py": "where it is done right",
     "detector/watchdog.py": "a setting of the kernel",
+    "app/console/demo.py": "verdicts of the sample, with their mode",
     "app/scoring/job.py": "mode 0700, and a file by create_private",
     "runs/studies/store_speed.py": "figures",
     "runs/studies/label_flips.py": "figures of a study",
     "finetune/scanner/trained.py": "a tokenizer, in a folder by make_folder",
-    "finetune/scanner/train.py": "a tokenizer, in a folder by make_folder",
     "finetune/decoder/pretrain.py": "a tokenizer and a model card, in a folder by make_folder",
     "finetune/scanner/pack.py": "a model card, in a folder by make_folder",
-    "finetune/judge/model_folder.py": "a model card, in a folder by make_folder",
-    "finetune/scanner/average.py": "a tokenizer, in a folder by make_folder",
+    "finetune/judge/stage.py": "a model card, in a folder by make_folder",
     "finetune/scanner/export.py": "a tokenizer, in a folder by make_folder",
     "runs/studies/console_screenshots.py": "pictures of the demo",
-    "finetune/train/metrics_log.py": "the id of a run",
-    "finetune/search/search.py": "a lock, in a folder by make_folder",
 }
 
 
@@ -150,7 +147,6 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "labeling/aggregation/aggregate.py": by_aggregation,
     "eval/spot_check.py": by_sample,
     "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
-    "app/console/demo.py": lambda text: b"",  # a log that is read, of the sample
     "detector/ingest/archives.py": lambda text: b"",  # a sheet on its way to the reader of tables
 }
 
