@@ -199,10 +199,10 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 108_652,
-    "modules of the packages": 616,
-    "lines of the tests": 66_700,
-    "private functions of modules that one place mentions, of 100": 65,
+    "lines of the packages": 100_300,
+    "modules of the packages": 473,
+    "lines of the tests": 59_800,
+    "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
 in `pyproject.toml` (ruff, C901), and cycles of imports are refused by the floor plan."""
