@@ -169,7 +169,8 @@ def follow(
     store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
 ) -> Iterator[Counter[Decision]]:
     """Run `update_overlap` now and whenever the store has changed, until `wait` raises; yields the number of
-    each decision. `wait` is called with the seconds until the next look, and with 0 before each task.
+    each decision at first and when they have changed. `wait` is called with the seconds until the next look,
+    and with 0 before each task.
 
     Raises:
         NotAllowed: the actor does not plan, or does not any more.
@@ -178,6 +179,7 @@ def follow(
         WorldError: the database was unreachable for too long; start again.
     """
     rule, assumed, last_entry = load_rule(store, actor, config), AssumedByCode(), -1
+    last: Counter[Decision] | None = None
     while True:
         entry = get_last_entry(store, actor)
         if entry != last_entry:
@@ -188,6 +190,7 @@ def follow(
             tasks = store.read(partial(list_answered_tasks, project=config.project))
             decisions = decide(store, actor, rule, tasks, task_statuses(posteriors, rule), partial(wait, 0.0))
             last_entry = entry
-            if decisions:
+            if decisions != last:
                 yield decisions
+            last = decisions
         wait(config.every_s)
