@@ -244,7 +244,7 @@ def test_a_busy_port_is_told_before_anything_is_made(
         ("train pack --scanner none --examples none --out o --name n", "`dialint train sft scan` makes it"),
         ("train calibrate --examples none --out o --name n", "`dialint export dataset` makes one"),
         ("report v.jsonl --html r.html", "`dialint score LOG --out v.jsonl` makes it"),
-        ("eval baseline rules --examples none --out o", "`dialint data inject` makes it"),
+        ("eval baseline --examples none --out o", "`dialint data inject` makes it"),
         ("import verdicts v.jsonl", "--as"),
         ("db verify", "`dialint db upgrade` makes one"),
         ("export dataset --out o", "--key-file"),

@@ -96,7 +96,7 @@ def test_the_share_that_is_read_goes_by_the_bytes_of_the_file(tmp_path: Path, en
     counts, size = Counts(), path.stat().st_size
     shares = [counts.bytes_read / size for _ in read(open_logs([str(path)]), ReadConfig(), counts)]
     assert shares == sorted(shares)
-    assert len(set(shares)) > 3, "it moves while the file is read"
+    assert len(set(shares)) >= 3, "it moves while the file is read"
     assert 0.2 < shares[len(shares) // 2] < 0.95
 
 

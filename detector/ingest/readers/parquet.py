@@ -185,6 +185,7 @@ def _sized_batches(source: Source, paths: list[str], config: ReadConfig) -> Iter
         texts = [one.path for one in columns if one.path in paths and one.physical_type == "BYTE_ARRAY"]
         is_nested = any(one.max_repetition_level for one in columns if one.path in paths)
         n_rows = NESTED_BATCH_ROWS if is_nested else BATCH_ROWS
+    source.position.at = 0
     with open_parquet(source, texts) as file:
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(n_rows, row_groups=[group], columns=paths, use_threads=False):
@@ -192,9 +193,9 @@ def _sized_batches(source: Source, paths: list[str], config: ReadConfig) -> Iter
                 total += sum(sizes)
                 if total > limit:
                     raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
-                yield batch, sizes
                 number += batch.num_rows
                 source.position.at = source.size * number // file.metadata.num_rows
+                yield batch, sizes
 
 
 def parquet_records(
