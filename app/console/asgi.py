@@ -34,7 +34,7 @@ from dialint.app.console.system.job_runner import ScoreRunner
 from dialint.app.console.system.score_results import ROUTES
 from dialint.app.console.system.spot_checks import ROUTES as SPOT_CHECK_ROUTES
 from dialint.app.console.system.threshold import ROUTES as THRESHOLD_ROUTES
-from dialint.app.console.work.appeal_history import ROUTES as DEMOTION_ROUTES
+from dialint.app.console.tasks.appeal_history import ROUTES as DEMOTION_ROUTES
 
 
 @asynccontextmanager

@@ -16,6 +16,10 @@ from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_num
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore import read_place, show_steps
 from dialint.app.console.tables import DialogueLink, go_to, show_table
+from dialint.app.console.tasks.answer import Selection, load_reasons, parse_selection
+from dialint.app.console.tasks.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
+from dialint.app.console.tasks.items import claim_dialogue
+from dialint.app.console.tasks.page_session import Adding, find_session, list_open
 from dialint.app.console.text import (
     code_title,
     coverage_lists,
@@ -26,10 +30,6 @@ from dialint.app.console.text import (
     safe_markdown,
     safe_text,
 )
-from dialint.app.console.work.answer import Selection, load_reasons, parse_selection
-from dialint.app.console.work.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
-from dialint.app.console.work.items import claim_dialogue
-from dialint.app.console.work.page_session import Adding, find_session, list_open
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy

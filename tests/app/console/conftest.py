@@ -29,7 +29,7 @@ import dialint.app.console.sign_in
 from dialint.app.console.launch import server_command, server_environment
 from dialint.app.console.middleware import hash_secret
 from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter
-from dialint.app.console.work.page_session import receive
+from dialint.app.console.tasks.page_session import receive
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, authentication, dialogues, projects, tasks

@@ -94,7 +94,7 @@ def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: 
 
 def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
     def script(store, account):  # type: ignore[no-untyped-def]
-        from dialint.app.console.work.pages import review_page
+        from dialint.app.console.tasks.pages import review_page
 
         review_page(store, account)
 

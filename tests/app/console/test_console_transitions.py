@@ -26,7 +26,7 @@ from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import SESSIONS, Session
 from dialint.app.console.system import score_results as downloads
 from dialint.app.console.system import spot_checks
-from dialint.app.console.work import appeal_history
+from dialint.app.console.tasks import appeal_history
 from dialint.labeling.exchange.demotion import Confirmations
 from dialint.labeling.store import accounts, authentication
 from dialint.labeling.store.authentication import Identity

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from dialint.app.console.i18n import _
+from dialint.app.console.tasks.answer import Answer, Choice, Selection, parse_selection
 from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
-from dialint.app.console.work.answer import Answer, Choice, Selection, parse_selection
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.tool_use import format_call
 from dialint.labeling.annotation import judged_turns

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from patience import WAIT_MS
 
-from dialint.app.console.work import workspace
-from dialint.app.console.work.evidence import PolicyTexts, find_evidence
+from dialint.app.console.tasks import workspace
+from dialint.app.console.tasks.evidence import PolicyTexts, find_evidence
 from dialint.detector.policy import parse_policy
 from dialint.detector.records import Dialogue, Finding, PolicyVersion, Turn, Verdict
 from dialint.labeling.store import dialogues, documents, tasks

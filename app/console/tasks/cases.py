@@ -13,8 +13,8 @@ from pydantic import Field, ValidationError
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import report_refusals, set_notice
 from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.tasks.answer import Selection, make_finding
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.app.console.work.answer import Selection, make_finding
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Finding, Label, Record, Severity
 from dialint.detector.taxonomy import Taxonomy

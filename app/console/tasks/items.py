@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from dialint.app.console.work.answer import Answer, reopen_answer, start_answer
-from dialint.app.console.work.evidence import Policies, load_cited_policies
+from dialint.app.console.tasks.answer import Answer, reopen_answer, start_answer
+from dialint.app.console.tasks.evidence import Policies, load_cited_policies
 from dialint.detector.masking import MaskedText
 from dialint.detector.masking.spans import find_placeholders, replace_spans
 from dialint.detector.records import Dialogue, Finding, Verdict

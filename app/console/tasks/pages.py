@@ -15,17 +15,9 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, paragraph, show_number, show_time
 from dialint.app.console.tables import go_to
-from dialint.app.console.text import (
-    code_title,
-    origin_text,
-    safe_markdown,
-    safe_text,
-    severity_title,
-    verdict_text,
-)
-from dialint.app.console.work import items
-from dialint.app.console.work.items import EditConflict
-from dialint.app.console.work.page_session import (
+from dialint.app.console.tasks import items
+from dialint.app.console.tasks.items import EditConflict
+from dialint.app.console.tasks.page_session import (
     PageSession,
     count_queue,
     discard,
@@ -34,7 +26,15 @@ from dialint.app.console.work.page_session import (
     show_projects,
     undo,
 )
-from dialint.app.console.work.workspace import ACTIONS, earnings_text, show_workspace
+from dialint.app.console.tasks.workspace import ACTIONS, earnings_text, show_workspace
+from dialint.app.console.text import (
+    code_title,
+    origin_text,
+    safe_markdown,
+    safe_text,
+    severity_title,
+    verdict_text,
+)
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.api import Store

@@ -13,9 +13,8 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, paragraph, show_percent
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
-from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text, severity_title
-from dialint.app.console.work.answer import Selection
-from dialint.app.console.work.cases import (
+from dialint.app.console.tasks.answer import Selection
+from dialint.app.console.tasks.cases import (
     Answer,
     CaseDraft,
     CodeQuestion,
@@ -30,7 +29,8 @@ from dialint.app.console.work.cases import (
     suggest_decision,
     turn_text,
 )
-from dialint.app.console.work.dialogue_view import Mark, show_marked_dialogue
+from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
+from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text, severity_title
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.accounts import load_preferences, save_preferences

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.work import adjudicate
+from dialint.app.console.tasks import adjudicate
 from dialint.detector.records import Finding
 from dialint.labeling.store import (
     accounts,

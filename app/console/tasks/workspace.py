@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import streamlit as st
 
 from dialint.app.console.i18n import N_, _, choose_name, show_money, show_number
+from dialint.app.console.tasks.answer import Answer, Choice, load_reasons, order_reasons
+from dialint.app.console.tasks.dialogue_view import find_page, view_data
+from dialint.app.console.tasks.evidence import Evidence, describe_source, find_evidence
+from dialint.app.console.tasks.items import Item
+from dialint.app.console.tasks.page_session import SKIP_REASONS, PageSession, receive
 from dialint.app.console.text import coverage_text, lookup_code, percent, safe_text
-from dialint.app.console.work.answer import Answer, Choice, load_reasons, order_reasons
-from dialint.app.console.work.dialogue_view import find_page, view_data
-from dialint.app.console.work.evidence import Evidence, describe_source, find_evidence
-from dialint.app.console.work.items import Item
-from dialint.app.console.work.page_session import SKIP_REASONS, PageSession, receive
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.tool_use import tool_uses

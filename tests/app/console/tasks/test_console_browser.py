@@ -20,7 +20,7 @@ import pytest
 from patience import WAIT_MS
 from sqlalchemy import update
 
-from dialint.app.console.work.answer import order_reasons
+from dialint.app.console.tasks.answer import order_reasons
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, projects, tasks
 from dialint.labeling.store.database.schema import leases as lease_rows

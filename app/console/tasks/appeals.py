@@ -15,6 +15,8 @@ import streamlit as st
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import show_paging
+from dialint.app.console.tasks.appeal_history import show_decided, show_rates
+from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.text import (
     code_title,
     explain_code,
@@ -24,8 +26,6 @@ from dialint.app.console.text import (
     safe_text,
     severity_title,
 )
-from dialint.app.console.work.appeal_history import show_decided, show_rates
-from dialint.app.console.work.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, quoted_finding

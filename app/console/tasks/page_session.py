@@ -18,9 +18,8 @@ import streamlit as st
 
 from dialint.app.console.i18n import N_, _, hold_language, paragraph, show_number
 from dialint.app.console.messages import ERASED, explain
-from dialint.app.console.text import safe_text
-from dialint.app.console.work import items
-from dialint.app.console.work.answer import (
+from dialint.app.console.tasks import items
+from dialint.app.console.tasks.answer import (
     Act,
     Answer,
     Selection,
@@ -31,8 +30,9 @@ from dialint.app.console.work.answer import (
     seal,
     unanswered_codes,
 )
-from dialint.app.console.work.dialogue_view import TurnSlice, find_page, paginate
-from dialint.app.console.work.items import EditConflict, Item, Saved, Stopwatch
+from dialint.app.console.tasks.dialogue_view import TurnSlice, find_page, paginate
+from dialint.app.console.tasks.items import EditConflict, Item, Saved, Stopwatch
+from dialint.app.console.text import safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation

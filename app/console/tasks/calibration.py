@@ -24,9 +24,9 @@ from dialint.app.console.i18n import (
 )
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import estimate_text, show_table
+from dialint.app.console.tasks.answer import Selection
+from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
 from dialint.app.console.text import code_title, explain_code, lookup_code, safe_markdown, safe_text
-from dialint.app.console.work.answer import Selection
-from dialint.app.console.work.dialogue_view import Mark, show_marked_dialogue
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.adjudication.calibration_session import (

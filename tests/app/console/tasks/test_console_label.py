@@ -9,8 +9,8 @@ import pytest
 from streamlit.runtime.scriptrunner import StopException
 
 from dialint.app.console import i18n
-from dialint.app.console.work import items
-from dialint.app.console.work.page_session import receive
+from dialint.app.console.tasks import items
+from dialint.app.console.tasks.page_session import receive
 from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.store import (

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from dialint.app.console.work import answer, dialogue_view, items, page_session
-from dialint.app.console.work.answer import Answer, seal
-from dialint.app.console.work.page_session import receive, save
+from dialint.app.console.tasks import answer, dialogue_view, items, page_session
+from dialint.app.console.tasks.answer import Answer, seal
+from dialint.app.console.tasks.page_session import receive, save
 from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues, leases, task_view, tasks

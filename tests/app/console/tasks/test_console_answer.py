@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialint.app.console.text import (
-    HIDDEN_PATTERN,
-    coverage_text,
-    safe_markdown,
-    safe_text,
-    verdict_text,
-)
-from dialint.app.console.work import dialogue_view as shown
-from dialint.app.console.work.answer import (
+from dialint.app.console.tasks import dialogue_view as shown
+from dialint.app.console.tasks.answer import (
     MAX_TABS,
     Act,
     Answer,
@@ -37,7 +30,7 @@ from dialint.app.console.work.answer import (
     start_answer,
     unanswered_codes,
 )
-from dialint.app.console.work.dialogue_view import (
+from dialint.app.console.tasks.dialogue_view import (
     UNSEEN,
     Mark,
     TurnSlice,
@@ -46,7 +39,14 @@ from dialint.app.console.work.dialogue_view import (
     paginate,
     view_data,
 )
-from dialint.app.console.work.workspace import find_proof
+from dialint.app.console.tasks.workspace import find_proof
+from dialint.app.console.text import (
+    HIDDEN_PATTERN,
+    coverage_text,
+    safe_markdown,
+    safe_text,
+    verdict_text,
+)
 from dialint.detector.records import Dialogue, Finding, NotJudged, ToolCall, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
