@@ -10,7 +10,7 @@ from typing import get_args
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.detector.languages import describe_gaps, language_name
-from dialint.detector.records import Dialogue, Finding, JudgeRecord, Severity, Verdict
+from dialint.detector.records import Dialogue, JudgeRecord, Severity, Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Code, Names, Taxonomy, load_taxonomy
 
@@ -94,13 +94,6 @@ def severity_title(severity: str, taxonomy: Taxonomy) -> str:
         (f"{each.code} {choose_name(each.name)}" for each in taxonomy.severities if each.code == severity),
         severity,
     )
-
-
-def source_text(proposed: Finding | None, verdict: Verdict | None) -> str:
-    """Who reported a finding, and with which probability."""
-    if proposed is None or verdict is None:
-        return "added by you"
-    return f"{percent(proposed.probability)} ({verdict.release})"
 
 
 def judged_codes(verdict: Verdict) -> frozenset[str] | None:

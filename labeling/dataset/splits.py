@@ -13,7 +13,6 @@ causes a warning, and a missing key file is created with a random key.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -74,12 +73,6 @@ def fingerprint_key(key: str, salt: bytes | None = None) -> dict[str, Any]:
     salt = secrets.token_bytes(16) if salt is None else salt
     digest = hashlib.scrypt(key.encode(), salt=salt, maxmem=1 << 26, dklen=16, **SCRYPT)
     return {"kdf": "scrypt", **SCRYPT, "salt": salt.hex(), "hash": digest.hex()}
-
-
-def matches_fingerprint(key: str, fingerprint: dict[str, Any]) -> bool:
-    """Whether a manifest's fingerprint is that of the key."""
-    expected = fingerprint_key(key, bytes.fromhex(fingerprint["salt"]))["hash"]
-    return hmac.compare_digest(expected, fingerprint["hash"])
 
 
 GroupBy = Literal["customer", "agent", "dialogue"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from dialint.app.console.i18n import _
-from dialint.app.console.tasks.answer import Answer, Choice, Selection, parse_selection
+from dialint.app.console.tasks.answer import Selection, parse_selection
 from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.tool_use import format_call
@@ -39,10 +39,6 @@ PAGE_TURNS, PAGE_CHARS = 200, 100_000
 """What a browser renders at once: of a longer dialogue, one page of it."""
 MAX_CALL_CHARS = 4_000
 """What is rendered of one call."""
-SYMBOLS: dict[MarkState, str] = {
-    "open": "?", "suggested": "suggestion", "kept": "✓", "rejected": "✗", "selected": "…",
-}  # fmt: skip
-"""Beside each mark, so that no meaning is in the colour alone."""
 
 
 @dataclass(frozen=True)
@@ -52,27 +48,6 @@ class Mark:
     selection: Selection
     label: str
     state: MarkState
-
-
-def make_marks(answer: Answer, selected: Selection | None) -> list[Mark]:
-    """Return a mark for each choice, numbered like the cards, and one for the selection; none for what was
-    dismissed."""
-    marks = [
-        Mark(
-            Selection(turn=choice.finding.turn, start=choice.finding.start, end=choice.finding.end),
-            safe_text(f"{number} {choice.finding.code} {SYMBOLS[state]}"),
-            state,
-        )
-        for number, choice in enumerate(answer.choices, 1)
-        if (state := _mark_state(choice)) is not None
-    ]
-    return marks if selected is None else [*marks, Mark(selected, "selected", "selected")]
-
-
-def _mark_state(choice: Choice) -> MarkState | None:
-    if not choice.suggested or choice.state == "kept":
-        return choice.state
-    return "suggested" if choice.state == "open" else None
 
 
 @dataclass(frozen=True)

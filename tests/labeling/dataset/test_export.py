@@ -33,7 +33,7 @@ from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
 from dialint.labeling.dataset.export import run
 from dialint.labeling.dataset.inputs import read_labels
-from dialint.labeling.dataset.splits import assign_split, matches_fingerprint, split_key
+from dialint.labeling.dataset.splits import assign_split, fingerprint_key, split_key
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
 SAYS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
@@ -592,8 +592,8 @@ def test_the_manifest_does_not_give_the_key_away(tmp_path: Path) -> None:
         for path in (tmp_path / folder).iterdir():
             assert SECRET not in path.read_text()
     assert told[0]["hash"] != told[1]["hash"], "no table made in advance serves for two"
-    assert [matches_fingerprint(SECRET, one) for one in told] == [True, True]
-    assert not matches_fingerprint("another", told[0])
+    assert [fingerprint_key(SECRET, bytes.fromhex(one["salt"])) for one in told] == told
+    assert fingerprint_key("another", bytes.fromhex(told[0]["salt"])) != told[0]
     assert (told[0]["kdf"], told[0]["n"] * told[0]["r"] * 128) == ("scrypt", 32 << 20), "32 MiB a guess"
     quick = {hashlib.new(name, SECRET.encode()).hexdigest() for name in ("sha256", "md5", "sha1", "blake2b")}
     quick.add(fingerprint(SECRET))

@@ -35,7 +35,6 @@ from dialint.app.console.tasks.dialogue_view import (
     Mark,
     TurnSlice,
     find_page,
-    make_marks,
     paginate,
     view_data,
 )
@@ -104,12 +103,10 @@ def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> 
         ("C1", False), ("T1", True), ("C1", True),
     ]  # fmt: skip
     assert answer.undecided == (0,)
-    assert [mark.state for mark in make_marks(answer, None)] == ["open", "suggested", "suggested"]
     answer = decide(answer, 0, "rejected")
     assert (answer.undecided, answer.findings) == ((), ())
     answer = decide(decide(answer, 1, "kept"), 2, "rejected")
     assert answer.findings == (finding("T1", 6, 9).model_copy(update={"probability": 1.0}),)
-    assert [mark.label for mark in make_marks(answer, None)] == ["1 C1 ✗", "2 T1 ✓"]
     given = Annotation(
         id="7", dialogue_id="d", labeler="rob", kind="reviewer", codes=codes, findings=answer.findings, seconds=1
     )  # fmt: skip
