@@ -147,7 +147,9 @@ def add_checks(
             if before is None:
                 codes[code] = CodeRelease(checks=(added,))
             elif added not in before.checks:
-                codes[code] = before.model_copy(update={"checks": (*before.checks, added)})
+                unscanned = tuple(each for each in before.unscanned_languages if not check.covers(each))
+                update = {"checks": (*before.checks, added), "unscanned_languages": unscanned}
+                codes[code] = before.model_copy(update=update)
     return info if codes == info.codes else info.model_copy(update={"codes": codes})
 
 

@@ -92,11 +92,15 @@ class ReleaseInfo(Record):
 
     def without_scan(self) -> ReleaseInfo:
         """The same release with exact checks and policies only."""
-        codes = {
-            code: how.model_copy(update={"scan": None, "gate": None})
-            for code, how in self.codes.items()
-            if how.checks
-        }
+        checks, codes = load_checks(), {}
+        for code, how in self.codes.items():
+            if how.checks:
+                languages = () if how.scan is None else how.scan.languages
+                unscanned = tuple(
+                    each for each in languages if not any(checks[c.name].covers(each) for c in how.checks)
+                )
+                update = {"scan": None, "gate": None, "unscanned_languages": unscanned}
+                codes[code] = how.model_copy(update=update)
         return self.model_copy(update={"codes": codes})
 
 
@@ -361,6 +365,8 @@ class LanguageCoverage:
             missing: dict[str, tuple[list[str], list[str]]] = {}
             for code, how in self._info.codes.items():
                 if code in own.scanned or (how.scan is None and code in own.checked):
+                    continue
+                if own.language[code] in how.unscanned_languages:
                     continue
                 is_checked = any(
                     check.name != POLICY_CHECK or code not in without_policy

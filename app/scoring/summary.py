@@ -343,6 +343,9 @@ def _coverage_lines(detector: Detector) -> list[str]:
     groups = group_by_coverage(detector.taxonomy.codes, info.codes)
     not_covered = groups.pop(NEEDS_JUDGE, [])
     lines = [f"{name} by {detector.release}: {' '.join(codes)}" for name, codes in groups.items()]
+    for language in sorted({each for how in info.codes.values() for each in how.unscanned_languages}):
+        codes = [code for code, how in info.codes.items() if language in how.unscanned_languages]
+        lines.append(f"the scan is off: in {language} nothing looks for {' '.join(codes)}")
     judge = detector.judge_info
     judge_only = [code for code in not_covered if judge is not None and code in detector.codes]
     if judge is not None and judge_only:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import resolve_scan
 from dialint.detector.artifacts import read_manifest
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, TooManyBad
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.overrides import update_overrides
@@ -59,6 +60,33 @@ def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp
     }  # fmt: skip
     with pytest.raises(ConfigError, match="not covered by embedded-5: T2"):
         run([SAMPLE], ScoreConfig(codes=("T2",), quiet=True, detector=OFF))
+
+
+@pytest.mark.parametrize(
+    ("customer", "agent"),
+    [
+        ("My parcel has not arrived yet, where is it?", "I have passed your question on to the carrier, please wait."),
+        ("Mein Paket ist noch nicht da, wo ist es denn?", "Ich habe Ihre Frage an den Paketdienst weitergegeben."),
+    ],
+    ids=["en", "de"],
+)  # fmt: skip
+def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(
+    customer: str,
+    agent: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> None:
+    log = tmp_path / "log.jsonl"
+    turns = [{"role": "customer", "text": customer}, {"role": "agent", "text": agent}]
+    log.write_text(json.dumps({"id": "d", "turns": turns}))
+    config = ScoreConfig(fail_on="S2", detector=OFF)
+    if request.node.callspec.id == "de":  # no check of most codes reads German, and the scan never did
+        with pytest.raises(TooManyBad, match="a language that the release does not cover"):
+            run([str(log)], config)
+        return
+    assert run([str(log)], config) == 0
+    assert "the scan is off: in en nothing looks for T1" in capsys.readouterr().err
 
 
 def test_no_model_is_loaded() -> None:
