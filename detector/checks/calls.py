@@ -18,11 +18,11 @@ from dialint.detector.checks.context import (
     first_position,
 )
 from dialint.detector.checks.values import ID, StatedIds, is_id
-from dialint.detector.checks.words import SENTENCE, Patterns
+from dialint.detector.checks.words import SENTENCE, patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_turn
 
-PATTERNS = Patterns("calls")
+PATTERNS = patterns("calls")
 
 _SPOKEN = r"[^\n]{10,400}[.?!]"
 """The rest of a line that holds a full sentence."""

@@ -15,7 +15,7 @@ from math import inf
 from operator import attrgetter, itemgetter
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import Patterns, WordSearch, read_words
+from dialint.detector.checks.words import WordSearch, patterns, read_words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
 
@@ -45,7 +45,7 @@ _ACT_OF_NOUN = _act_by_word("nouns")
 _NOUN = re.compile(rf"\b({'|'.join(_ACT_OF_NOUN)})s?\b(?! (?:ID|number|#|policy))", re.IGNORECASE)
 _PASSIVE = "|".join(verb for verb in _ACT_OF if verb not in ("blocked", "sent"))
 """That a card has been blocked, or a parcel sent, is a state: only who did it himself claims an act."""
-PATTERNS = Patterns(
+PATTERNS = patterns(
     "claims",
     verb=f"(?P<verb>{'|'.join(_ACT_OF)})",
     passive_verb=f"(?P<verb>{_PASSIVE})",

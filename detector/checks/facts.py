@@ -14,11 +14,11 @@ from dialint.detector.checks import values
 from dialint.detector.checks.claims import name_words, statements
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, ValueIndex, compact
-from dialint.detector.checks.words import SENTENCE, Patterns, WordSearch
+from dialint.detector.checks.words import SENTENCE, WordSearch, patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses, uses_by_turn
 
-PATTERNS = Patterns("facts")
+PATTERNS = patterns("facts")
 
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 MAX_BEFORE = 1000

@@ -30,10 +30,10 @@ from dialint.detector.checks.spelling import odd_word
 from dialint.detector.checks.words import (
     any_between,
     are_near,
-    compile_pattern,
     content,
     find_phrases,
     has_phrase,
+    patterns,
     read_words,
     sentences,
     split_words,
@@ -184,7 +184,7 @@ class _Detail:
 
 
 _DETAILS = tuple(
-    _Detail(names, compile_pattern("details", row["value"]), "several" not in row)
+    _Detail(names, patterns("details").compile(row["value"]), "several" not in row)
     for names, row in read_words("details").items()
 )
 

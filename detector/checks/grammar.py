@@ -14,11 +14,11 @@ from functools import cache
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.dictionary import speller
 from dialint.detector.checks.phrases import QUOTED
-from dialint.detector.checks.words import Patterns, Spans, compile_pattern, read_words
+from dialint.detector.checks.words import Spans, patterns, read_words
 from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
-PATTERNS = Patterns("grammar")
+PATTERNS = patterns("grammar")
 
 LANGUAGES = ("en", UNKNOWN)
 MAX_SEARCHES = 500
@@ -82,7 +82,7 @@ def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
 @cache
 def _rules() -> dict[str, re.Pattern[str]]:
     """Return each rule by its name in the reason of a finding."""
-    return {name: compile_pattern("grammar", text) for name, text in read_words("grammar_rules").items()}
+    return {name: PATTERNS.compile(text) for name, text in read_words("grammar_rules").items()}
 
 
 def find_slips(text: str) -> Iterator[tuple[str, re.Match[str]]]:

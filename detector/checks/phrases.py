@@ -20,10 +20,10 @@ from dialint.detector.checks.context import (
     finding,
 )
 from dialint.detector.checks.words import (
-    Patterns,
     Spans,
     find_phrases,
     has_phrase,
+    patterns,
     sentences,
     split_words,
 )
@@ -31,7 +31,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import per_dialogue
 from dialint.detector.yaml_document import read_document
 
-PATTERNS = Patterns("phrases")
+PATTERNS = patterns("phrases")
 
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
 _WORD = re.compile(r"\w+")

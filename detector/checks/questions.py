@@ -19,11 +19,11 @@ from pydantic import JsonValue
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import MAX_DEPTH, compact
-from dialint.detector.checks.words import SENTENCE, Patterns, WordSearch, compile_pattern, read_words
+from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses
 
-PATTERNS = Patterns("questions")
+PATTERNS = patterns("questions")
 
 MAX_ANSWERS = 2
 """Turns of the customer, counted back from the question, that may hold the value."""
@@ -42,13 +42,13 @@ class _Slot:
 
 
 def _pattern(row: Mapping[str, str], name: str) -> re.Pattern[str] | None:
-    return compile_pattern("questions", row[name]) if name in row else None
+    return PATTERNS.compile(row[name]) if name in row else None
 
 
 def _slot(row: Mapping[str, str]) -> _Slot:
     return _Slot(
-        compile_pattern("questions", row["question"]),
-        compile_pattern("questions", row["stated"]),
+        PATTERNS.compile(row["question"]),
+        PATTERNS.compile(row["stated"]),
         _pattern(row, "answer"),
         _pattern(row, "elsewhere"),
         int(row.get("max_answers", MAX_ANSWERS)),

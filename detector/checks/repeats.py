@@ -19,10 +19,10 @@ from dialint.detector.checks.context import (
     suggestion,
 )
 from dialint.detector.checks.words import (
-    Patterns,
     any_between,
     are_near,
     has_phrase,
+    patterns,
     read_words,
     sentences,
     split_words,
@@ -33,7 +33,7 @@ from dialint.detector.log_profile import words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue, tool_uses
 
-PATTERNS = Patterns("repeats")
+PATTERNS = patterns("repeats")
 
 MIN_WORDS = 6
 SHORT_ANSWER = 4

@@ -19,9 +19,9 @@ from dialint.detector.checks.context import (
     suggestion,
 )
 from dialint.detector.checks.words import (
-    Patterns,
     Spans,
     has_phrase,
+    patterns,
     sentences,
     split_words,
     words_of,
@@ -30,7 +30,7 @@ from dialint.detector.log_profile import find_marks, mark_kind
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import per_dialogue
 
-PATTERNS = Patterns("slots")
+PATTERNS = patterns("slots")
 
 _WORD = (
     r"(?:first|last|full|given|family|customer|client|guest|user|agent|advisor|company|brand|product|order|ticket|"

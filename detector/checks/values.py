@@ -14,10 +14,10 @@ from functools import cached_property, lru_cache
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.words import Patterns, WordSearch
+from dialint.detector.checks.words import WordSearch, patterns
 from dialint.detector.tool_use import ToolUse
 
-PATTERNS = Patterns("values")
+PATTERNS = patterns("values")
 
 ID = re.compile(
     r"(?<![\w$€£@/:])(?<![\w.]-)(?<!\w\.)"

@@ -14,84 +14,41 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
+from dialint.detector.masking.lexicon import PATTERN_FILE, patterns
 from dialint.detector.masking.spans import Entity, Kind, View
+from dialint.detector.patterns import read_section
 
 Cue = Literal["keep", "phone", "card", "ssn", "id"]
 """`keep`: an order, a ticket, a price: not personal."""
 
 _BY_GROUP: dict[str, Cue] = {
-    "phone": "phone",
-    "unspaced_phone": "phone",
-    "card": "card",
-    "ssn": "ssn",
-    "id": "id",
-}
+    "phone": "phone", "unspaced_phone": "phone", "card": "card", "ssn": "ssn", "id": "id",
+}  # fmt: skip
+
+_NUMBERS = read_section(PATTERN_FILE, "number_words")
+_TENS = _NUMBERS["tens"]
+_VALUES = _NUMBERS["digits"] | _TENS
+_TIMES = {word: int(times) for word, times in _NUMBERS["times"].items()}
+NUMBER_WORD = "|".join(sorted((*_VALUES, *_TIMES), key=len, reverse=True))
+PATTERNS = patterns("numbers", number_word=NUMBER_WORD)
 
 WINDOW = 64
 
-_KEEP = (
-    r"orders?|tickets?|cases?|track(?:ing)?|parcels?|shipments?|package|consignment|waybill|awb|invoices?|"
-    r"receipt|bookings?|reservations?|confirmation|references?|ref|pnr|serial|sku|items?|models?|parts?|"
-    r"products?|article|flights?|trains?|buses|rma|return|returns|transactions?|txn|voucher|coupon|promo|"
-    r"code|pin|otp|po|purchase|trace|span|run|session|hash|commit|version|firmware|build|batch|lot|isbn|ean|"
-    r"upc|barcode|asin|quote|claim|policy|contract|account|acct|customer|member(?:ship)?|loyalty|"
-    r"subscription|user|meter|imei|error|incident|chat|job|request|id|gift card|pedido|pedidos|factura|"
-    r"reserva|seguimiento|envío|envio|referencia|bestellung|bestellnummer|rechnung|sendungsnummer|commande|"
-    r"facture|suivi|заказа?|заказы|трек|трек-номер|накладн\w+|бронировани\w+|брони|бронь|артикул|счёт|счет|"
-    r"договора?|заявк\w+|обращени\w+"
-)
-_PHONE = (
-    r"phones?|phone number|telephone|tel|tele|call|calls|called|calling|ring|mobile|mob|cell|cellphone|"
-    r"whatsapp|sms|text|texts|fax|dial|hotline|contact|reach(?:ed|able|ing)?|landline|ph|ph no|phone no|"
-    r"my no|my num|callback|call back|handy|viber|signal|telegram|(?:my|your|his|her|best|alternative|"
-    r"another|different|new|old|our|their|good|direct|office|home|work) number|teléfono|telefono|móvil|"
-    r"movil|celular|llámame|llamame|llamar|llámeme|llámenos|mi número|mi numero|telefon|telefonnummer|"
-    r"handynummer|anrufen|rückruf|numéro|appelez|téléphone|mon portable|телефон\w*|тел|звон\w*|позвон\w*|"
-    r"перезвон\w*|мобильн\w*|вотсап|ватсап|мой номер|номер телефона|набер\w+|домашн\w+|festnetz|"
-    r"portable(?= ?:| est)|joignable|fixe|cel|contacto|erreichen|erreichbar|mobil|rufen|tél"
-)
-_CARD = (
-    r"(?:credit |debit |bank |payment )?cards?(?: number| no)?|cc|visa|mastercard|amex|american express|"
-    r"maestro|pan|tarjeta|karte|kreditkarte|carte|карт\w*"
-)
-_SSN = (
-    r"ssn|social|social security|social insurance|sin|national insurance|ni number|nino|nif|dni|nie|pesel|"
-    r"tax id|tin|itin|taxpayer|aadhaar|aadhar|cpf|codice fiscale|steuer-?id\w*|nir|sécurité sociale|"
-    r"seguridad social|снилс|инн|nhs|bsn|burgerservicenummer"
-)
-_ID = r"passports?|pasaporte|reisepass|passeport|паспорт\w*|licen[cs]e|permit|identity card|id card|ausweis"
 
-_CUES = re.compile(
-    rf"(?<![^\W_])(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|"
-    rf"(?P<keep>{_KEEP}))(?![^\W\d_])"
-    r"|(?P<hash>[#№$€£¥₽])|(?P<unspaced_phone>电话|電話|手机|手機|携帯|联系方式|号码是|번호|전화|휴대폰|โทร|هاتف|رقمي|جوال|טלפון|फोन|मोबाइल)"
-)
 _FOREIGN = re.compile(r"\d{3}|[{}\[\]]")
-_FILLER = re.compile(
-    r"(?:\W++|(?<!\w)(?=\w*\d)\w++|(?<!\w)(?:number|numbers|no|nr|num|n|id|code|codes|ref|reference|is|was|"
-    r"are|were|it's|its|it|the|my|your|our|of|for|with|by|and|or|a|this|that|here|has|reads|says|ending|"
-    r"starting|called|s|número|numero|es|номер\w*|мой|ваш|nummer|ist|de|del|y|и)\b|[是为為はがの号码號碼番号]|번호|"
-    r"[는은가이])*+"
-)
-_LINK = re.compile(
-    r"(?:[^\w.!?\n]++|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|"
-    r"registered|file|s|attached|connected|from)\b)*+"
-)
-_VERB = re.compile(r"[\s,)-]{0,3}(?:is|was|it's|that's|es|ist|-|это)\b|\s?\((?=\w)")
 _SENTENCE_END = re.compile(r"[.!?\n]")
-_ENDING = re.compile(r"(?:last|final|first|ending|ends|end|últimos|letzten|последн\w+)\b[^.!?\n]{0,24}$")
 
 
 def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
     """The nearest cue in the `WINDOW` characters before `start`, and whether only filler words and other
     numbers are in between. A cue before another number counts only if it is adjacent."""
-    cues = list(_CUES.finditer(view.low, max(0, start - WINDOW), start))
+    cues = list(PATTERNS.cues.finditer(view.low, max(0, start - WINDOW), start))
     while len(cues) > 1 and _belongs(view, cues[-2], cues[-1]):
         cues.pop()
     if not cues:
         return None, False
     nearest = cues[-1]
-    adjacent = _FILLER.fullmatch(view.low, nearest.end(), start) is not None
+    adjacent = PATTERNS.filler.fullmatch(view.low, nearest.end(), start) is not None
     if not adjacent and _FOREIGN.search(view.low, nearest.end(), start):
         return None, False
     return _cue_of(nearest), adjacent
@@ -101,66 +58,33 @@ def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether the cue `second` only qualifies `first`, as in "phone #" or "the card on my account"."""
     if _cue_of(first) == "keep" or _cue_of(second) != "keep":
         return False
-    return _LINK.fullmatch(view.low, first.end(), second.start()) is not None
+    return PATTERNS.link.fullmatch(view.low, first.end(), second.start()) is not None
 
 
 def cue_after(view: View, end: int) -> Cue | None:
     """The cue in the words right after a number, as in "... is my mobile"."""
     window = view.low[end : end + 40]
-    match = _VERB.match(window)
+    match = PATTERNS.verb.match(window)
     if not match:
         return None
     sentence = _SENTENCE_END.split(window[match.end() :], maxsplit=1)[0]
-    result = _CUES.search(sentence)
+    result = PATTERNS.cues.search(sentence)
     return _cue_of(result) if result else None
 
 
 def cue_requested(before: str) -> Cue | None:
     """The kind of number that the turn before requested, by its last cue."""
-    cues = list(_CUES.finditer(before, max(0, len(before) - 200)))
+    cues = list(PATTERNS.cues.finditer(before, max(0, len(before) - 200)))
     return _cue_of(cues[-1]) if cues else None
 
 
 def is_ending(view: View, start: int) -> bool:
     """Whether the number at `start` is described as the end of a longer one ("last four digits")."""
-    return _ENDING.search(view.low, max(0, start - 40), start) is not None
+    return PATTERNS.ending.search(view.low, max(0, start - 40), start) is not None
 
 
 def _cue_of(match: re.Match[str]) -> Cue:
     return _BY_GROUP.get(str(match.lastgroup), "keep")
-
-
-_DIGITS = {
-    "zero": "0", "oh": "0", "o": "0", "nought": "0", "one": "1", "two": "2", "three": "3", "four": "4",
-    "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "niner": "9",
-    "cero": "0", "uno": "1", "dos": "2", "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7",
-    "ocho": "8", "nueve": "9",
-    "ноль": "0", "нуль": "0", "один": "1", "два": "2", "три": "3", "четыре": "4", "пять": "5", "шесть": "6",
-    "семь": "7", "восемь": "8", "девять": "9",
-}  # fmt: skip
-_TENS = {
-    "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15",
-    "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20", "thirty": "30",
-    "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90",
-    "hundred": "00", "thousand": "000",
-    "десять": "10", "двадцать": "20", "тридцать": "30", "сорок": "40", "пятьдесят": "50", "шестьдесят": "60",
-    "семьдесят": "70", "восемьдесят": "80", "девяносто": "90", "сто": "100", "двести": "200", "триста": "300",
-    "четыреста": "400", "пятьсот": "500", "шестьсот": "600", "семьсот": "700", "восемьсот": "800",
-    "девятьсот": "900", "одиннадцать": "11", "двенадцать": "12", "тринадцать": "13", "четырнадцать": "14",
-    "пятнадцать": "15", "шестнадцать": "16", "семнадцать": "17", "восемнадцать": "18", "девятнадцать": "19",
-}  # fmt: skip
-_VALUES = _DIGITS | _TENS
-_TIMES = {"double": 2, "triple": 3, "doble": 2, "дважды": 2}
-
-NUMBER_WORD = "|".join(sorted((*_VALUES, *_TIMES), key=len, reverse=True))
-SPELLED_NUMBER = re.compile(rf"(?<!\w)(?:{NUMBER_WORD})[\s,-]{{1,2}}(?:{NUMBER_WORD})(?!\w)")
-"""Two number words in a row: a cheap test."""
-SPELLED_RUN = re.compile(
-    rf"(?<![\w])(?:plus\s)?\(?(?:{NUMBER_WORD})(?:[\s,.()-]{{1,3}}(?:{NUMBER_WORD}|\d{{1,4}})){{3,24}}(?!\w)"
-    rf"|(?<![\w.,$€£])\+?\d{{1,4}}(?:[\s,.()-]{{1,3}}\d{{1,4}}){{0,4}}[\s,.()-]{{1,3}}(?:{NUMBER_WORD})"
-    rf"(?:[\s,.()-]{{1,3}}(?:{NUMBER_WORD}|\d{{1,4}})){{2,24}}(?!\w)"
-)
-"""Four or more numbers in a row, words among them. `spelled_digits` says how many digits that makes."""
 
 
 def spelled_digits(run: str) -> str:
@@ -232,25 +156,12 @@ def _is_international(digits: str) -> bool:
 NEAR_START = 24
 """A number within so many characters of the start of its turn may answer the turn before."""
 
-_GLUED = (
-    r"(?<=\bcard)|(?<=\bvisa)|(?<=\bcc)|(?<=\bssn)|(?<=\btel)|(?<=\bphone)|(?<=\bmobile)|(?<=\bcall)|"
-    r"(?<=\bkarte)|(?<=\bcarte)|(?<=\btarjeta)|(?<=\bкарта)|(?<=\bтел)"
-)
-"""Words to which a number is written without a blank."""
-_RUN = re.compile(
-    rf"(?:(?<![\w$€£¥₽])|{_GLUED})"
-    r"(?<!\d[.,:])(?:\+\s?)?\(?\d(?:[ .\-/()*_•·~]{0,3}\d){5,24}(?![\w%])(?![,:.]\d)"
-)
-_EXTENSION = re.compile(r"[\s,]{0,2}(?:ext|extension|extn|x|доб)\.?\s?\d{1,5}(?!\w)")
 _CUT = re.compile(r"\s?/\s|\s/|\s-\s|\s{2,}|\)\s?\(")
 _NOT_PERSONAL = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:\D|$)|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d{2}(?:\D|$)|"
     r"\d{1,2}[-/. ]\d{1,2}[-/. ](?:19|20)\d{2}(?:\D|$)|(?:19|20)\d\d ?[-/] ?(?:19|20)\d\d$|"
     r"\d{1,24}\.\d\d[ /-]{1,3}\d{1,24}\.\d\d$|\+?\s?\d{1,24}\.\d\d?\s?[-+/*]|"
     r"\d{1,3}(?:[. ]\d{3}){1,8}$(?<=000)"
-)
-_MONEY_AFTER = re.compile(
-    r"\s?(?:[$€£¥₽%]|usd|eur|gbp|euros?|dollars?|pounds?|руб|рублей|kg|km|miles|points)"
 )
 _SCHEMES = re.compile(
     r"4\d{15}(?:\d{3})?|5[1-5]\d{14}|222[1-9]\d{12}|22[3-9]\d{13}|2[3-6]\d{14}|27[01]\d{13}|2720\d{12}|"
@@ -268,9 +179,9 @@ _SSN_SHAPE = re.compile(r"\d{3}([- ])\d{2}\1\d{4}")
 
 def find(view: View, before: str) -> Iterator[Entity]:
     """Cards, social security numbers and phones in `view`, spelled ones first."""
-    for match in SPELLED_RUN.finditer(view.low):
+    for match in PATTERNS.spelled_run.finditer(view.low):
         yield from _spelled_entities(view, match, before)
-    for match in _RUN.finditer(view.low):
+    for match in PATTERNS.run.finditer(view.low):
         yield from _typed_entities(view, match, before)
 
 
@@ -300,14 +211,14 @@ def _typed_entity(view: View, start: int, end: int, before: str) -> Entity | Non
     if (
         len(digits) < 7
         or (not _PAIRS.fullmatch(run) and _NOT_PERSONAL.match(run))
-        or _MONEY_AFTER.match(view.low, end)
+        or PATTERNS.money_after.match(view.low, end)
     ):
         return None
     cue, adjacent = cue_of(view, start, end, before)
     kind = _kind_of(run, digits, cue, adjacent)
     if kind is None or (kind == "PHONE" and is_ending(view, start)):
         return None
-    if kind == "PHONE" and (extension := _EXTENSION.match(view.low, end)):
+    if kind == "PHONE" and (extension := PATTERNS.extension.match(view.low, end)):
         end = extension.end()
     if kind == "PHONE" and run.startswith(")"):
         start += 1

@@ -10,81 +10,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dialint.detector.masking.lexicon import patterns, word_list
 from dialint.detector.masking.name_words import (
+    CUES,
     GIVEN_NAMES,
-    NAME_REQUEST,
     NAMES_TOO,
     NOT_NAMES,
     PARTICLES,
     PLACES,
-    SIGNATURE,
     THINGS_TOO,
     TITLES,
     find_cues,
     is_patronymic,
     is_surname,
 )
-from dialint.detector.masking.spans import BLANK, Entity, View, words
+from dialint.detector.masking.spans import BLANK, Entity, View
 
+PATTERNS = patterns("names", blank=BLANK)
 MAX_WORDS = 4
 
 _DASHED = re.compile(r"(?:^|\s)[-~]{1,2}\s?(?=[^\W\d_][\w'-]{1,20}\s{0,3}$)")
-_FIELD = re.compile(
-    r"""["'](?:first_?name|last_?name|full_?name|customer_?name|passenger_?name|sur_?name|"
-    r"author_?name)["']\s?:\s?["']([^"'\n<_\d]{2,60})["']"""
-)
-_HERE = re.compile(
-    r"(?:^|[.!?,\n])\s{0,2}([^\W\d_]{2,20}(?:[ ][^\W\d_]{2,20})?) (?:here|speaking|again|hier|"
-    r"de nuevo|otra vez|à nouveau|(?P<sure>à l'appareil|am apparat|mein name)|снова|опять|на связи|на "
-    r"линии)(?=[\s,.!;-]|$)"
-)
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SPELLED = re.compile(r"[^\W\d_](?:(?:-|\.|\. |, | )[^\W\d_]){2,20}(?![\w'])")
-_LEADING = re.compile(
-    r"\W{0,3}(?:(?:yes|yeah|yep|sure|ok|okay|hi|hello|of course|certainly|it's|it is|its|the name is|"
-    r"name is|that's|that would be|sí|да|ja|oui|claro|soy|ich bin|je suis|mein name ist|я|это|меня "
-    r"зовут)[\s,.:!]{1,3}){0,2}"
-)
-_FORM = re.compile(
-    r"\b(?:e-?mail|phone|tel|telephone|mobile|surname|date of birth|dob|birthday)\b[^\n]{0,12}[:=]"
-)
-_PLACE = re.compile(
-    r"\s(?:hotel|restaurant|college|street|road|inn|house|museum|park|guest|lodge|bar|cafe|salon|airport|"
-    r"store|station|bed|b&b|avenue|ave|square|hall|church|cathedral|school|university|theat(?:re|er)|cinema|"
-    r"center|centre|mall|bridge|bay|hole|springs|falls|heights|valley|creek|county|port|harbou?r|forest|"
-    r"canyon|mountain|woods|beach|island|hill|lake|river|city|tower|drive|lane|st|rd|kitchen|grill|pizza|"
-    r"pizzeria|bistro|spa|suites?|resort|apartments?|plaza|court|collection|sofa|sponge|lamp|shirt|dress|"
-    r"model|edition|series|hospital|clinic|hostel|manor|gardens?|gallery|club|pub|tavern|oriental|indian|"
-    r"chinese|straße|strasse|platz|allee|отель|улица|hostal|'s (?=[a-z]{0,12}\W?$))\b"
-)
-_BRAND = re.compile(
-    r"\b(?:dr\.? pepper|mr\.? (?:clean|muscle|coffee|kipling)|mrs\.? (?:butterworth|meyer)|uncle ben)"
-    r"(?:'?s)?(?!\w)"
-)
-_WORK = re.compile(r"(?:'s)? (?:fans?|novels?|movies?|films?|concerts?|albums?|biography|poster)\b")
-"""What is named after somebody who is known to all."""
 _ACCENT = re.compile("[à-ɏḀ-ỿ](?<![äöüß])")
 """A letter with an accent, none of those that German words for things have."""
-_THING_NAME = re.compile(
-    r"(?:product|item|file|model|brand|company|store|shop|game|app|device|network|wi-?fi|street|city|place|"
-    r"project|team|plan|page|site|event|course|hotel|dish|song|artist)[ -]?name\s?[:=-]\s?$"
-)
-_SPEAKING = re.compile(
-    r"\s(?:here|speaking|calling|from (?=[a-z])|aus der|vom|aus dem|von der|du service|de la (?=comp|serv)|"
-    r"del (?=dep|serv|equ)|du (?=serv|dép)|из|au téléphone|qui m'a|à l'appareil|am telefon|on the "
-    r"(?:line|phone))\b"
-)
 _SPEAKER = re.compile(
     r"(?:^|\n)\s{0,3}(?:[^\W\d_]{2,12} \()?([^\W\d_]{2,20}(?:[ '-][^\W\d_]{2,20})?)\)?\s?:(?=\s|$)"
 )
 """The speaker of a line of a transcript: "ANNA: hello"."""
-_AFTER_WEAK = re.compile(
-    r"\s(?:here|speaking|calling|again|from|with|and i|and my|at|writing|chatting|said|says|told|promised|"
-    r"has|had|is|was|will|who|about|please|bitte|para|pour|für|yesterday|today|earlier|did|can|could|would|"
-    r"und|y|et|и|vom|aus|von|der|die|hat|ist|meinte|sagte|wird|war|de|del|me|no|ha|es|dijo|le|que|du|a|au|"
-    r"m'a|est|va|qui|из|от|сказал|сказала|обещал|обещала|был|была|не|мне|обещает|уже|и|что|\()(?!\w)|"
-    r"\s?[,.!?;:)\n-]|\s?$"
-)
 
 _CAPITALISED = re.compile(
     r"(?<![\w@.'&/-])(?![a-zа-я])[^\W\d_][^\W\d_]{1,24}(?:-[^\W\d_]{2,24}){0,2}(?![\w@/&]|-\w|\.\w)"
@@ -94,13 +47,6 @@ _TWO_SENTENCES = re.compile(r"\w{2}\. |'s\s")
 _COMMA_AFTER = re.compile(r"\s?(?:[,!]|\.?\s{0,3}$)")
 _ADDRESSING = re.compile(r"(?:^|[.!?\n]\s|, )$")
 _CAPITAL_AFTER = re.compile(r"['-]?\s?(?![a-zа-яё])[^\W\d_]")
-_NEXT_NAME = re.compile(f"{BLANK},? (?:and|und|y|e|et|и|or|oder|o|ou|или) $")
-WORDS_BEFORE_PEOPLE = words(
-    "with by from for ask tell asked told add contact contacted met emailed texted thank thanked both "
-    "remove named called invite invited mit von für bitte frage fragte bei gewisser gewisse con para por "
-    "preguntar pregunte avec pour par chez demandez с со у от для к"
-)
-"""Words that precede people rather than goods and places."""
 _DOT_GAP, _GAP, _SHORT_GAP = (
     re.compile(r"[\s,:.\"'*(-]{0,4}"),
     re.compile(r"[ ,:\"'*(-]{0,4}"),
@@ -111,27 +57,24 @@ _CLOSED = re.compile(r"\s?[,.!?\n:;)~-]|(?<!\s)\s*+$")
 _SENTENCE_BREAK = re.compile(r"\w\s?[.!][ .!]*$")
 _SIGNATURE_END = re.compile(r"[.!)\s]{0,3}(?:$|\n|[,|])")
 _ANSWER_END = re.compile(r"\s?(?:[.,!?\n;]|$)")
-_INITIALS = re.compile(r" (?:[А-ЯЁ]\. ?){1,2}(?<=\.)|, (?=[A-ZÀ-Þ]{2})(?<=[A-ZÀ-Þ]{2}, )[A-ZÀ-Þ]{2,20}(?!\w)")
-"""Initials or a given name after a family name: "Мельник О.П.", "DUVAL, ANNE"."""
 _NEXT_WORD = re.compile(r"\.? (?=\w)")
 _NEXT_LOWERCASE = re.compile(r" ([a-zà-ÿа-яё]+(?:['-][a-zà-ÿа-яё]+)*)(?![\w@])")
 _PLAIN_TITLES = ("señor", "sr", "monsieur", "madame", "mme", "mlle", "господин", "госпож", "граждан", "г-")
 """Titles that are no other words, even in lower case."""
-_SHORT_WORD = re.compile(r"(?:^|\W)(?i:\w{1,2}|prof|mrs|sra|srta|dra|lic|ing|mme|mlle|г-н|г-жа)$")
 
 
 def find(view: View, before: str) -> Iterator[Entity]:
     """Names in `view`; `before`, the turn before, may request one."""
-    if NAME_REQUEST.search(before, max(0, len(before) - 160)):
+    if CUES.name_request.search(before, max(0, len(before) - 160)):
         yield from _answers(view)
     if "name" in view.low:
-        for match in _FIELD.finditer(view.low):
+        for match in PATTERNS.field.finditer(view.low):
             yield _entity(view, match.start(1), match.end(1))
     for start, end, group in find_cues(view.low):
         result = _name_after_cue(view, end, group, view.text[start].isupper())
         if result:
             yield result
-    for match in _HERE.finditer(view.low):
+    for match in PATTERNS.here.finditer(view.low):
         result = _words(view, match.start(1), lower=False, most=3)
         if result and result.end == match.end(1) and (match["sure"] or _is_sure(view, result)):
             yield result
@@ -139,7 +82,7 @@ def find(view: View, before: str) -> Iterator[Entity]:
         speaker = _words(view, match.start(1), lower=False, most=3)
         if speaker and speaker.end == match.end(1) and _is_sure(view, speaker):
             yield speaker
-    for form in (SIGNATURE, _DASHED) if "-" in view.low or "~" in view.low else (SIGNATURE,):
+    for form in (CUES.signature, _DASHED) if "-" in view.low or "~" in view.low else (CUES.signature,):
         for match in form.finditer(view.low):
             yield from _signature(view, match)
     yield from _unannounced_names(view)
@@ -164,9 +107,13 @@ def _unannounced_names(view: View) -> Iterator[Entity]:
 def _full_name(view: View, start: int) -> Entity | None:
     """The given name at `start` with the family name after it, or before it as in Russian."""
     result = _words(view, start, lower=False, most=MAX_WORDS)
-    if not result or _PLACE.search(view.low, result.start, result.end) or _PLACE.match(view.low, result.end):
+    if (
+        not result
+        or PATTERNS.place.search(view.low, result.start, result.end)
+        or PATTERNS.place.match(view.low, result.end)
+    ):
         return None
-    if _WORK.match(view.low, result.end):
+    if PATTERNS.work.match(view.low, result.end):
         return None
     if _TWO_SENTENCES.search(view.low, result.start, result.end):
         return None
@@ -199,7 +146,7 @@ def _with_patronymic(view: View, start: int) -> Entity | None:
 def _is_addressed(view: View, word: re.Match[str]) -> bool:
     """Whether the context of a given name addresses or mentions a person: "Anna, ...", "..., Anna!", "ask
     Anna to"."""
-    if _PLACE.match(view.low, word.end()):
+    if PATTERNS.place.match(view.low, word.end()):
         return False
     if _COMMA_AFTER.match(view.text, word.end()) and _ADDRESSING.search(
         view.text, max(0, word.start() - 4), word.start()
@@ -207,8 +154,8 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
         return True
     before = _WORD_BEFORE.search(view.low, max(0, word.start() - 16), word.start())
     near = before is not None and (
-        before[1] in WORDS_BEFORE_PEOPLE
-        or _NEXT_NAME.search(view.low, max(0, word.start() - 8), word.start())
+        before[1] in word_list("words_before_people")
+        or PATTERNS.next_name.search(view.low, max(0, word.start() - 8), word.start())
     )
     crossing = before is not None and before[1] == "from" and view.low.startswith(" and ", word.end())
     return bool(near) and not crossing and not _CAPITAL_AFTER.match(view.text, word.end())
@@ -217,7 +164,9 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
 def _is_sure(view: View, result: Entity) -> bool:
     """Whether a candidate is certainly a name: a listed one, or a patronymic."""
     words = _WORD.findall(view.low, result.start, result.end)
-    if _PLACE.search(view.low, result.start, result.end) or _PLACE.match(view.low, result.end):
+    if PATTERNS.place.search(view.low, result.start, result.end) or PATTERNS.place.match(
+        view.low, result.end
+    ):
         return False
     return (
         words[0] in GIVEN_NAMES
@@ -244,7 +193,7 @@ def _name_after_cue(view: View, position: int, group: str, capital: bool) -> Ent
         result = _words(view, position, lower=False, most=3)
         return (
             result
-            if result and _AFTER_WEAK.match(view.low, result.end)
+            if result and PATTERNS.after_weak.match(view.low, result.end)
             else _name_after_weak_cue(view, position)
         )
     if group == "greeting" and gap and "," in gap[0]:
@@ -257,7 +206,7 @@ def _listed_name(view: View, position: int) -> Entity | None:
     result = _words(view, position, lower=False, most=3)
     if not result or not _is_sure(view, result):
         return None
-    return result if _AFTER_WEAK.match(view.low, result.end) else None
+    return result if PATTERNS.after_weak.match(view.low, result.end) else None
 
 
 def _name_of_party(view: View, position: int) -> Entity | None:
@@ -277,16 +226,18 @@ def _in_form(view: View, position: int) -> Entity | None:
     if not result or _is_sure(view, result):
         return result
     if view.text[result.start].isupper() and _ACCENT.search(view.low, result.start, result.end):
-        is_thing = _THING_NAME.search(view.low, max(0, position - 24), position)
-        return None if is_thing or _PLACE.search(f" {view.low[result.start : result.end]}") else result
+        is_thing = PATTERNS.thing_name.search(view.low, max(0, position - 24), position)
+        return (
+            None if is_thing or PATTERNS.place.search(f" {view.low[result.start : result.end]}") else result
+        )
     around = view.low[max(0, position - 80) : result.start] + view.low[result.end : result.end + 80]
-    return result if _FORM.search(around) else None
+    return result if PATTERNS.form.search(around) else None
 
 
 def _name_after_title(view: View, position: int, capital: bool) -> Entity | None:
     """A name after "Mr" or "Dr."; after a lower-case title that may be another word ("don", "miss") only
     listed names."""
-    if _BRAND.search(view.low, max(0, position - 12), position + 16):
+    if PATTERNS.brand.search(view.low, max(0, position - 12), position + 16):
         return None
     title = view.low[max(0, position - 12) : position].strip(" .").split(" ")[-1]
     short = title in ("mr", "mrs", "ms")
@@ -325,11 +276,11 @@ def _name_after_weak_cue(view: View, position: int) -> Entity | None:
     if not result:
         return None if view.low[position : position + 1] >= "а" else _lowercase_given_name(view, position)
     if _WORD.findall(view.low, result.start, result.end)[0] in GIVEN_NAMES or (
-        _is_sure(view, result) and _AFTER_WEAK.match(view.low, result.end)
+        _is_sure(view, result) and PATTERNS.after_weak.match(view.low, result.end)
     ):
-        return None if _PLACE.match(view.low, result.end) else result
+        return None if PATTERNS.place.match(view.low, result.end) else result
     spelled = view.low[result.start + 1 : result.start + 2] == "-"
-    return result if spelled or _SPEAKING.match(view.low, result.end) else None
+    return result if spelled or PATTERNS.speaking.match(view.low, result.end) else None
 
 
 def _name_after_greeting(view: View, position: int) -> Entity | None:
@@ -348,16 +299,21 @@ def _lowercase_given_name(view: View, position: int) -> Entity | None:
     """A lower-case given name that is no common word, as in "hi sarah,": alone before a word that may follow
     a name, or with the family name that follows: "i'm jane doe btw"."""
     word = _WORD.match(view.low, position)
-    if not word or word[0] not in GIVEN_NAMES or word[0] in THINGS_TOO or _PLACE.match(view.low, word.end()):
+    if (
+        not word
+        or word[0] not in GIVEN_NAMES
+        or word[0] in THINGS_TOO
+        or PATTERNS.place.match(view.low, word.end())
+    ):
         return None
-    if _AFTER_WEAK.match(view.low, word.end()):
+    if PATTERNS.after_weak.match(view.low, word.end()):
         return _entity(view, word.start(), word.end())
     family = _NEXT_LOWERCASE.match(view.text, word.end())
     if (
         family
         and len(family[1]) > 2
         and family[1] not in NOT_NAMES
-        and not _PLACE.match(view.low, family.end())
+        and not PATTERNS.place.match(view.low, family.end())
     ):
         return _entity(view, word.start(), family.end())
     return _entity(view, word.start(), word.end()) if family and family[1] in NOT_NAMES else None
@@ -373,7 +329,7 @@ def _signature(view: View, match: re.Match[str]) -> Iterator[Entity]:
 
 def _answers(view: View) -> Iterator[Entity]:
     """The name in a turn that is only a name, after a turn that requested one."""
-    leading = _LEADING.match(view.low)
+    leading = PATTERNS.leading.match(view.low)
     start = leading.end() if leading else 0
     spelled = _spelled_name(view, start)
     if spelled:
@@ -416,7 +372,7 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
             break
     if end == start:
         return None
-    initials = _INITIALS.match(view.text, end)
+    initials = PATTERNS.initials.match(view.text, end)
     return _entity(view, start, initials.end() if initials else end)
 
 
@@ -424,7 +380,7 @@ def _skip_gap(view: View, position: int) -> int:
     """The position after one space, or after a full stop and a space that follow an initial or a title."""
     gap = _NEXT_WORD.match(view.text, position)
     if not gap or (
-        gap[0].startswith(".") and not _SHORT_WORD.search(view.text[max(0, position - 5) : position])
+        gap[0].startswith(".") and not PATTERNS.short_word.search(view.text[max(0, position - 5) : position])
     ):
         return position
     return gap.end()

@@ -41,11 +41,6 @@ shop or a platform, `DEVICE` a MAC address or the number of a phone."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def words(text: str) -> frozenset[str]:
-    """The blank-separated words of `text`."""
-    return frozenset(text.split())
-
-
 PLACEHOLDER = re.compile(rf"\[({'|'.join(KINDS)})_([1-9][0-9]{{0,17}})\]")
 """Group 1 is the kind, group 2 the number."""
 
