@@ -86,7 +86,7 @@ def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(
             run([str(log)], config)
         return
     assert run([str(log)], config) == 0
-    assert "the scan is off: in en nothing looks for T1" in capsys.readouterr().err
+    assert "the scan is off: in en nothing looks for T1" in capsys.readouterr().out
 
 
 def test_no_model_is_loaded() -> None:
