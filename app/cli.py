@@ -102,7 +102,6 @@ EVAL: Commands = {
     "baseline": ("dialint.eval.baselines:baseline", "Train and calibrate a simple baseline."),
     "judge": ("dialint.eval.judge:judge", "Evaluate a judge on held-out questions."),
     "attack": ("dialint.eval.attack.run:attack", "Measure how text in dialogues can steer verdicts."),
-    "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),
     "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),
     "tally": ("dialint.eval.tally:tally", "Precision and recall from a judged spot check."),
 }

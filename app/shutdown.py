@@ -1,21 +1,17 @@
-"""Stopping on SIGTERM and SIGINT after the current step, never in the middle of one.
+"""Stops a job that commits chunks on SIGTERM and SIGINT after the current chunk, never in the middle of one.
 
-`GracefulShutdown` is for a job that commits chunks: the current chunk is finished if that takes no longer
-than `GRACE_S`; otherwise, or at a second signal, it is dropped, and the next run makes it again.
-`run_until_stopped` is for a command that polls until it is stopped.
+The chunk is finished if that takes no longer than `GRACE_S`; otherwise, or at a second signal, it is dropped,
+and the next run makes it again.
 """
 
 from __future__ import annotations
 
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 GRACE_S = 20
-POLL_S = 0.1
-"""How often a waiting command checks for a signal."""
 
 
 class Interrupted(BaseException):
@@ -72,43 +68,3 @@ def graceful_shutdown() -> Iterator[GracefulShutdown]:
         signal.alarm(0)
         for number, handler in zip(signals, earlier, strict=True):
             signal.signal(number, handler)
-
-
-class _Stopped(Exception):
-    """A signal came while the command was waiting."""
-
-
-@contextmanager
-def run_until_stopped() -> Iterator[Callable[[float], None]]:
-    """Run the body until SIGTERM or SIGINT. Yields a function that waits for so many seconds and leaves the
-    body as soon as a signal has come.
-
-    The signal itself interrupts nothing, neither a statement nor a transaction. A second signal has its
-    default effect.
-    """
-    received: list[int] = []
-    earlier = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def restore() -> None:
-        for number, handler in earlier.items():
-            signal.signal(number, handler)
-
-    def handle(signum: int, frame: FrameType | None) -> None:
-        received.append(signum)
-        restore()
-
-    def wait(seconds: float) -> None:
-        end_s = time.monotonic() + seconds
-        while not received and (left_s := end_s - time.monotonic()) > 0:
-            time.sleep(min(left_s, POLL_S))
-        if received:
-            raise _Stopped
-
-    for number in earlier:
-        signal.signal(number, handle)
-    try:
-        yield wait
-    except _Stopped:
-        pass
-    finally:
-        restore()

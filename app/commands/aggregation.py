@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -14,11 +13,6 @@ from dialint.labeling.adjudication.cases import AdjudicateConfig
 from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig
 from dialint.labeling.aggregation.aggregate import AggregateConfig
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig
-
-if TYPE_CHECKING:
-    from dialint.detector.taxonomy import Taxonomy
-    from dialint.labeling.aggregation.overlap import Decision
-    from dialint.labeling.store.api import Store
 
 FILES, STORED = AggregateConfig(), StoreLabelsConfig()
 
@@ -99,29 +93,12 @@ def ask(
     """Close tasks that are sure enough, and ask for one more answer where they are not."""
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.aggregation.adaptive_overlap import update_overlap
-
-    with session.open() as (store, actor):
-        if config.follow:
-            _follow(store, actor, config, load_taxonomy(taxonomy))
-        else:
-            print_line(_format_decisions(update_overlap(store, actor, config, load_taxonomy(taxonomy))))
-    return 0
-
-
-def _follow(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy) -> None:
-    from dialint.app.shutdown import run_until_stopped
-    from dialint.labeling.aggregation.adaptive_overlap import follow
-
-    with run_until_stopped() as rest:
-        for decisions in follow(store, actor, config, taxonomy, rest):
-            print_line(_format_decisions(decisions))
-    print_line("stopped; the same command goes on")
-
-
-def _format_decisions(summary: Mapping[Decision, int]) -> str:
     from dialint.labeling.aggregation.overlap import Decision
 
-    return (
+    with session.open() as (store, actor):
+        summary = update_overlap(store, actor, config, load_taxonomy(taxonomy))
+    print_line(
         f"{summary[Decision.STOP]:,} tasks are sure, {summary[Decision.ASK]:,} ask for one answer more, "
         f"{summary[Decision.GIVE_UP]:,} are for experts"
     )
+    return 0

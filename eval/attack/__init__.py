@@ -1,1 +1,1 @@
-"""Measures how far text in a dialogue can steer its verdict: a battery of attacks, and a small search."""
+"""Measures how far text in a dialogue can steer its verdict, by a battery of attacks."""

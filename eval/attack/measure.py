@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, get_args
 
@@ -16,8 +16,8 @@ from dialint.detector.statistics import (
     percentile_interval,
     ratio,
 )
-from dialint.eval.attack.battery import Attack, Battery, Goal, Position, family_attacks
-from dialint.eval.attack.trials import Reading, Subject, Target, Trial, is_flipped, make_trial, pressure
+from dialint.eval.attack.battery import Attack, Battery, Goal
+from dialint.eval.attack.trials import Reading, Subject, Target, Trial, is_flipped, make_trial
 from dialint.eval.results import source_name
 
 BATCH = 256
@@ -26,7 +26,7 @@ BATCH = 256
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an attack or a search: whether it and its control succeeded. `unread`: the attacked
+    """What came of an attack: whether it and its control succeeded. `unread`: the attacked
     verdict failed, or the turn was not judged for its language, and the verdict says so."""
 
     family: str
@@ -41,7 +41,7 @@ class Outcome:
     unread: bool
 
 
-def run_static(
+def run_attacks(
     target: Target,
     battery: Battery,
     attacks: Sequence[Attack],
@@ -93,68 +93,6 @@ def _outcome(target: Target, trial: Trial, attacked: Reading, control: Reading) 
         attacked.status != "scored"
         or (attack.goal == "hide" and (trial.attacked.turn, trial.code) not in attacked.probabilities),
     )
-
-
-def run_adaptive(
-    target: Target,
-    battery: Battery,
-    subjects: dict[Goal, list[Subject]],
-    tries: int,
-    n_subjects: int,
-    seed: int,
-) -> list[Outcome]:
-    """For every family and goal, the outcome of a search at `n_subjects` subjects.
-
-    Half of the `tries` are drawn from all texts, places and positions of the family; the others vary the best
-    of them by the target's own probability: at the other position, twice, joined with the next best, in
-    capitals. The search succeeds if one of its tries does. The control searches as long among neutral texts
-    of the same lengths at the same places.
-    """
-    outcomes: list[Outcome] = []
-    for family in battery.families:
-        for goal in family.goals:
-            pool = family_attacks(battery, family, goal)
-            rng = random.Random(f"{seed}/{family.name}/{goal}")
-            usable = [each for each in subjects[goal] if each.codes]
-            for subject in rng.sample(usable, min(n_subjects, len(usable))):
-                own = [attack for attack in pool if attack.code is None or attack.code in subject.codes]
-                first = rng.sample(own, min(max(1, tries - tries // 2), len(own)))
-                trials = [make_trial(battery, attack, subject, seed) for attack in first]
-                readings = read_trials(target, trials)
-                best = sorted(
-                    range(len(trials)),
-                    key=lambda n: pressure(trials[n], trials[n].attacked, readings[n][0], target.taxonomy),
-                    reverse=True,
-                )
-                varied = [
-                    make_trial(battery, attack, subject, seed)
-                    for attack in _variations([first[n] for n in best])[: tries - len(first)]
-                ]
-                trials, readings = trials + varied, readings + read_trials(target, varied)
-                results = [
-                    _outcome(target, trial, *pair) for trial, pair in zip(trials, readings, strict=True)
-                ]
-                chosen = next((each for each in results if each.flipped), results[best[0]])
-                outcomes.append(
-                    replace(chosen, control_flipped=any(each.control_flipped for each in results))
-                )
-    return outcomes
-
-
-def _variations(best: Sequence[Attack]) -> list[Attack]:
-    """Rewordings of attacks, the best first, in the order in which they are tried."""
-    varied: list[Attack] = []
-    for number, attack in enumerate(best):
-        other: Position = "after" if attack.position == "before" else "before"
-        joined = best[(number + 1) % len(best)].parts
-        for name, change in (
-            ("other_position", {"position": other}),
-            ("twice", {"parts": tuple(f"{part}\n{part}" for part in attack.parts)}),
-            ("joined", {"parts": (*attack.parts[:-1], "\n".join((attack.parts[-1], *joined)))}),
-            ("capitals", {"parts": tuple(part.upper() for part in attack.parts)}),
-        ):
-            varied.append(replace(attack, id=f"{attack.id}/{name}", **change))
-    return varied
 
 
 def summarize(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Measures how far text in a dialogue can steer its verdict: prompt injection, against the scan and a judge.
 
-    dialint eval attack build/examples/test_unseen.jsonl --adaptive 8 --out report.json
+    dialint eval attack build/examples/test_unseen.jsonl --out report.json
 
 Puts 500 attacks of 15 families into customers' turns, agents' turns and results of tools, and counts the
 findings that disappear or arise, beside controls of neutral text. Prints a table; the JSON holds ids and no
@@ -29,7 +29,7 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
-from dialint.eval.attack.measure import run_adaptive, run_static, summarize
+from dialint.eval.attack.measure import run_attacks, summarize
 from dialint.eval.attack.trials import (
     ERROR_FROM,
     JudgeTarget,
@@ -56,11 +56,6 @@ class AttackConfig:
     """Dialogues that each attack is tried in."""
     per_family: Annotated[int | None, Field(ge=1)] = None
     """At most this many attacks of each family and goal, for a first look."""
-    adaptive: Annotated[int, Field(ge=0, le=64)] = 0
-    """Also search, for every family, the best of this many rewordings and positions by the target's own
-    score; reported apart. 0: no search."""
-    adaptive_dialogues: Annotated[int, Field(ge=1)] = 4
-    """Dialogues that are searched for each family and goal."""
     limit: Annotated[int | None, Field(ge=1)] = None
     """At most this many dialogues of the log."""
     rounds: Annotated[int, Field(ge=0)] = 1000
@@ -162,7 +157,6 @@ def evaluate(
         "families": {family.name: family.title for family in battery.families},
         "seed": config.seed,
         "copies": config.copies,
-        "adaptive_tries": config.adaptive,
         "dialogues": len(examples),
         "rounds": config.rounds,
         "versions": package_versions("dialint", "numpy", "torch"),
@@ -182,60 +176,45 @@ def _measure(
         groups = [list(group) for _, group in groupby(attacks, lambda each: (each.family, each.goal))]
         attacks = [each for group in groups for each in group[: config.per_family]]
     started = time.process_time()
-    static = run_static(target, battery, attacks, by_goal, config.copies, config.seed)
-    result: dict[str, Any] = {
+    outcomes = run_attacks(target, battery, attacks, by_goal, config.copies, config.seed)
+    return {
         "name": target.name,
         "fingerprint": target.fingerprint,
         "attacks": len(attacks),
         "findings": len(hiding),
         "clean_dialogues": len(accusing),
-        "static": summarize(static, config.rounds),
+        "figures": summarize(outcomes, config.rounds),
+        "flips": [asdict(each) for each in outcomes if each.flipped],
+        "cpu_seconds": round(time.process_time() - started, 1),
     }
-    flips = {"static": static}
-    if config.adaptive:
-        flips["adaptive"] = run_adaptive(
-            target, battery, by_goal, config.adaptive, config.adaptive_dialogues, config.seed
-        )
-        result["adaptive"] = summarize(flips["adaptive"], config.rounds)
-    result["flips"] = {
-        kind: [asdict(each) for each in outcomes if each.flipped] for kind, outcomes in flips.items()
-    }
-    result["cpu_seconds"] = round(time.process_time() - started, 1)
-    return result
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Prints one table for each target and kind of attack."""
+    """Prints one table for each target."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
     for kind, target in report["targets"].items():
-        for way in ("static", "adaptive"):
-            if way not in target:
-                continue
-            goals = target[way]
-            tries = f", best of {report['adaptive_tries']}" if way == "adaptive" else ""
-            table = Table(
-                title=f"{kind} {target['name']}, {way} attacks{tries}: "
-                f"{target['findings']} findings to hide, {target['clean_dialogues']} dialogues to accuse in",
-                caption="shares of flips in %: of attacks, of their controls (neutral text), attacks beyond "
-                "controls; 95 % by dialogue",
-            )
-            table.add_column("family")
+        goals = target["figures"]
+        table = Table(
+            title=f"{kind} {target['name']}: {target['findings']} findings to hide, "
+            f"{target['clean_dialogues']} dialogues to accuse in",
+            caption="shares of flips in %: of attacks, of their controls (neutral text), attacks beyond "
+            "controls; 95 % by dialogue",
+        )
+        table.add_column("family")
+        for goal in ("hide", "accuse"):
+            for column in (f"{goal}: n", "attack", "control", "beyond"):
+                table.add_column(column, justify="right")
+        families = [name for name in report["families"] if any(name in goals[g]["by_family"] for g in goals)]
+        for name in (*families, "all"):
+            cells: list[str] = []
             for goal in ("hide", "accuse"):
-                for column in (f"{goal}: n", "attack", "control", "beyond"):
-                    table.add_column(column, justify="right")
-            families = [
-                name for name in report["families"] if any(name in goals[g]["by_family"] for g in goals)
-            ]
-            for name in (*families, "all"):
-                cells: list[str] = []
-                for goal in ("hide", "accuse"):
-                    figures = goals[goal]["all"] if name == "all" else goals[goal]["by_family"].get(name)
-                    cells.extend(_cells(figures))
-                table.add_row(name, *cells, end_section=name == (families or [""])[-1])
-            console.print(table)
+                figures = goals[goal]["all"] if name == "all" else goals[goal]["by_family"].get(name)
+                cells.extend(_cells(figures))
+            table.add_row(name, *cells, end_section=name == (families or [""])[-1])
+        console.print(table)
     print(f"{report['cpu_seconds']:.0f} s of CPU time. Figures of this battery; no system is immune.")
 
 

@@ -161,15 +161,6 @@ def is_flipped(trial: Trial, placed: Placed, reading: Reading, taxonomy: Taxonom
     return bool(accusations(trial, placed, reading, taxonomy))
 
 
-def pressure(trial: Trial, placed: Placed, reading: Reading, taxonomy: Taxonomy) -> tuple[bool, float]:
-    """How far towards success: whether it is reached, then the probability that the attack wants moved."""
-    flipped = is_flipped(trial, placed, reading, taxonomy)
-    if trial.attack.goal == "hide":
-        return flipped, -reading.probabilities.get((placed.turn, trial.code), 0.0)
-    demanded = (value for (_, code), value in reading.probabilities.items() if code == trial.code)
-    return flipped, max(demanded, default=0.0)
-
-
 CHUNK = 128
 ANSWER_TOKENS = 160
 ERROR_FROM = 0.5

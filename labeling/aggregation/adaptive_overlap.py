@@ -6,15 +6,15 @@ project's `most` is the maximum of answers; what is not certain even then, or wh
 decide, is for experts (`adjudication`).
 
 `update_overlap` runs once over a project and may be repeated: between two runs tasks collect the answers that
-were requested. `follow` repeats it whenever the store has changed. None of them overwrites a decision that
-was made from newer answers (`decide`), so that several may run at a time.
+were requested. It does not overwrite a decision that was made from newer answers (`decide`), so that several
+may run at a time.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
@@ -23,12 +23,7 @@ from typing import NamedTuple
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.overlap import GAIN, Decision, OverlapRule
-from dialint.labeling.aggregation.question_posteriors import (
-    AssumedByCode,
-    QuestionPosterior,
-    load_posteriors,
-)
-from dialint.labeling.store.counted_annotations import get_last_entry
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
@@ -51,16 +46,10 @@ class OverlapConfig:
     minimum: int = 2
     """Minimum number of answers. One person's answer is never enough, unless a model that was compared with
     people on 50 questions of that code agrees."""
-    follow: bool = False
-    """Keep running: decide again whenever there are new answers, until SIGTERM or Ctrl-C."""
-    every_s: float = 30.0
-    """With --follow: seconds between two checks for new answers."""
 
     def __post_init__(self) -> None:
         if math.isnan(self.sure) or math.isnan(self.gain):
             raise ConfigError("E_OPTION", "--sure, --gain: expected a number")
-        if not 0.0 < self.every_s <= 3600.0:
-            raise ConfigError("E_OPTION", "--every-s: expected more than 0 and at most 3600 seconds")
 
 
 class TaskStatus(NamedTuple):
@@ -120,17 +109,14 @@ def decide(
     rule: OverlapRule,
     tasks: Iterable[TaskProgress],
     statuses: Mapping[tuple[str, int | None], TaskStatus],
-    on_task: Callable[[], None] = lambda: None,
 ) -> Counter[Decision]:
-    """Set the number of wanted answers of each task; returns the number of each decision. `on_task` is called
-    before each task and may raise to stop.
+    """Set the number of wanted answers of each task; returns the number of each decision.
 
     A task that was answered, or whose wanted answers were changed, since `tasks` were read is left as it is:
     that change was made from newer answers.
     """
     decisions: Counter[Decision] = Counter()
     for task in tasks:
-        on_task()
         status = statuses.get((task.dialogue, task.turn), NO_ANSWERS)
         decision = rule.decide(status.confidence, task.answered, status.gains)
         if decision is Decision.STOP and not status.independent:
@@ -163,34 +149,3 @@ def task_statuses(
             both = tuple(a + b for a, b in zip_longest(before.gains, gains, fillvalue=0.0))
             statuses[one.dialogue, turn] = TaskStatus(confidence, both, before.independent and independent)
     return statuses
-
-
-def follow(
-    store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
-) -> Iterator[Counter[Decision]]:
-    """Run `update_overlap` now and whenever the store has changed, until `wait` raises; yields the number of
-    each decision at first and when they have changed. `wait` is called with the seconds until the next look,
-    and with 0 before each task.
-
-    Raises:
-        NotAllowed: the actor does not plan, or does not any more.
-        StoreRefused: no such project.
-        ConfigError: the rule is invalid.
-        WorldError: the database was unreachable for too long; start again.
-    """
-    rule, assumed, last_entry = load_rule(store, actor, config), AssumedByCode(), -1
-    last: Counter[Decision] | None = None
-    while True:
-        entry = get_last_entry(store, actor)
-        if entry != last_entry:
-            try:
-                posteriors = load_posteriors(store, actor, config.project, taxonomy, assumed=assumed)
-            except ConfigError:  # nobody has answered anything yet
-                posteriors = []
-            tasks = store.read(partial(list_answered_tasks, project=config.project))
-            decisions = decide(store, actor, rule, tasks, task_statuses(posteriors, rule), partial(wait, 0.0))
-            last_entry = entry
-            if decisions != last:
-                yield decisions
-            last = decisions
-        wait(config.every_s)

@@ -26,7 +26,6 @@ from dialint.labeling.aggregation.dialogue_answers import (
     collect_answers,
     dialogue_codes,
 )
-from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, joint_posterior
 from dialint.labeling.aggregation.methods import aggregate_codes
 from dialint.labeling.aggregation.overlap import expected_gains
 from dialint.labeling.store.counted_annotations import iterate_counted
@@ -88,36 +87,17 @@ class GoldAnswers:
         return replace(posterior, probability=float(present), gold=True, gains=())
 
 
-AssumedByCode = dict[str, tuple[Assumptions, int]]
-"""The assumptions under which a code is fitted, and the number of answers that they were chosen from."""
-
-
 def question_posteriors(
     answers: CollectedAnswers,
     share_workers: bool = False,
     gold: GoldAnswers | None = None,
-    assumed: AssumedByCode | None = None,
 ) -> Iterator[QuestionPosterior]:
     """The posteriors of the joint method, by code and in the order in which the questions were first
-    answered; those of gold questions are not replaced (`GoldAnswers.override`).
-
-    Fits that follow one another keep their assumptions in `assumed` until a code's answers have doubled:
-    which answers are held out for the choice is random, and where another form of items is chosen, a quarter
-    of all decisions change (36 simulated crowds, 2026-11-22).
-    """
+    answered; those of gold questions are not replaced (`GoldAnswers.override`)."""
     tables = answers.tables()
     models: dict[str, Floats] = {code: answers.model_probabilities(code) for code in tables}
     golds = None if gold is None else {code: gold.labels(code, answers.codes[code].votes) for code in tables}
-    if assumed is None:
-        posteriors = aggregate_codes(tables, "joint", models, share_workers, golds)
-    else:
-        posteriors = {}
-        for code, table in tables.items():
-            of_code = models[code], None if golds is None else golds[code]
-            if code not in assumed or len(table) >= 2 * assumed[code][1]:
-                chosen = choose_assumptions(table.without_constant(), of_code[0], gold=of_code[1])
-                assumed[code] = chosen, len(table)
-            posteriors[code] = joint_posterior(table, of_code[0], assumed[code][0], of_code[1])
+    posteriors = aggregate_codes(tables, "joint", models, share_workers, golds)
     for code, posterior in posteriors.items():
         assert posterior.components is not None, "the joint method has them"
         ignored = frozenset(compress(tables[code].workers, tables[code].constant_workers()))
@@ -152,12 +132,11 @@ def load_posteriors(
     taxonomy: Taxonomy,
     *,
     share_workers: bool = False,
-    assumed: AssumedByCode | None = None,
 ) -> list[QuestionPosterior]:
     """The posteriors of all answered questions, by code and in the order in which they were first answered.
 
     `project` none takes all answers in the store, also imported ones. With `share_workers` each person has
-    one confusion matrix for all codes; `assumed` as in `question_posteriors`.
+    one confusion matrix for all codes.
 
     Raises:
         NotAllowed: the actor does not decide.
@@ -165,7 +144,7 @@ def load_posteriors(
     """
     gold = load_gold(store, actor, taxonomy)
     answers = load_answers(store, actor, project, taxonomy)
-    return [gold.override(one) for one in question_posteriors(answers, share_workers, gold, assumed)]
+    return [gold.override(one) for one in question_posteriors(answers, share_workers, gold)]
 
 
 def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> CollectedAnswers:

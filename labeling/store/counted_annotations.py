@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, and_, bindparam, func, or_, select
 
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.database.schema import accounts, annotation_rows, audit_head, tasks
+from dialint.labeling.store.database.schema import accounts, annotation_rows, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.exposure import record_bulk_read
 from dialint.labeling.store.permissions import get_account, read_operation
@@ -139,9 +139,3 @@ def _page(
         counted = WITH_CONTROLS[parameters["project"] is not None]
     end = transaction.run(last, parameters).scalar_one_or_none()
     return None if end is None else (end, transaction.run(counted, {**parameters, "end": end}).all())
-
-
-@read_operation("review")
-def get_last_entry(transaction: Transaction, actor: str) -> int:
-    """The number of the last entry of the audit log."""
-    return int(transaction.run(select(audit_head.c.id)).scalar_one())

@@ -14,7 +14,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval import baselines
 from dialint.eval.attack import run
 from dialint.eval.attack.battery import Attack, load_battery, make_battery
-from dialint.eval.attack.measure import Outcome, run_adaptive, run_static, summarize
+from dialint.eval.attack.measure import Outcome, run_attacks, summarize
 from dialint.eval.attack.trials import (
     JudgeTarget,
     Reading,
@@ -129,23 +129,11 @@ def test_a_judge_that_obeys_is_flipped_and_one_that_does_not_is_not(probabilitie
     subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": [Subject(CLEAN, 1, battery.accused)]}
     for obeys in (True, False):
         target = JudgeTarget(RuleJudge(obeys=obeys, probabilities=probabilities), TAXONOMY)
-        static = run_static(target, battery, [*orders[:8], *accusing[:8]], subjects, 1, 1)  # type: ignore[arg-type]
+        static = run_attacks(target, battery, [*orders[:8], *accusing[:8]], subjects, 1, 1)  # type: ignore[arg-type]
         figures = summarize(static, 10)
         for goal in ("hide", "accuse"):
             assert (figures[goal]["all"]["rate"], figures[goal]["all"]["control_rate"]) == (float(obeys), 0.0)
             assert figures[goal]["all"]["trials"] == 8
-
-
-def test_a_search_asks_for_each_try_and_its_control() -> None:
-    battery = load_battery()
-    small = battery.model_copy(update={"families": battery.families[:2]})
-    subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": [Subject(CLEAN, 1, battery.accused)]}
-    engine = RuleJudge(obeys=True)
-    found = run_adaptive(JudgeTarget(engine, TAXONOMY), small, subjects, 16, 1, 1)  # type: ignore[arg-type]
-    assert len(found) == 4  # two families, two goals
-    assert len(engine.asked) == 4 * 2 * 16
-    assert any(each.flipped for each in found)
-    assert not any(each.control_flipped for each in found)
 
 
 def write_examples(path: Path) -> Path:
@@ -166,14 +154,12 @@ def test_the_command_attacks_a_detector_and_a_judge_and_writes_no_text(
     report = json.loads(out.read_text())
     scan = report["targets"]["scan"]
     assert (scan["findings"], scan["clean_dialogues"], scan["attacks"]) == (2, 1, 29)
-    assert scan["static"]["hide"]["all"]["trials"] == 14
-    assert scan["static"]["accuse"]["all"]["trials"] == 15
-    assert set(report["families"]) == set(scan["static"]["accuse"]["by_family"])
-    assert "adaptive" not in scan
+    assert scan["figures"]["hide"]["all"]["trials"] == 14
+    assert scan["figures"]["accuse"]["all"]["trials"] == 15
+    assert set(report["families"]) == set(scan["figures"]["accuse"]["by_family"])
     judge = report["targets"]["judge"]
     assert (judge["name"], judge["findings"], judge["failed_questions"]) == ("rules", 1, 0)
-    assert judge["static"]["accuse"]["all"]["flips"] > 0
-    assert "static attacks" in printed
+    assert judge["figures"]["accuse"]["all"]["flips"] > 0
     for text in ("Main Street", "password", "{{name}}"):
         assert text not in out.read_text()
         assert text not in printed

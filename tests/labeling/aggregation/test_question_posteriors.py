@@ -12,7 +12,7 @@ from dialint.detector.records import Finding
 from dialint.labeling.aggregation.adaptive_overlap import task_statuses
 from dialint.labeling.aggregation.dialogue_answers import DialogueContext, collect_answers
 from dialint.labeling.aggregation.overlap import OverlapRule
-from dialint.labeling.aggregation.question_posteriors import AssumedByCode, question_posteriors
+from dialint.labeling.aggregation.question_posteriors import question_posteriors
 from dialint.labeling.annotation import Annotation
 
 NOBODY: frozenset[str] = frozenset()
@@ -83,14 +83,3 @@ def test_once_the_verdict_was_seen_the_model_is_heard_no_more() -> None:
     heard, not_heard = list(question_posteriors(collect_answers(rows, told.__getitem__, NOBODY)))[-2:]
     assert (heard.model, not_heard.model) == (0.9, None)
     assert heard.probability > 10 * not_heard.probability
-
-
-def test_assumptions_are_kept_until_answers_have_doubled() -> None:
-    assumed: AssumedByCode = {}
-    rows = [said(who, f"d{n}", *([("C1", 1)] if n % 3 else [])) for n in range(40) for who in ("ann", "ben")]
-    numbers = []
-    for count in (20, 39, 40, 80):
-        found = list(question_posteriors(collect_answers(rows[:count], known, NOBODY), assumed=assumed))
-        numbers.append(assumed["C1"][1])
-        assert len(found) == (count + 1) // 2
-    assert numbers == [20, 20, 40, 80]
