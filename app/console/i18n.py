@@ -22,7 +22,7 @@ from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Literal, get_args
+from typing import IO, Any, Literal, get_args
 
 import streamlit as st
 import yaml
@@ -240,11 +240,20 @@ def extract_calls(
             yield node.lineno, keyword, tuple(literals), []
 
 
-def extract_paragraphs(
+def extract_texts(
     file: IO[bytes], _keywords: Collection[str], _comment_tags: Collection[str], options: object
 ) -> Iterator[tuple[int, str, tuple[str, ...], list[str]]]:
-    """The texts of `paragraphs.yaml`, as calls of `_`."""
-    for text in yaml.safe_load(file):
+    """The texts of a YAML file of the screens, a list or what is below `texts`, as calls of `_`."""
+
+    def walk(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        else:
+            for each in value.values() if isinstance(value, dict) else value:
+                yield from walk(each)
+
+    content = yaml.safe_load(file)
+    for text in walk(content["texts"] if isinstance(content, dict) else content):
         yield 1, "_", (text,), []
 
 

@@ -242,11 +242,9 @@ Text = Annotated[str, Field(max_length=200)]
 
 
 class Preferences(Record):
-    """What an account chose. `reasons`: how often a reason for rejecting a code was chosen, by
-    ``CODE:reason``. `auto_save`: whether Review and Label save an answer after its last decision."""
+    """What an account chose. `auto_save`: whether Review and Label save an answer after its last decision."""
 
     language: Literal["en", "es", "ru"] | None = None
-    reasons: Annotated[dict[Text, int], Field(max_length=1000)] = Field(default_factory=dict)
     hide_names: bool = True
     auto_save: bool = False
 

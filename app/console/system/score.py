@@ -13,7 +13,6 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
-from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.messages import explain_as_sentence, set_notice, set_refusal, show_notice
 from dialint.app.console.system import job_files as score_files
 from dialint.app.console.system.job_files import LOG_ENDINGS, LOGS_VARIABLE, Phase, job_folder
@@ -165,8 +164,8 @@ def _show_welcome() -> None:
         )  # fmt: skip
         for number, step in enumerate(steps, 1):
             st.markdown(f"{safe_markdown(show_number(number))}\\. {safe_markdown(step)}")
-        endings = ", ".join(LOG_ENDINGS)
-        limit = paragraph("Endings: {endings}. Up to {n}")  # fmt: skip
-        st.caption(
-            safe_markdown(limit.format(endings=endings, n=show_number(MAX_UPLOAD_MB), variable=LOGS_VARIABLE))
-        )
+        limit = paragraph("Endings: {endings}. Up to {n}").format(
+            endings=", ".join(LOG_ENDINGS), n=show_number(st.get_option("server.maxUploadSize")),
+            variable=LOGS_VARIABLE,
+        )  # fmt: skip
+        st.caption(safe_markdown(limit))

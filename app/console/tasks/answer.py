@@ -281,14 +281,10 @@ def load_reasons() -> RejectReasons:
     return reasons
 
 
-def order_reasons(code: str, counts: Mapping[str, int]) -> list[str]:
-    """Return the reasons offered for a code: those chosen most often (`counts`), then the group's, then the
-    usual."""
+def list_reasons(code: str) -> list[str]:
+    """Return the reasons offered for a code: those of its group, then the usual ones."""
     reasons = load_reasons()
-    listed = [*reasons.groups.get(code[:1], ()), *reasons.usual]
-    chosen = [name for name in reasons.names if counts.get(f"{code}:{name}")]
-    chosen.sort(key=lambda name: -counts[f"{code}:{name}"])
-    return list(dict.fromkeys([*chosen, *listed]))[:MAX_OFFERED]
+    return list(dict.fromkeys([*reasons.groups.get(code[:1], ()), *reasons.usual]))[:MAX_OFFERED]
 
 
 MAX_EVENTS = 500

@@ -23,6 +23,7 @@ from dialint.app.console.tasks.answer import Selection, parse_selection
 from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.tool_use import format_call
+from dialint.detector.yaml_document import read_document
 from dialint.labeling.annotation import judged_turns
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 NAME = "dialint.dialogue"
+WORDS_FILE = Path(__file__).with_name("workspace.yaml")
 MarkState = Literal["open", "suggested", "kept", "rejected", "selected"]
 UNSEEN = "\ufffd"
 """Replaces in the displayed text a character that is rendered by its name."""
@@ -57,6 +59,20 @@ class TurnSlice:
     turn: int
     start: int
     end: int
+
+
+@cache
+def load_words() -> dict[str, Any]:
+    """The words and the keys of the workspace, of which those of turns are also here."""
+    words: dict[str, Any] = read_document(WORDS_FILE, "E_WORDS").value
+    return words
+
+
+def translate_words(words: Any) -> Any:
+    """The texts of a part of `load_words` in the language of this page."""
+    if isinstance(words, dict):
+        return {name: translate_words(each) for name, each in words.items()}
+    return _(words)
 
 
 def paginate(dialogue: Dialogue) -> tuple[tuple[TurnSlice, ...], ...]:
@@ -153,7 +169,8 @@ def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]
 def render_dialogue(data: dict[str, Any], key: str, on_selected: Callable[[], None]) -> None:
     """Render the dialogue; session state at `key` gets ``selected`` as the browser reports it, not to be
     trusted."""
-    _component()(key=key, data=data, on_selected_change=on_selected)
+    words = translate_words(load_words()["texts"]["turn"])
+    _component()(key=key, data={**data, "words": words}, on_selected_change=on_selected)
 
 
 @cache
@@ -207,15 +224,4 @@ def show_marked_dialogue(
             on_selection(selection)
 
     data = view_data(dialogue, only_turn, marks, focus, 0, (number, pages[number]))
-    render_dialogue({**data, "words": _turn_words()}, name, on_selected)
-
-
-def _turn_words() -> dict[str, object]:
-    return {
-        "names": {
-            "customer": _("Customer"), "agent": _("Agent"), "bot": _("Bot"), "system": _("System"),
-            "tool": _("Tool result"),
-        },
-        "unseen": _("not seen by the customer"), "call": _("Tool call"),
-        "part": _("a part, from character {n}"), "asked": _("this turn is asked about"),
-    }  # fmt: skip
+    render_dialogue(data, name, on_selected)

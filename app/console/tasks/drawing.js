@@ -71,7 +71,6 @@ function drawTurns(work) {
   const { book, list, say } = work;
   const marks = marksOf(work);
   const proof = proofTurns(work);
-  const words = { names: say.roles, unseen: say.unseen, call: say.call, part: say.part, asked: say.asked };
   if (!list.children.length) {
     for (const id of book.context) {
       const item = element("li", "dialint-turn dialint-system");
@@ -79,7 +78,7 @@ function drawTurns(work) {
       list.append(item);
     }
     work.first = list.children.length;
-    for (const turn of book.turns) list.append(turnOf({ ...turn, pieces: overlay(turn, []) }, words));
+    for (const turn of book.turns) list.append(turnOf({ ...turn, pieces: overlay(turn, []) }, say));
     work.shown.turns = {};
   }
   book.turns.forEach((turn, n) => {
@@ -88,7 +87,7 @@ function drawTurns(work) {
     const signature = JSON.stringify([own, proof.has(turn.index), evidence, evidence.map((id) => work.unfolded.has(id))]);
     if ((work.shown.turns[n] || "[[],false,[],[]]") === signature) return;
     work.shown.turns[n] = signature;
-    const made = turnOf({ ...turn, pieces: overlay(turn, own) }, words);
+    const made = turnOf({ ...turn, pieces: overlay(turn, own) }, say);
     if (proof.has(turn.index)) {
       made.classList.add("dialint-proof");
       for (const details of made.querySelectorAll("details")) details.open = true;

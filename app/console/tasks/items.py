@@ -6,8 +6,7 @@ store checks rights. Nothing here knows the screen.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -36,8 +35,6 @@ from dialint.labeling.store.records import (
 from dialint.labeling.store.task_view import OpenTask
 from dialint.labeling.store.tasks import get_dialogue_id
 
-AWAY_S = 120.0
-"""A pause between two clicks counts as work up to here: the rest was spent elsewhere."""
 RENEW_S = 60.0
 """A lease is renewed by the first click after this long."""
 SITTING_S = 3600.0
@@ -70,22 +67,6 @@ class Item:
     def name(self) -> str:
         """Name of the draft in the store. A task keeps its draft if its lease is lost and claimed again."""
         return f"task:{self.task}" if self.supersedes is None else f"answer:{self.supersedes}"
-
-
-@dataclass
-class Stopwatch:
-    """Seconds worked, by the server's clock; a long pause counts as `AWAY_S`."""
-
-    now_s: Callable[[], float] = time.monotonic
-    at_s: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.at_s = self.now_s()
-
-    def lap_s(self) -> float:
-        """Seconds since the last lap."""
-        before, self.at_s = self.at_s, self.now_s()
-        return min(self.at_s - before, AWAY_S)
 
 
 @dataclass(frozen=True)

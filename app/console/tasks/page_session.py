@@ -8,30 +8,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from dialint.app.console.i18n import N_, _, hold_language, paragraph, show_number
+from dialint.app.console.i18n import _, hold_language, paragraph, show_number
 from dialint.app.console.messages import ERASED, explain
 from dialint.app.console.tasks import items
 from dialint.app.console.tasks.answer import (
     Act,
     Answer,
+    Batch,
     Selection,
     acknowledge,
     apply_edit,
-    load_reasons,
     parse_batch,
     seal,
     unanswered_codes,
 )
-from dialint.app.console.tasks.dialogue_view import TurnSlice, find_page, paginate
-from dialint.app.console.tasks.items import EditConflict, Item, Saved, Stopwatch
+from dialint.app.console.tasks.dialogue_view import TurnSlice, find_page, load_words, paginate
+from dialint.app.console.tasks.items import EditConflict, Item, Saved
 from dialint.app.console.text import safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
@@ -52,15 +51,10 @@ from dialint.labeling.store.records import (
 )
 from dialint.labeling.store.task_view import count_waiting
 
+AWAY_S = 120.0
+"""A pause between two clicks counts as work up to here."""
 COUNTED_S = 60.0
 """The length of the queue is counted anew after this long."""
-SKIP_REASONS = {
-    "broken": N_("The text is broken or cut off"),
-    "undecided": N_("I cannot decide"),
-    "people": N_("I know the people in it"),
-    "language": N_("Not in my language"),
-}
-"""By the name that the browser reports; the store keeps the English text, for the lead who mends it."""
 
 
 class Adding(NamedTuple):
@@ -88,7 +82,8 @@ class PageSession:
     solution: tuple[Item, Annotation] | None = None
     """A training task that was answered, until the person has read its solution."""
     notices: list[tuple[str, str]] = field(default_factory=list)
-    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    clicked_s: float = 0.0
+    """When the item was opened, or last worked on, by the server's clock."""
     renewed_s: float = 0.0
     pages: tuple[tuple[TurnSlice, ...], ...] = ((),)
     page: int = 0
@@ -126,8 +121,7 @@ class PageSession:
         self.item, self.answer = (None, None) if claimed is None else claimed[:2]
         self.conflict = self.adding = None
         self.pages, self.page = (((),) if self.item is None else paginate(self.item.dialogue)), 0
-        self.stopwatch = Stopwatch()
-        self.renewed_s = time.monotonic()
+        self.clicked_s = self.renewed_s = time.monotonic()
         self.n_items += 1
         if self.item is None or self.answer is None:
             return
@@ -262,14 +256,15 @@ def receive(session: PageSession, raw: Any) -> None:
     The draft is stored once for all of them. What belongs to another draft is passed over: the click before
     has answered that item, or it is open elsewhere. It is done as a whole even if a newer run replaces this
     one, so that no action is acknowledged and not taken."""
-    with hold_language(), session.lock:
-        _receive(session, raw)
-
-
-def _receive(session: PageSession, raw: Any) -> None:
     batch = parse_batch(raw)
+    if batch is not None:
+        with hold_language(), session.lock:
+            _apply(session, batch)
+
+
+def _apply(session: PageSession, batch: Batch) -> None:
     item, answer = session.item, session.answer
-    if batch is None or item is None or answer is None or batch.draft != answer.key or session.conflict:
+    if item is None or answer is None or batch.draft != answer.key or session.conflict:
         return
     before = answer
     taxonomy = load_taxonomy()
@@ -311,7 +306,9 @@ def _store_draft(session: PageSession, item: Item) -> bool:
 
 
 def _add_seconds(session: PageSession, answer: Answer) -> Answer:
-    return answer.model_copy(update={"seconds": answer.seconds + session.stopwatch.lap_s()})
+    """The answer with the seconds since the last click, at most `AWAY_S`: the rest was spent elsewhere."""
+    before, session.clicked_s = session.clicked_s, time.monotonic()
+    return answer.model_copy(update={"seconds": answer.seconds + min(session.clicked_s - before, AWAY_S)})
 
 
 def _act(session: PageSession, item: Item, event: Act) -> None:
@@ -328,7 +325,8 @@ def _act(session: PageSession, item: Item, event: Act) -> None:
         case "reopen":
             undo(session)
         case "skip":
-            if (reason := SKIP_REASONS.get(event.reason)) is not None:
+            reason = load_words()["texts"]["skip_reasons"].get(event.reason)
+            if reason is not None:
                 skip(session, item, f"{reason}: {event.more}" if event.more.strip() else reason)
         case "stop":
             stop(session, item)
@@ -336,15 +334,10 @@ def _act(session: PageSession, item: Item, event: Act) -> None:
             if 0 <= event.page < len(session.pages):
                 session.page = event.page
         case "auto_save":
-            _prefer(session, auto_save=event.on)
-
-
-def _prefer(session: PageSession, **chosen: Any) -> None:
-    """Save what the account chose. The rest is read anew: another page may have changed it since."""
-    with session.report_refusals():
-        before = load_preferences(session.store, session.account.id)
-        session.preferences = before.model_copy(update=chosen)
-        save_preferences(session.store, session.account.id, session.preferences)
+            with session.report_refusals():  # the rest is read anew: another page may have changed it since
+                before = load_preferences(session.store, session.account.id)
+                session.preferences = before.model_copy(update={"auto_save": event.on})
+                save_preferences(session.store, session.account.id, session.preferences)
 
 
 def save(session: PageSession, item: Item, submit: Callable[[], Saved | EditConflict] | None = None) -> None:
@@ -368,30 +361,12 @@ def save(session: PageSession, item: Item, submit: Callable[[], Saved | EditConf
         if is_training:
             session.solution = (item, saved.answer)
         _close(session, saved.next)
-        with suppress(DialintError):  # the answer is saved: "not saved" would be wrong
-            _count_reasons(session, answer)
 
 
 def _close(session: PageSession, following: tuple[Item, Answer, bool] | None = None) -> None:
     if session.waiting is not None:
         session.waiting = (session.waiting[0], max(0, session.waiting[1] - 1))
     session.open_item(following)
-
-
-def _count_reasons(session: PageSession, answer: Answer) -> None:
-    """Count the reasons of the rejections in the account's preferences: the next list is ordered by them."""
-    names = load_reasons().names
-    chosen = Counter(
-        f"{choice.proposed.code}:{choice.why}"
-        for choice in answer.choices
-        if choice.proposed is not None and choice.state == "rejected" and choice.why in names
-    )
-    if not chosen:
-        return
-    before = load_preferences(session.store, session.account.id)
-    most = dict((Counter(before.reasons) + chosen).most_common(1000))
-    session.preferences = before.model_copy(update={"reasons": most})
-    save_preferences(session.store, session.account.id, session.preferences)
 
 
 def skip(session: PageSession, item: Item, reason: str) -> None:

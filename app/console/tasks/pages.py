@@ -26,7 +26,7 @@ from dialint.app.console.tasks.page_session import (
     show_projects,
     undo,
 )
-from dialint.app.console.tasks.workspace import ACTIONS, earnings_text, show_workspace
+from dialint.app.console.tasks.workspace import earnings_text, list_actions, show_workspace
 from dialint.app.console.text import (
     code_title,
     origin_text,
@@ -253,14 +253,13 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
 
 
 def _show_keys(session: PageSession) -> None:
-    mode = "label" if session.blind else "review"
-    rows = [(words.name, words.key) for words in ACTIONS.values() if mode in words.modes]
+    rows = [(name, key) for _action, name, key in list_actions("label" if session.blind else "review")]
     st.caption(_("Keys; ? shows them while you work."))
     half = -(-len(rows) // COLUMNS)
     for column, part in zip(st.columns(COLUMNS), (rows[:half], rows[half:]), strict=True):
         with column, st.container(gap=None):  # a table would import pandas here
             for name, key in part:
-                st.caption(f"**{safe_markdown(_key_name(key))}** {safe_markdown(_(name))}")
+                st.caption(f"**{safe_markdown(_key_name(key))}** {safe_markdown(name)}")
 
 
 def _key_name(key: str) -> str:

@@ -2,8 +2,6 @@
 // `dialogue.js` and the workspace's files are put behind this file: components have no imports.
 // Everything that comes from a dialogue goes in by textContent or as a data attribute, never as markup.
 
-const NAMES = { customer: "Customer", agent: "Agent", bot: "Bot", system: "System", tool: "Tool result" };
-
 const SHORT = 160; // characters of a call or a result that are not folded
 
 function element(kind, className, text) {
@@ -33,13 +31,12 @@ function pieceOf(piece) {
   return [made, ...badges];
 }
 
-function turnOf(turn, words) {
-  const say = words || { names: NAMES, unseen: "not seen by the customer", call: "Tool call", part: "a part, from character {n}", asked: "this turn is asked about" };
+function turnOf(turn, say) {
   const item = element("li", "dialint-turn dialint-" + turn.role + (turn.in_question ? " dialint-in-question" : ""));
   item.dataset.turn = turn.index;
   item.dataset.from = turn.from;
   const part = turn.part ? "  (" + say.part.replace("{n}", turn.from) + ")" : "";
-  const head = element("div", "dialint-head", turn.index + "  " + (say.names[turn.role] || turn.role) + part);
+  const head = element("div", "dialint-head", turn.index + "  " + (say.roles[turn.role] || turn.role) + part);
   if (turn.in_question) head.append(element("strong", "", "  " + say.asked));
   const text = element("div", "dialint-text");
   text.dir = "auto";

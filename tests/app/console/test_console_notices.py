@@ -137,7 +137,3 @@ def test_pages_do_not_undo_each_others_preferences(open_page: Open, store: Store
     page.act("auto_save", on=True)
     now = accounts.load_preferences(store, "rob")
     assert (now.language, now.hide_names, now.auto_save) == ("es", False, True)
-    page.act("auto_save", on=False)
-    accounts.save_preferences(store, "rob", now.model_copy(update={"language": "ru"}))
-    page.decide("rejected", "kept", why="too_small").act("save")
-    assert accounts.load_preferences(store, "rob").language == "ru"

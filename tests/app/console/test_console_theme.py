@@ -9,8 +9,8 @@ import pytest
 from babel.messages.extract import extract, extract_from_dir
 from babel.messages.pofile import read_po
 
-from dialint.app.console import launch as theme
 from dialint.app.console.i18n import LOCALES, extract_calls
+from dialint.app.console.launch import SETTINGS
 
 AA = 4.5
 ROOT = Path(__file__).parents[3]
@@ -28,8 +28,9 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("colors", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
-def test_text_and_links_can_be_read_on_both_backgrounds(colors: dict[str, str]) -> None:
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_text_and_links_can_be_read_on_both_backgrounds(mode: str) -> None:
+    colors = tomllib.loads(SETTINGS.read_text())["theme"][mode]
     for background in ("backgroundColor", "secondaryBackgroundColor"):
         for text in ("textColor", "linkColor"):
             assert contrast(colors[text], colors[background]) >= AA, (text, background)

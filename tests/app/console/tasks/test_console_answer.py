@@ -20,8 +20,8 @@ from dialint.app.console.tasks.answer import (
     apply_edit,
     change,
     decide,
+    list_reasons,
     make_finding,
-    order_reasons,
     parse_batch,
     parse_selection,
     reopen_answer,
@@ -454,8 +454,6 @@ def test_the_calls_of_tools_that_a_reason_names_are_its_proof() -> None:
     assert find_proof(seen, finding()) == set()
 
 
-def test_reasons_begin_with_what_was_chosen_most() -> None:
-    assert order_reasons("C1", {})[:2] == ["answered", "not_asked"]
-    counts = {"C1:too_small": 2, "C1:duplicate": 5, "T1:polite_enough": 9, "C1:of another file": 8}
-    assert order_reasons("C1", counts)[:3] == ["duplicate", "too_small", "answered"]
-    assert all(len(order_reasons(code, {})) <= 9 for code in CODES)
+def test_reasons_begin_with_those_of_the_group() -> None:
+    assert list_reasons("C1")[:2] == ["answered", "not_asked"]
+    assert all(len(list_reasons(code)) <= 9 for code in CODES)

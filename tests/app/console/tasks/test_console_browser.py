@@ -20,7 +20,7 @@ import pytest
 from patience import WAIT_MS
 from sqlalchemy import update
 
-from dialint.app.console.tasks.answer import order_reasons
+from dialint.app.console.tasks.answer import list_reasons
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, projects, tasks
 from dialint.labeling.store.database.schema import leases as lease_rows
@@ -281,7 +281,7 @@ def test_the_reason_of_a_rejection_is_one_key_or_none(
     page.get_by_text("Saved as answer 1").wait_for()
     (row,) = saved()
     assert row["said"] == []
-    second = order_reasons("T1", {})[1]
+    second = list_reasons("T1")[1]
     assert json.loads(row["rejections"]) == [{"code": "T1", "reason": second, "turn": 3}]
     page.close()
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from dialint.app.console.tasks import answer, dialogue_view, items, page_session
+from dialint.app.console.tasks import answer, dialogue_view, items
 from dialint.app.console.tasks.answer import Answer, seal
 from dialint.app.console.tasks.page_session import receive, save
-from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues, leases, task_view, tasks
 from dialint.labeling.store.database.schema import leases as lease_rows
@@ -224,19 +223,3 @@ def test_a_long_dialogue_is_shown_page_by_page(
     (row,) = saved()
     assert row["said"] == [(1, "C1", "S2", 0, 4), (5, "C2", row["said"][1][2], 0, 25)]
     assert "anna5" not in row["findings"]
-
-
-def test_an_answer_that_is_saved_is_not_called_unsaved(
-    open_page: Open, saved: Saved, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Before: where the reasons could not be counted, the page said that the answer was not saved."""
-
-    def refuse(*arguments: Any) -> None:
-        raise WorldError("E_BUSY", "others keep the database busy")
-
-    page = open_page("rob").start()
-    monkeypatch.setattr(page_session, "save_preferences", refuse)
-    page.decide("rejected", "kept", why="too_small").act("save")
-    assert len(saved()) == 1
-    assert "Saved as answer" in page.words
-    assert "not saved" not in page.words
