@@ -43,7 +43,7 @@ POLICY: Commands = {
     "check": ("dialint.app.commands.policy:check", "Validate a policy file, and try it on a log."),
 }
 LABEL: Commands = {
-    "project": ("dialint.app.commands.projects:project", "Create, close and reopen projects."),
+    "project": ("dialint.app.commands.projects:project", "Create projects."),
     "plan": ("dialint.app.commands.projects:plan", "Sample tasks for a project."),
     "route": ("dialint.app.commands.projects:route", "Turn the day's verdicts into tasks."),
     "demote": (
@@ -56,8 +56,8 @@ LABEL: Commands = {
     "adjudicate": ("dialint.app.commands.aggregation:adjudicate", "Send unsettled questions to experts."),
     "calibration": ("dialint.app.commands.calibration:calibration", "Start a calibration session."),
     "appeals": ("dialint.app.commands.calibration:appeals", "Send appeals to a blind second review."),
-    "account": ("dialint.app.commands.accounts:account", "Create and list accounts, apply the rules."),
-    "gold": ("dialint.app.commands.gold:gold", "Import and list gold."),
+    "account": ("dialint.app.commands.accounts:account", "Create accounts, apply the rules."),
+    "gold": ("dialint.app.commands.gold:gold", "Import gold."),
     "rules": ("dialint.app.commands.rules:rules", "Show and set the rules for the status of labelers."),
     "agreement": ("dialint.app.commands.quality:agreement", "Measure inter-annotator agreement."),
     "watch": ("dialint.app.commands.quality:watch", "Detect labelers who guess, rush or copy."),

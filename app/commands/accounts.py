@@ -1,6 +1,6 @@
-"""``dialint label account create|list|evaluate|password``: bootstrap and scheduled work on accounts.
+"""``dialint label account create|evaluate|password``: bootstrap and scheduled work on accounts.
 
-Roles, skills, suspensions and bans are decided in the console (Admin, Users).
+Who there is, roles, skills, suspensions and bans: in the console (Admin, Users).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dialint.app.store_session import DEFAULT_SESSION, Session, one_time_passwor
 from dialint.labeling.store import accounts
 from dialint.labeling.store.records import AccountRole, Status
 
-account = App(name="account", help="Create and list accounts, and apply the rules for their status.")
+account = App(name="account", help="Create accounts, and apply the rules for their status.")
 
 
 @account.command(name="create")
@@ -57,18 +57,6 @@ def create_account(
     return 0
 
 
-@account.command(name="list")
-def list_accounts(*, session: Session = DEFAULT_SESSION) -> int:
-    """Show all accounts."""
-
-    with session.open() as (store, actor):
-        for one in accounts.list_accounts(store, actor):
-            skills = f", {', '.join(one.skills)}" if one.skills else ""
-            agent = f", agent {one.agent}" if one.agent else ""
-            print_line(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
-    return 0
-
-
 @account.command(name="evaluate")
 def evaluate_accounts(*, apply: bool = False, session: Session = DEFAULT_SESSION) -> int:
     """Evaluate labelers by the rules: accuracy on control tasks, and the action (admit, retrain, suspend).
@@ -100,7 +88,6 @@ def renew_password(name: str, *, session: Session = DEFAULT_SESSION) -> int:
     name
         The account.
     """
-
     password = one_time_password()
     with session.open() as (store, actor):
         accounts.set_password(store, actor, name, password)

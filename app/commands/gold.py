@@ -1,6 +1,6 @@
-"""``dialint label gold import|synthetic|list``: gold labels from and to files.
+"""``dialint label gold import|synthetic``: gold labels from files.
 
-Doubts, retirements and exams are decided in the console (Admin, Gold).
+What there is, doubts, retirements and exams: in the console (Admin, Gold).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from cyclopts import App
 
-from dialint.app.output import print_line, print_table
+from dialint.app.output import print_line
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption
 
-gold = App(name="gold", help="Import and list gold.")
+gold = App(name="gold", help="Import gold.")
 
 
 @gold.command(name="import")
@@ -63,37 +63,4 @@ def import_synthetic(file: Path, *, project: str | None = None, session: Session
     with session.open() as (store, actor):
         names = store_gold.import_synthetic(store, actor, read_examples(file), project)
     print_line(f"{len(names):,} dialogues with gold" + (f", control tasks of {project}" if project else ""))
-    return 0
-
-
-@gold.command(name="list")
-def list_gold(*, retired: bool = False, out: Path | None = None, session: Session = DEFAULT_SESSION) -> int:
-    """List gold. Needs the rights of an expert, as it gives the answers away.
-
-    Parameters
-    ----------
-    retired
-        Include what is no longer shown in control tasks.
-    out
-        Write it to this file (.jsonl) as `dialint label gold import` reads it; must not exist.
-    """
-    from dialint.detector.artifacts import require_new_files
-    from dialint.labeling.store import gold as store_gold
-    from dialint.labeling.store.gold import write_gold_file
-
-    require_new_files(out)
-    with session.open() as (store, actor):
-        rows = store_gold.list_gold(store, actor, retired=retired)
-    if out is not None:
-        write_gold_file(out, rows)
-        print_line(f"{len(rows):,} rows of gold in {out}")
-        return 0
-    print_table(
-        ("dialogue", "turn", "code", "present", "source", "state"),
-        (
-            (one.dialogue, str(one.turn), one.code, "yes" if one.present else "no", one.source, state)
-            for one in rows
-            for state in ["retired" if one.retired else "in doubt" if one.doubt else "in use"]
-        ),
-    )
     return 0

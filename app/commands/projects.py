@@ -1,4 +1,4 @@
-"""``dialint label project create|close|open``, ``plan``, ``route`` and ``status``: projects, their tasks and
+"""``dialint label project create``, ``plan``, ``route`` and ``status``: projects, their tasks and
 their progress."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dialint.labeling.store.api import Store
 
 COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
-project = App(name="project", help="Make, close and open projects.")
+project = App(name="project", help="Create projects; the console (Admin, Projects) closes and opens them.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,27 +143,6 @@ def create_project(
             )
         made = projects.create(store, actor, config.project(name))
     print_line(f"{made.id}: {made.purpose}, {len(made.codes)} codes, {made.overlap} answers a task")
-    return 0
-
-
-@project.command(name="close")
-def close_project(name: str, *, session: Session = DEFAULT_SESSION) -> int:
-    """Assign no more tasks of a project; answers in progress still count."""
-    return _set_state(name, "closed", session)
-
-
-@project.command(name="open")
-def open_project(name: str, *, session: Session = DEFAULT_SESSION) -> int:
-    """Assign tasks of a closed project again."""
-    return _set_state(name, "open", session)
-
-
-def _set_state(name: str, state: str, session: Session) -> int:
-    from dialint.labeling.store import projects
-
-    with session.open() as (store, actor):
-        projects.set_state(store, actor, name, state)
-    print_line(f"{name} is {state} now")
     return 0
 
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Row, delete, insert, select, update
 
-from dialint.detector.artifacts import atomic_file
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.readers.tables import read_table
 from dialint.detector.records import Dialogue, Example
@@ -426,14 +425,3 @@ def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None
 def _cell(row: Mapping[str, Any], *names: str) -> Any:
     """The first of these cells that exists and is not empty."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
-
-
-def write_gold_file(path: Path, labels: Iterable[Gold]) -> None:
-    """Write gold as JSON lines that `read_gold_file` reads."""
-    with atomic_file(path) as file:
-        for one in labels:
-            row = {
-                "dialogue_id": one.dialogue,
-                **one.model_dump(include={"turn", "code", "present", "reason"}),
-            }
-            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")

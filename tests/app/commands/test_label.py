@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
-import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import WAIT_S
 
-from dialint.app.cli import app
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.overrides import read_overrides
@@ -30,48 +22,6 @@ from dialint.labeling.store.records import MustChangePassword, NotAllowed, Pay
 
 SAID = "Let me look into"
 Dialint = Callable[..., str]
-
-
-@pytest.fixture
-def dialint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Dialint:
-    """Runs a command in this process; what it printed."""
-    monkeypatch.setenv("DIALINT_STORE", str(tmp_path / "store.sqlite"))
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: object) -> str:
-        capsys.readouterr()
-        assert app([str(one) for one in arguments], result_action="return_value") in (0, None)
-        return capsys.readouterr().out
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A store with people, and their passwords, made by commands."""
-    path = tmp_path_factory.mktemp("template") / "store.sqlite"
-    told = io.StringIO()
-
-    def run(*arguments: str) -> None:
-        with contextlib.redirect_stdout(told):
-            app([*arguments, "--store", str(path)], result_action="return_value")
-
-    run("db", "upgrade")
-    run("label", "account", "create", "ada", "--role", "admin", "--as", "ada")
-    for name, role in (("lea", "lead"), ("eve", "expert"), ("ann", "labeler"), ("ben", "labeler")):
-        run("label", "account", "create", name, "--role", role, "--skill", "g", "--as", "ada")
-    lines = told.getvalue().splitlines()[1:]
-    return path, {line.split()[0]: line.split()[-1] for line in lines}
-
-
-@pytest.fixture
-def people(
-    dialint: Dialint, template: tuple[Path, dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str]:
-    """Accounts and their passwords; `lea`, a lead, acts."""
-    shutil.copyfile(template[0], tmp_path / "store.sqlite")
-    monkeypatch.setenv("DIALINT_ACCOUNT", "lea")
-    return template[1]
 
 
 def finding(probability: float = 1.0) -> Finding:
@@ -141,60 +91,12 @@ def test_the_whole_way(
     assert dialint("export", "annotations", tmp_path / "a.jsonl", "--project", "l").endswith(
         "16 annotations\n"
     )
-    given = (
-        "--out",
-        tmp_path / "set",
-        "--key-file",
-        tmp_path / "new/split.key",
-        "--near",
-        0,
-        "--project",
-        "l",
-    )
-    dialint("export", "dataset", *given)
-    assert re.fullmatch(r"[0-9a-f]{64}\n", (tmp_path / "new/split.key").read_text()), "made, and random"
+    key = tmp_path / "new/split.key"
+    dialint("export", "dataset", "--out", tmp_path / "set", "--key-file", key, "--near", 0, "--project", "l")
+    assert re.fullmatch(r"[0-9a-f]{64}\n", key.read_text()), "made, and random"
     manifest = json.loads((tmp_path / "set/manifest.json").read_text())
-    assert (
-        sum(
-            file["rows"]
-            for file in manifest["files"]
-            if file["name"] in ("train.jsonl", "dev.jsonl", "test.jsonl", "calibration.jsonl")
-        )
-        == 8
-    )
-    assert "closed now" in dialint("label", "project", "close", "l")
-    assert re.search(r"^l +label +closed", dialint("label", "status"), re.MULTILINE)
-    assert "open now" in dialint("label", "project", "open", "l")
-
-
-@pytest.mark.parametrize(
-    "signum",
-    [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)],
-    ids=lambda one: one.name,
-)
-def test_ask_follows_the_answers_until_it_is_told_to_stop(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path], signum: int
-) -> None:
-    dialint("import", "logs", write_log(8))
-    dialint("label", "project", "create", "l", "--codes", "C1", "--overlap", 1)
-    dialint("label", "plan", "--project", "l", "--n", 8)
-    command = ("label", "ask", "--project", "l", "--follow", "--every-s", "0.05", "--sure", "0.6")
-    with subprocess.Popen(
-        [sys.executable, "-m", "dialint", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=Path(__file__).parents[3],
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        begun = "0 tasks are sure, 0 ask for one answer more, 0 are for experts\n"
-        assert process.stdout.readline() == begun
-        answer(tmp_path, "l", {"ann": {"d0"}})
-        while " 8 ask" not in (line := process.stdout.readline()):
-            assert line, process.communicate()[1]
-        process.send_signal(signum)
-        out, error = process.communicate(timeout=WAIT_S)
-    assert (process.returncode, error) == (0, "")
-    assert out.splitlines()[-1] == "stopped; the same command goes on"
-    answer(tmp_path, "l", {"ben": {"d0"}})
-    assert dialint(*command[:4], "--sure", "0.6").startswith("8 tasks are sure")
+    splits = [f"{name}.jsonl" for name in ("train", "dev", "test", "calibration")]
+    assert sum(file["rows"] for file in manifest["files"] if file["name"] in splits) == 8
 
 
 def test_labels_come_into_the_store_or_a_file(
@@ -300,8 +202,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
             authentication.sign_in(store, "ann", people["ann"])
         authentication.choose_password(store, "ann", people["ann"], "one of my own")
         assert authentication.sign_in(store, "ann", "one of my own").account.role == "labeler"
-    assert len(set(people.values())) == 5
-    assert "ann: labeler, active, g" in dialint("label", "account", "list")
+    assert len(set(people.values())) == 7
     assert "ann (active): keep; 0 of at least" in dialint("label", "account", "evaluate")
     assert dialint("label", "account", "evaluate", "--apply") == "0 accounts changed\n"
     with pytest.raises(NotAllowed):
@@ -323,8 +224,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("label", "aggregate", "--project", "p", "--everything"), "--everything"),
         (("label", "aggregate", "--annotations", "t.csv", "--project", "p"), "not both"),
         (("label", "aggregate", "--project", "p", "--method", "mace"), "method is joint"),
-        (("label", "ask", "--project", "p", "--follow", "--every-s", "0"), "--every-s"),
-        (("label", "ask", "--project", "nothing", "--follow"), "no such project"),
+        (("label", "ask", "--project", "nothing"), "no such project"),
         (("label", "status", "nothing"), "'nothing': no such project; there is none yet; `dialint label project"),
         (("label", "adjudicate", "--project", "p", "--into", "experts"), "--into experts: no project for adjudication; there is none yet; `dialint label project create experts --purpose"),
         (("label", "project", "create", "p", "--codes", "ZZ"), "ZZ"),
