@@ -93,8 +93,8 @@ class PackConfig:
     base_licence: str | None = None
     """Licence of the base model; none: as the training recorded it from the base's own release or model card,
     else unknown."""
-    weights: Literal["bf16", "int8", "nf4"] = "bf16"
-    """How the backbone's matrices are stored: 16, 8 or 4 bits a weight. Token embeddings are always int8."""
+    weights: Literal["bf16", "int8"] = "bf16"
+    """How the backbone's matrices are stored: 16 or 8 bits a weight. Token embeddings are always int8."""
     per_100: Annotated[float, Field(ge=0)] = 0.15
     """False accusations on 100 clean turns, at most, for each code."""
     per_100_dialogues: Annotated[float, Field(ge=0)] = 0.5

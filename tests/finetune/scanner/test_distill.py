@@ -378,7 +378,7 @@ def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None
     assert all(bool(weight.isfinite().all()) for weight in both.values())
 
 
-def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, examples: Path) -> None:
+def test_a_student_becomes_a_release_in_eight_bits(config: DistillConfig, examples: Path) -> None:
     distill(replace(config, epochs=0.1))
     for name in ("calibration", "dev_unseen"):
         (examples / f"{name}.jsonl").write_text(
@@ -393,16 +393,16 @@ def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, example
     out = config.out.with_name("small")
     pack(
         PackConfig(
-            scanner=config.out, examples=examples, out=out, name="small", weights="nf4", sets=("test_seen",), rounds=2, per_100=100.0,
+            scanner=config.out, examples=examples, out=out, name="small", weights="int8", sets=("test_seen",), rounds=2, per_100=100.0,
             min_average_precision=0.0, evidence=False,
         )
     )  # fmt: skip
     release = Release(out)
-    assert release.info.training["weights"] == "nf4"
+    assert release.info.training["weights"] == "int8"
     assert release.info.base == Release(config.teacher).info.base
     assert release.info.training["teacher"] == read_manifest(config.out / "training.json")["teacher"]
     assert release.info.codes.keys() == {"T1"}
-    assert {kind for kind, _, _ in release.tensors.values()} == {"U8", "I8", "BF16", "F32"}
+    assert {kind for kind, _, _ in release.tensors.values()} == {"I8", "BF16", "F32"}
     (verdict,) = load_detector(DetectorConfig(release=out, threads=1)).verdicts([dialogue(7)])
     assert verdict.status == "scored"
 
