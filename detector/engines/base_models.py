@@ -19,9 +19,9 @@ from dialint.detector.artifacts import MANIFEST, fingerprint, sha256_file
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG, validate_adapter, validate_manifest
 from dialint.detector.engines.quantization import (
     keep_gradients,
-    load_dequantized,
     nf4_config,
-    storage_format,
+    quantization_method,
+    require_full_precision,
 )
 from dialint.detector.errors import ConfigError, WorldError, native_errors
 from dialint.detector.release import EMBEDDED, Release
@@ -260,14 +260,14 @@ def load_base_model(
     device: str = "cpu",
     quantise: Literal["none", "nf4"] = "none",
     trainable: bool = False,
-    dequantize: bool = False,
+    full_precision: bool = False,
     bf16: bool = False,
 ) -> PreTrainedModel:
     """The base alone, in fp32 or bf16, or with `quantise` in 4 bits with bf16 for the rest.
 
     `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward). A base that is stored
-    in few bits is loaded by its own kernels, which is how it is served; `dequantize` loads it in floating
-    point. `trainable`, gradients pass through it, does so too where these kernels have none.
+    in few bits is loaded by its own kernels, which is how it is served, and refused with `full_precision`, or
+    with `trainable` where gradients cannot pass through these kernels.
 
     Raises:
         ConfigError: E_BASE, nothing there that loads, or its weights are stored in an unknown format.
@@ -278,9 +278,10 @@ def load_base_model(
     folder = source.base.folder
     loader: Any = AutoModelForSequenceClassification if kind == "SEQ_CLS" else AutoModelForCausalLM
     arguments: dict[str, Any] = {"num_labels": 1} if kind == "SEQ_CLS" else {}
-    stored = storage_format(folder)
-    dequantize |= trainable and stored != "bitsandbytes"
-    as_served = "quantization_config" in _read_config(folder) and not dequantize
+    method = quantization_method(folder)
+    if full_precision or (trainable and method != "bitsandbytes"):
+        require_full_precision(folder)
+    as_served = method is not None
     if as_served:
         arguments |= {"device_map": {"": device}}
     elif quantise == "nf4":
@@ -289,17 +290,14 @@ def load_base_model(
     else:
         arguments |= {"dtype": torch.bfloat16 if bf16 else torch.float32}
     with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no model that loads ({name})")):
-        if dequantize and stored != "plain":
-            model, info = load_dequantized(loader, folder, **arguments)
-        else:
-            model, info = loader.from_pretrained(
-                folder,
-                local_files_only=True,
-                use_safetensors=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-                **arguments,
-            )
+        model, info = loader.from_pretrained(
+            folder,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **arguments,
+        )
     missing = [name for name in info["missing_keys"] if kind != "SEQ_CLS" or "score" not in name]
     if missing or info["mismatched_keys"]:
         raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dialint.detector.engines.base_models import validate_sizes
-from dialint.detector.engines.quantization import load_dequantized, storage_format
+from dialint.detector.engines.quantization import require_full_precision
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.finetune.decoder.text import Piece
 
@@ -77,20 +77,17 @@ def load_decoder(folder: Path) -> PreTrainedModel:
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
         raise ConfigError("E_BASE", f"{folder}: no config.json with *.safetensors")
     loader: Any = AutoModelForCausalLM
-    plain = storage_format(folder) == "plain"
+    require_full_precision(folder)
     validate_sizes(folder)
     with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no decoder that loads ({name})")):
-        if plain:
-            model, loading_info = loader.from_pretrained(
-                folder,
-                local_files_only=True,
-                use_safetensors=True,
-                trust_remote_code=False,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
-        else:
-            model, loading_info = load_dequantized(loader, folder, dtype=torch.float32)
+        model, loading_info = loader.from_pretrained(
+            folder,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
     if loading_info["missing_keys"] or loading_info["mismatched_keys"]:
         raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
     loaded: PreTrainedModel = model

@@ -78,7 +78,7 @@ def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:
 
     from dialint.finetune.train.adapters import AdapterOptions, load_model
 
-    model = load_model(source, AdapterOptions(adapter="none"), trainable=False, dequantize=True)
+    model = load_model(source, AdapterOptions(adapter="none"), trainable=False, full_precision=True)
     if source.adapter is not None:
         model = model.merge_and_unload()
     if weights in ("fp32", "bf16"):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.engines.base_models import BaseFolder, ModelSource, weights_sha256
 from dialint.detector.engines.quantization import (
-    drop_quantization_config,
     iter_weights,
     quantize_linear_layers,
 )
@@ -62,10 +61,7 @@ def load_base(config: ScanConfig) -> BaseModel:
         raise ConfigError(
             "E_BASE", f"{config.base}: no config or tokenizer that can be read ({error})"
         ) from None
-    shape = drop_quantization_config(shape) | {
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-    }
+    shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     tokenizer, render = prepare_tokenizer(
         base_tokenizer, shape.get("bos_token_id"), config.context_tokens, config.history
     )
@@ -222,7 +218,7 @@ def _load_weights(backbone: PreTrainedModel, folder: Path) -> None:
     """Load the folder's weights tensor by tensor, so that a large base is in memory once.
 
     Raises:
-        ConfigError: E_BASE, they do not fit config.json, or their quantization cannot be undone.
+        ConfigError: E_BASE, they do not fit config.json, or are stored in few bits.
     """
     from safetensors import SafetensorError
 

@@ -82,14 +82,14 @@ def load_model(
     trainable: bool = True,
     kind: str = "CAUSAL_LM",
     device: str = "cpu",
-    dequantize: bool = False,
+    full_precision: bool = False,
     bf16: bool = False,
 ) -> Any:
     """The model of `source` with its adapter; without one and if it is `trainable`, with a new adapter unless
     all weights are trained.
 
-    `kind` and `dequantize` as in `load_base_model`. With `bf16` frozen weights are stored in bf16, 2 bytes
-    each; trained weights stay in fp32.
+    `kind` and `full_precision` as in `load_base_model`. With `bf16` frozen weights are stored in bf16;
+    trained weights stay in fp32.
 
     Raises:
         ConfigError: E_BASE or E_ADAPTER; E_OPTION, the options require another adapter than that of `source`.
@@ -103,7 +103,7 @@ def load_model(
         device=device,
         quantise=adapters.quantise,
         trainable=trainable,
-        dequantize=dequantize or trains_all,
+        full_precision=full_precision or trains_all,
         bf16=bf16 and not (trains_all and source.adapter is None),
     )
     if source.adapter is not None:
