@@ -7,15 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import wait_for
 
-from dialint.app.console.system import job_processes
-from dialint.app.console.system.job_files import JobFolder
-from dialint.app.console.system.job_processes import make_file, preview_log
-from dialint.app.console.system.job_runner import ScoreRunner
+from dialint.app.console.system import log_preview
+from dialint.app.console.system.job import Job, ScoreOptions, create_job, make_file
 from dialint.app.serving.process import ServerProcess
 from dialint.app.serving.vllm_command import probe_vllm, server_environment
-from dialint.detector.artifacts import file_entry, make_output_folder, write_json, write_manifest
-from dialint.detector.errors import DialintError
+from dialint.detector.artifacts import write_manifest
+from dialint.detector.errors import DialintError, WorldError
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.verdict_files import manifest_path
 from dialint.detector.watchdog import _Worker
@@ -28,42 +27,37 @@ SECRETS = (
 KEPT = ("LC_ALL", "PYTHONPATH", "OMP_NUM_THREADS", "DIALINT_HOME")
 
 
-def _preview(folder: JobFolder) -> None:
-    with pytest.raises(AssertionError):  # the stand-in leaves no preview
-        preview_log(folder)
+def _preview(job: Job) -> None:
+    with pytest.raises(EOFError):  # the stand-in writes no preview
+        log_preview.preview_log(str(job.log), "", 0)
 
 
-def _export(folder: JobFolder) -> None:
-    make_output_folder(folder.out.parent)
-    folder.out.write_bytes(b"")
-    folder.rejects.write_bytes(b"")
-    files = [file_entry(folder.out, 0), file_entry(folder.rejects, 0)]
-    write_manifest(manifest_path(folder.out), {"kind": "verdicts", "format": "jsonl", "files": files})
-    make_file(folder, "verdicts.csv")
+def _export(job: Job) -> None:
+    write_manifest(manifest_path(job.out), {"kind": "verdicts", "format": "jsonl", "files": []})
+    with pytest.raises(WorldError, match="E_EXPORT"):  # it writes no report either
+        make_file(job, "report.html")
 
 
-def _score(folder: JobFolder) -> None:
-    write_json(folder.request, [sys.executable])
-    runner = ScoreRunner(folder.path.parent)
-    runner._launch(folder, 1)
-    assert runner._child is not None
-    runner._child.wait()
+def _score(job: Job) -> None:
+    job.update(options=ScoreOptions())
+    job.start()
+    wait_for(lambda: job.state == "failed")
 
 
-def _judge(folder: JobFolder) -> None:
+def _judge(job: Job) -> None:
     worker = _Worker(DetectorConfig())
     with pytest.raises(DialintError, match="E_WORKER"):
         worker.about()
 
 
-def _serve(folder: JobFolder) -> None:
+def _serve(job: Job) -> None:
     environment = server_environment({}, "key of this server alone")
-    with ServerProcess([sys.executable], environment, folder.path / "log") as server:
+    with ServerProcess([sys.executable], environment, job.path / "server.log") as server:
         assert server._process is not None
         server._process.wait()
 
 
-def _probe(folder: JobFolder) -> None:
+def _probe(job: Job) -> None:
     with pytest.raises(DialintError, match="E_VLLM"):
         probe_vllm(Path(sys.executable))
 
@@ -74,7 +68,7 @@ STARTERS = {start.__name__[1:]: start for start in (_preview, _export, _score, _
 @pytest.mark.new_interpreter
 @pytest.mark.parametrize("start", STARTERS.values(), ids=STARTERS)
 def test_a_child_has_no_secret_of_its_parent(
-    start: Callable[[JobFolder], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Callable[[Job], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = tmp_path / "seen"
     stand_in = tmp_path / "python"
@@ -85,10 +79,9 @@ def test_a_child_has_no_secret_of_its_parent(
     for name in KEPT:
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(sys, "executable", str(stand_in))
-    monkeypatch.setattr(job_processes, "SELF", (str(stand_in), *job_processes.SELF[1:]))
-    folder = JobFolder(tmp_path / "job")
-    folder.path.mkdir()
-    start(folder)
+    monkeypatch.setattr(log_preview, "SELF", (str(stand_in), *log_preview.SELF[1:]))
+    job = create_job(tmp_path / "job", "lea", "log.jsonl", b"{}\n")
+    start(job)
     text = seen.read_text()
     assert "secret of" not in text
     assert set(KEPT) <= {line.partition("=")[0] for line in text.splitlines()}

@@ -1,5 +1,5 @@
 """The ASGI application that ``python -m streamlit run`` serves: the console's script behind the middleware,
-the HTML of its pages, downloads, and the thread that runs scoring jobs.
+the HTML of its pages, and downloads.
 
 The HTML has the scripts and styles of Streamlit's own `index.html`, which it replaces because of two things
 that a browser logs as errors there: an inline script, which the content security policy blocks, and a search
@@ -30,7 +30,7 @@ from dialint.app.console import sessions as access
 from dialint.app.console.launch import HOSTS_VARIABLE, ICON, STATIC, STATIC_PATH
 from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.pages import RESERVED, load_pages
-from dialint.app.console.system.job_runner import ScoreRunner
+from dialint.app.console.system.job import stop_all
 from dialint.app.console.system.score_results import ROUTES
 from dialint.app.console.system.spot_checks import ROUTES as SPOT_CHECK_ROUTES
 from dialint.app.console.system.threshold import ROUTES as THRESHOLD_ROUTES
@@ -38,14 +38,12 @@ from dialint.app.console.tasks.appeal_history import ROUTES as DEMOTION_ROUTES
 
 
 @asynccontextmanager
-async def run_jobs(app: App) -> AsyncIterator[dict[str, Any]]:
-    """Runs scoring jobs as long as the server lives; those of before it go on."""
-    runner = ScoreRunner()
-    runner.start()
+async def end_jobs(app: App) -> AsyncIterator[dict[str, Any]]:
+    """Ends the scoring jobs with the server."""
     try:
         yield {}
     finally:
-        runner.close()
+        stop_all()
 
 
 STREAMLIT_INDEX = Path(st.__file__).parent / "static" / "index.html"
@@ -107,7 +105,7 @@ app = App(
         *SPOT_CHECK_ROUTES,
         *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),
     ],
-    lifespan=run_jobs,
+    lifespan=end_jobs,
     middleware=[
         Middleware(
             SecurityMiddleware,

@@ -19,11 +19,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import get_args
 
-from dialint.app.console.system.job_files import JobEnd, score_command, write_log
-from dialint.app.console.system.job_processes import describe_log
+from dialint.app.console.system.job import ScoreOptions, create_job
 from dialint.app.console.text import judged_codes
 from dialint.app.store_session import one_time_password
-from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file, write_json
+from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
 from dialint.detector.records import Dialogue, Finding, Label, Verdict
 from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
@@ -41,7 +40,6 @@ from dialint.labeling.store import (
     expert_cases,
     leases,
     projects,
-    score_jobs,
     task_view,
     tasks,
 )
@@ -121,7 +119,7 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
         _add_cases(store, past)
         _add_sessions(store, past)
         if scored is not None:
-            _add_job(store, Path(location).parent / "jobs", scored)
+            _add_job(Path(location).parent / "jobs", scored)
     return by_name
 
 
@@ -435,16 +433,9 @@ def _find(
     return findings
 
 
-def _add_job(store: Store, jobs: Path, scored: Path) -> None:
+def _add_job(jobs: Path, scored: Path) -> None:
     """Add the scored sample as a scoring job that is done."""
-    job_id, content = "0" * 15 + "1", SAMPLE.read_bytes()
-    folder, sha256 = write_log(jobs / job_id, SAMPLE.name, content)
-    new = score_jobs.NewScoreJob(id=job_id, name=SAMPLE.name, size=len(content), sha256=sha256)
-    score_jobs.create_job(store, "lead", new)
-    folder.write_preview(describe_log(folder))
-    options = score_jobs.ScoreOptions()
-    score_jobs.queue_job(store, "lead", job_id, options)
-    for name in (scored, rejects_path(scored), manifest_path(scored)):
-        shutil.copy(name, folder.out.parent)
-    write_json(folder.request, score_command(folder, options))
-    folder.write_end(JobEnd(phase="done"))
+    job = create_job(jobs / f"{1:016x}", "lead", SAMPLE.name, SAMPLE)
+    job.update(options=ScoreOptions())
+    for path in (scored, rejects_path(scored), manifest_path(scored)):
+        shutil.copy(path, job.out.parent)

@@ -52,7 +52,7 @@ RETAINED: dict[str, str] = {
     "accounts": "people of the company", "projects": "no dialogues", "shares": "counts, corrected",
     "bulk_reads": "numbers", "settings": "rules",
     "preferences": "screens",
-    "documents": "taxonomy and policies", "score_jobs": "names of logs; their folders are files",
+    "documents": "taxonomy and policies",
     "identities": "who signs in", "erasures": "what was erased", "audit": "digests and ids",
     "audit_head": "a signature",
 }  # fmt: skip

@@ -1,11 +1,13 @@
 """The Score page: a lead brings a log, sees what is recognised, and has it scored in the background.
 
-The jobs of all leads are listed; one of them is shown (`score_panel`), at an address that can be passed on. A
-job's row is in the store, which checks every right; log, process and results are in the job's folder.
+The jobs of all leads are listed; one of them is shown, at an address that can be passed on. While it waits or
+runs, a part of the page asks its folder every second; leaving the page changes nothing.
 """
 
 from __future__ import annotations
 
+import json
+import secrets
 from pathlib import Path
 
 import streamlit as st
@@ -13,61 +15,78 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
-from dialint.app.console.messages import explain_as_sentence, set_notice, set_refusal, show_notice
-from dialint.app.console.system import job_files as score_files
-from dialint.app.console.system.job_files import LOG_ENDINGS, LOGS_VARIABLE, Phase, job_folder
-from dialint.app.console.system.score_job import NOTICE, finish_job, show_job
-from dialint.app.console.tables import show_paging
+from dialint.app.console.messages import (
+    attempt,
+    explain_as_sentence,
+    explain_text,
+    report_refusals,
+    set_notice,
+    set_refusal,
+    show_notice,
+)
+from dialint.app.console.system.job import (
+    LOG_ENDINGS,
+    LOGS_VARIABLE,
+    Job,
+    ScoreOptions,
+    State,
+    create_job,
+    jobs_folder,
+    list_jobs,
+    list_server_logs,
+    load_job,
+    save_policies,
+    server_log,
+)
+from dialint.app.console.system.log_preview import LogPreview, preview_job, show_preview
+from dialint.app.console.system.score_results import count_findings, show_results
+from dialint.app.console.tables import choose_rows
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.errors import DialintError
-from dialint.labeling.store import score_jobs
+from dialint.detector.artifacts import atomic_file
+from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.languages import language_name
+from dialint.detector.registry import Registry
+from dialint.detector.release import EMBEDDED
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.score_jobs import NewScoreJob, ScoreJob
+from dialint.labeling.store.score_jobs import record_job
 
 PER_PAGE = 12
+POLL_S = 1.0
 JOB = "job"
 """The query parameter that says which job is shown."""
-ICONS: dict[Phase, str] = {
-    "absent": "○", "new": "○", "waiting": "◔", "running": "◑", "stopping": "◑", "done": "●", "failed": "✕",
-    "stopped": "■",
+NOTICE = "score"
+"""Of the messages that the page shows once."""
+MAX_POLICY_BYTES = 1 << 20
+LANGUAGES = ("en", "de", "es", "fr", "ru", "it", "nl", "pl", "pt", "uk")
+"""Of dialogues, to choose from; without a choice the language of each is detected."""
+ACTIVE: tuple[State, ...] = ("waiting", "running", "stopping")
+ICONS: dict[State, str] = {
+    "new": "○", "waiting": "◔", "running": "◑", "stopping": "◑", "done": "●", "failed": "✕", "stopped": "■",
 }  # fmt: skip
-
-
-def phase_name(phase: Phase) -> str:
-    """What a person reads for a phase."""
-    names: dict[Phase, str] = {
-        "absent": _("files are not on this machine"), "new": _("not started"), "waiting": _("waiting"),
-        "running": _("running"), "stopping": _("stopping"), "done": _("done"), "failed": _("failed"),
-        "stopped": _("stopped"),
-    }  # fmt: skip
-    return names[phase]
 
 
 def score_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     st.subheader(_("Score a log"), anchor=False)
-    pages: list[ScoreJob] = st.session_state.setdefault("score pages", [])
-    listed = score_jobs.list_jobs(store, account.id, pages[-1] if pages else None, PER_PAGE)
-    listed = tuple(finish_job(store, account, job) for job in listed)
+    jobs = list_jobs()
     show_notice(NOTICE)
     left, right = st.columns([5, 8], gap="large")
     with left:
         _show_upload(store, account)
-        _show_list(listed, pages)
+        chosen = st.query_params.get(JOB, jobs[0].id if jobs else "")
+        if jobs:
+            st.markdown(f"**{safe_markdown(_('Jobs of all leads'))}**")
+            for job in choose_rows(jobs, PER_PAGE, "jobs page"):
+                _show_row(job, is_chosen=job.id == chosen)
     with right:
-        chosen = st.query_params.get(JOB)
-        job = next((each for each in listed if each.id == chosen), None)
-        if job is None and chosen is not None:
-            try:
-                job = finish_job(store, account, score_jobs.load_job(store, account.id, chosen))
-            except DialintError as refused:
-                st.warning(safe_markdown(explain_as_sentence(refused)))
-                return
-        if job is None and listed:
-            job = listed[0]
-        if job is None:
+        if not chosen:
             _show_welcome()
+            return
+        try:
+            job = load_job(chosen)
+        except DialintError as refused:
+            st.warning(safe_markdown(explain_as_sentence(refused)))
         else:
             show_job(store, account, job)
 
@@ -75,14 +94,13 @@ def score_page(store: Store, account: Account) -> None:
 def _show_upload(store: Store, account: Account) -> None:
     key = f"log:{st.session_state.setdefault('logs brought', 0)}"
     upload = st.file_uploader(
-        _("Drop a dialogue log"), key=key,
-        help=paragraph("Exports of help desks, chat"),
-    )  # fmt: skip
+        _("Drop a dialogue log"), key=key, help=paragraph("Exports of help desks, chat")
+    )
     if upload is not None:
         content = upload.getvalue()
         forget_upload(upload.file_id)
         _add_log(store, account, upload.name, content)
-    names = score_files.list_server_logs()
+    names = list_server_logs()
     if names:
         with st.expander(_("Or a log on the server")):
             name = st.selectbox(
@@ -91,7 +109,7 @@ def _show_upload(store: Store, account: Account) -> None:
             )  # fmt: skip
             if st.button(_("Look at it"), disabled=name is None) and name is not None:
                 try:
-                    _add_log(store, account, name, score_files.server_log(name))
+                    _add_log(store, account, name, server_log(name))
                 except DialintError as refused:
                     st.error(safe_markdown(explain_as_sentence(refused)))
 
@@ -108,50 +126,37 @@ def forget_upload(file_id: str) -> None:
 def _add_log(store: Store, account: Account, name: str, content: bytes | Path) -> None:
     st.session_state["logs brought"] = st.session_state.get("logs brought", 0) + 1
     try:
-        with st.spinner(_("Looking at the log…")):
-            score_jobs.list_jobs(store, account.id, limit=1)  # before anything is written: has it the right?
-            job_id, folder, sha256 = score_files.create_job_folder(name, content)
-            log = folder.log
-            assert log is not None
-            new = NewScoreJob(id=job_id, name=log.name, size=log.stat().st_size, sha256=sha256)
-            score_jobs.create_job(store, account.id, new)
+        job_id = secrets.token_hex(8)
+        record_job(store, account.id, "create", job_id)  # before anything is written: has it the right?
+        create_job(jobs_folder() / job_id, account.id, name, content)
     except DialintError as refused:
         set_refusal(NOTICE, refused)
     else:
-        st.session_state["score pages"] = []
         st.query_params[JOB] = job_id
         set_notice(NOTICE, "success", _("The log was read in. Check what was recognised, then start."))
     st.rerun()
 
 
-def _show_list(listed: tuple[ScoreJob, ...], pages: list[ScoreJob]) -> None:
-    if not listed and not pages:
-        return
-    st.markdown(f"**{safe_markdown(_('Jobs of all leads'))}**")
-    chosen = st.query_params.get(JOB) or (listed[0].id if listed else None)
-
-    def choose(job_id: str) -> None:
-        st.query_params[JOB] = job_id
-
-    for job in listed:
-        phase = job_folder(job.id).phase if job.state in ("uploaded", "queued") else job.state
-        displayed: Phase = "new" if phase == "uploaded" else "waiting" if phase == "queued" else phase
-        with st.container(gap=None):
-            st.button(
-                f"{safe_markdown(ICONS[displayed])} {safe_markdown(job.name)}", key=f"job:{job.id}",
-                on_click=choose, args=(job.id,), width="stretch",
-                type="primary" if job.id == chosen else "secondary",
-            )  # fmt: skip
-            st.caption(safe_markdown(" · ".join(_describe(job, displayed))))
-    show_paging(pages, listed[-1] if listed else None, has_more=len(listed) == PER_PAGE, key="jobs")
-
-
-def _describe(job: ScoreJob, phase: Phase) -> list[str]:
-    parts = [phase_name(phase)]
-    if job.result is not None and job.state == "done":
-        parts.append(ngettext("{n} dialogue", "{n} dialogues", job.result.dialogues))
-        parts.append(ngettext("{n} finding", "{n} findings", job.result.findings))
-    return [*parts, job.account, show_day(from_ms(job.created_ms))]
+def _show_row(job: Job, *, is_chosen: bool) -> None:
+    state = job.state
+    names: dict[State, str] = {
+        "new": _("not started"), "waiting": _("waiting"), "running": _("running"), "stopping": _("stopping"),
+        "done": _("done"), "failed": _("failed"), "stopped": _("stopped"),
+    }  # fmt: skip
+    parts = [names[state]]
+    if state == "done":
+        manifest = job.manifest
+        n, n_findings = int(manifest["files"][0]["rows"]), count_findings(manifest)
+        parts.append(ngettext("{n} dialogue", "{n} dialogues", n))
+        parts.append(ngettext("{n} finding", "{n} findings", n_findings))
+    parts += [job.record.account, show_day(from_ms(job.record.created_ms))]
+    with st.container(gap=None):
+        st.button(
+            f"{safe_markdown(ICONS[state])} {safe_markdown(job.record.name)}", key=f"job:{job.id}",
+            on_click=lambda: st.query_params.update({JOB: job.id}), width="stretch",
+            type="primary" if is_chosen else "secondary",
+        )  # fmt: skip
+        st.caption(safe_markdown(" · ".join(parts)))
 
 
 def _show_welcome() -> None:
@@ -161,11 +166,184 @@ def _show_welcome() -> None:
             paragraph("Drop a log. It is read at once"),
             _("Choose the release and press Start. Scoring runs in the background; you may leave the page."),
             paragraph("Look at the findings by code"),
-        )  # fmt: skip
+        )
         for number, step in enumerate(steps, 1):
             st.markdown(f"{safe_markdown(show_number(number))}\\. {safe_markdown(step)}")
         limit = paragraph("Endings: {endings}. Up to {n}").format(
-            endings=", ".join(LOG_ENDINGS), n=show_number(st.get_option("server.maxUploadSize")),
+            endings=", ".join(LOG_ENDINGS),
+            n=show_number(st.get_option("server.maxUploadSize")),
             variable=LOGS_VARIABLE,
-        )  # fmt: skip
+        )
         st.caption(safe_markdown(limit))
+
+
+def show_job(store: Store, account: Account, job: Job) -> None:
+    """Show a job to a lead."""
+    state = job.state
+    st.markdown(f"#### {safe_markdown(job.record.name)}")
+    try:
+        size = show_number(job.log.stat().st_size / 1e6, "0.00")
+        st.caption(safe_markdown(f"{size} MB · {_('brought by {name}').format(name=job.record.account)}"))
+        if state == "new":
+            _show_new(store, account, job)
+        elif state in ACTIVE:
+            _show_running(store, account, job)
+        elif state == "done":
+            show_results(store, account, job)
+        else:
+            _show_ended(store, account, job, state)
+    except DialintError as failed:
+        st.error(safe_markdown(explain_as_sentence(failed)))
+    if state not in ACTIVE:
+        _show_removal(store, account, job)
+
+
+def _show_new(store: Store, account: Account, job: Job) -> None:
+    with st.spinner(_("Looking at the log…")):
+        seen = preview_job(job)
+    show_preview(job, seen)
+    if seen.mapping or job.mapping.exists():
+        _show_mapping(job, seen)
+    if seen.result.refused is None:
+        _show_options(store, account, job, seen)
+
+
+def _show_mapping(job: Job, seen: LogPreview) -> None:
+    key = f"mapping:{job.id}"
+    if key not in st.session_state:
+        st.session_state[key] = job.mapping.read_text() if job.mapping.exists() else seen.mapping
+    with st.expander(_("How the log is read"), expanded=seen.result.refused is not None):
+        st.caption(paragraph("The columns were guessed. Correct"))
+        st.text_area(_("Mapping (YAML)"), key=key, height=280, max_chars=20_000)
+        if st.button(_("Read again")):
+            with atomic_file(job.mapping) as file:
+                file.write(st.session_state[key].encode())
+            st.rerun()
+
+
+def _show_options(store: Store, account: Account, job: Job, seen: LogPreview) -> None:
+    embedded = str(json.loads((EMBEDDED / "release.json").read_bytes())["id"])
+    registry = Registry("scan")
+    pointer = registry.current()
+    current = None if pointer is None else pointer.id
+    releases = ["embedded", *reversed(registry.ids())]
+    names = {name: name + (_(" (current)") if name == current else "") for name in releases}
+    names["embedded"] = embedded + _(" (embedded)")
+    with st.form(f"options:{job.id}"):
+        left, right = st.columns(2)
+        release = left.selectbox(
+            _("Release"), releases, index=releases.index(current) if current in releases else 0,
+            format_func=lambda each: safe_text(names[each]), help=paragraph("The embedded one and those"),
+        )  # fmt: skip
+        languages = right.multiselect(
+            _("Language of the dialogues"), LANGUAGES, placeholder=_("Detected for each dialogue"),
+            format_func=lambda each: safe_text(f"{language_name(each)} ({each})"),
+        )  # fmt: skip
+        policies = left.file_uploader(
+            _("Policies"), type=["yaml", "yml"], accept_multiple_files=True,
+            help=_("Policy files for the codes P1 to P4. Without one these codes are not looked for."),
+        )  # fmt: skip
+        with right:
+            every = st.checkbox(
+                _("Keep the probability of every turn and code"), value=True,
+                help=_("The threshold slider of the Releases page needs them; the output is larger."),
+            )  # fmt: skip
+            trusts = st.checkbox(
+                _("This log was spot-checked: do not call it far"),
+                help=paragraph("Otherwise the scan only suggests"),
+            )  # fmt: skip
+        started = st.form_submit_button(_("Start scoring"), type="primary")
+    if not started:
+        return
+
+    with attempt(NOTICE) as done:
+        if any(each.size > MAX_POLICY_BYTES for each in policies):
+            raise ConfigError("E_POLICY", "a policy file has at most 1 MB")
+        record_job(store, account.id, "start", job.id)
+        save_policies(job, [(each.name, each.getvalue()) for each in policies])
+        if seen.mapping and not job.mapping.exists():
+            with atomic_file(job.mapping) as file:
+                file.write(seen.mapping.encode())
+        options = ScoreOptions(
+            release=release, all_probabilities=every, languages=tuple(languages), trusts_domain=trusts
+        )
+        job.update(options=options)
+        job.start()
+        done(_("The job is in the queue. It goes on when you leave this page."))
+
+
+def _show_running(store: Store, account: Account, job: Job) -> None:
+    total = preview_job(job).estimated
+
+    @st.fragment(run_every=POLL_S)
+    def watch() -> None:
+        state = job.state
+        if state not in ACTIVE:
+            st.rerun(scope="app")
+        n = job.count_scored()
+        share = min(n / total, 0.99) if total else 0.0
+        st.progress(share, text=safe_markdown(progress_text(state, n, total)))
+        if state == "waiting":
+            st.caption(_("One log is scored at a time; this one starts when those before it have ended."))
+
+    watch()
+
+    def stop() -> None:
+        with report_refusals(NOTICE):
+            record_job(store, account.id, "stop", job.id)
+            job.stop()
+
+    st.button(
+        _("Stop"), on_click=stop, disabled=job.state == "stopping",
+        help=_("What is scored by then is kept, and the job can go on from there."),
+    )  # fmt: skip
+
+
+def progress_text(state: State, n: int, total: int) -> str:
+    """How far a job is, in words."""
+    if state == "waiting":
+        return _("Waiting for its turn")
+    if state == "stopping":
+        return _("Stopping after the dialogues that are being scored")
+    if not n:
+        return _("Loading the release and reading the log")
+    return _("{n} of about {total} dialogues").format(n=show_number(n), total=show_number(max(total, n)))
+
+
+def _show_ended(store: Store, account: Account, job: Job, state: State) -> None:
+    n = job.count_scored()
+    if state == "failed":
+        message = explain_text(job.describe_failure()).rstrip(".")
+        st.error(safe_markdown(_("The job failed: {message}.").format(message=message)))
+    else:
+        st.info(_("The job was stopped."))
+    if n:
+        text = ngettext(
+            "{n} dialogue is scored and kept; the job goes on after it.",
+            "{n} dialogues are scored and kept; the job goes on after them.", n,
+        )  # fmt: skip
+        st.caption(safe_markdown(text))
+    else:
+        st.caption(_("Nothing of it is kept but the log."))
+
+    def resume() -> None:
+        with report_refusals(NOTICE):
+            record_job(store, account.id, "start", job.id)
+            job.start()
+
+    st.button(_("Go on") if n else _("Try again"), on_click=resume, type="primary")
+    with st.expander(_("What was recognised of the log")):
+        show_preview(job, preview_job(job))
+
+
+def _show_removal(store: Store, account: Account, job: Job) -> None:
+    with st.popover(_("Remove the job")):
+        st.markdown(
+            _("Deletes the log, the results and this entry. What was added to the store stays there.")
+        )
+        if st.button(_("Remove with all files"), key=f"remove:{job.id}"):
+            with attempt(NOTICE) as done:
+                record_job(store, account.id, "remove", job.id)
+                job.remove()
+                st.query_params.clear()
+                done(_("The job and its files were deleted."))

@@ -292,18 +292,6 @@ documents = Table(  # versions of a taxonomy or policy edited in the console
     Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
 
-score_jobs = Table(  # logs scored in the console; progress is in the job's folder
-    "score_jobs", metadata,
-    Column("id", Text, primary_key=True),
-    Column("account", Text, ForeignKey("accounts.id"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("created_ms", BigInteger, nullable=False),
-    Column("ended_ms", BigInteger),
-)  # fmt: skip
-Index("score_jobs_created", score_jobs.c.created_ms, score_jobs.c.id)
-
 identities = Table(  # who signs in by OpenID Connect
     "identities", metadata,
     Column("issuer", Text, primary_key=True),

@@ -113,7 +113,9 @@ def scene(
     file.write_text("a,b\n")
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "file.csv").write_text("a,b\n")
-    monkeypatch.setattr(downloads, "record_download", lambda *_: SimpleNamespace(name="log.jsonl"))
+    record = SimpleNamespace(name="log.jsonl")
+    monkeypatch.setattr(downloads, "load_job", lambda job: SimpleNamespace(id=job, record=record))
+    monkeypatch.setattr(downloads, "record_job", lambda *_, **__: None)
     monkeypatch.setattr(downloads, "make_file", lambda *_: file)
     demoted = {"r/1": {"C1": Confirmations(confirmed=0, answered=40)}}
     # rights are the store's part of `demote`: the route asks for them before it

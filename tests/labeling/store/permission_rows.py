@@ -384,7 +384,7 @@ RIGHTS = {
         insights: read_backlog
         projects: change_limits create list_spending set_state
         release_verdicts: _read_judged compare_releases count_by_release list_changes load_judged record_change
-        score_jobs: create_job list_jobs load_job queue_job record_added record_download record_end remove_job
+        score_jobs: record_job
         stored_annotations: import_annotations
         tasks: add set_wanted set_wanted_if_unchanged
     """,

@@ -2,8 +2,7 @@
 the account that looks, also where a process of its own found it."""
 
 import ast
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from string import Formatter
@@ -11,19 +10,15 @@ from typing import Any
 
 import pytest
 from babel.messages.extract import extract
-from patience import WAIT_S
+from patience import wait_for
 
 import dialint.detector.ingest
 from dialint.app.console import i18n
 from dialint.app.console.i18n import ERRORS, extract_calls
-from dialint.app.console.system.job_files import JobFolder, create_job_folder
-from dialint.app.console.system.job_processes import describe_log, preview_log
-from dialint.app.console.system.job_runner import ScoreRunner
-from dialint.detector.errors import Message, WorldError
-from dialint.labeling.store import score_jobs
+from dialint.app.console.system.job import ScoreOptions, create_job
+from dialint.detector.errors import WorldError
 from dialint.labeling.store.accounts import Preferences, save_preferences
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.score_jobs import NewScoreJob, ScoreOptions
 
 INGEST = Path(dialint.detector.ingest.__file__).parent
 ROOT = INGEST.parents[1]
@@ -47,38 +42,10 @@ def score_page(open_page: Callable[..., Any], store: Store) -> Callable[[Any], A
     return open_in
 
 
-def brought(content: bytes, name: str) -> JobFolder:
-    return create_job_folder(name, content)[1]
-
-
-def upload(page: Any, name: str, content: bytes) -> str:
-    """What the page shows of a log that is brought to it."""
-    page.test.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
-    assert not page.test.exception, page.test.exception
-    return plain(page)
-
-
 def plain(page: Any) -> str:
     """All that can be read on the page, its tables too, without marks of Markdown."""
     cells = [str(cell) for table in page.test.table for cell in table.value.to_numpy().flatten()]
     return "\n".join([page.words, *cells]).replace("\\", "")
-
-
-def failed_job(store: Store, runner: ScoreRunner, content: bytes, name: str = "log.jsonl") -> JobFolder:
-    """A job that was run, and failed."""
-    folder = brought(content, name)
-    preview_log(folder)
-    new = NewScoreJob(id=folder.path.name, name=name, size=len(content), sha256="ab")
-    score_jobs.create_job(store, "lea", new)
-    score_jobs.queue_job(store, "lea", new.id, ScoreOptions())
-    folder.ask(ScoreOptions())
-    end_s = time.monotonic() + WAIT_S
-    while folder.end is None:
-        assert time.monotonic() < end_s
-        runner.step()
-        time.sleep(0.05)
-    assert folder.end.phase == "failed"
-    return folder
 
 
 # on the page
@@ -88,27 +55,28 @@ def failed_job(store: Store, runner: ScoreRunner, content: bytes, name: str = "l
 def test_a_rejected_row_is_explained_in_the_language_of_the_account(
     score_page: Callable[[Any], Any], language: str
 ) -> None:
-    words = upload(score_page(language), "march.csv", CSV)
+    page = score_page(language)
+    page.test.file_uploader[0].set_value(("log.csv", CSV, "application/octet-stream")).run()
+    assert not page.test.exception, page.test.exception
+    words = plain(page)
     for text in TEXTS[language]:
         assert text in words
 
 
-@pytest.mark.slow
 def test_a_failed_job_is_explained_in_the_language_of_whoever_looks(
-    score_page: Callable[[Any], Any], store: Store, runner: ScoreRunner
+    score_page: Callable[[Any], Any], jobs: Path
 ) -> None:
-    folder = failed_job(store, runner, b'{"id": "a", "turns": 7}\n' * 20)
-    assert folder.end is not None
+    job = create_job(jobs / f"{1:016x}", "lea", "log.jsonl", b'{"id": "a", "turns": 7}\n' * 20)
+    job.update(options=ScoreOptions())
+    job.start()
+    wait_for(lambda: job.state == "failed")
     english = (
         "log.jsonl: the first 20 records are all bad, mostly E_TYPE (20), as at line 20, turns: number; "
         "expected a list of turns"
     )
-    assert folder.end.message == f"E_TOO_MANY_BAD: {english}"
-    assert english in folder.errors.read_text().replace(f"{folder.path}/log/", "")
-    assert f"{english}." in plain(score_page("en"))
+    assert f"E_TOO_MANY_BAD: {english}." in plain(score_page("en"))
     russian = "log.jsonl: первые записи (20) все с ошибками, чаще всего E_TYPE (20), как в строке 20, turns: число; "
     assert f"Сбой запуска: E_TOO_MANY_BAD: {russian}ожидается список реплик." in plain(score_page("ru"))
-    assert score_jobs.load_job(store, "lea", folder.path.name).result.message.endswith(english)  # type: ignore[union-attr]
 
 
 def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
@@ -128,7 +96,7 @@ def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
     monkeypatch.setattr(access, "find_lead", lambda _, session: fail() if session == "lost" else "lea")
     monkeypatch.setattr(access, "require_session", lambda store, session: store)
     monkeypatch.setattr(access, "open_store", lambda location: store)
-    monkeypatch.setattr(downloads, "record_download", fail)
+    monkeypatch.setattr(downloads, "load_job", fail)
     client = TestClient(
         Starlette(routes=downloads.ROUTES), headers={"accept-language": "ru", SESSION: "lost"}
     )
@@ -140,17 +108,6 @@ def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
         503,
         "No se pudo crear este archivo. Inténtelo de nuevo más tarde.\n",
     )
-
-
-# between processes
-
-
-def test_hints_at_the_command_line_and_paths_are_left_out() -> None:
-    folder = brought(b"a b c\nd e f\n", "x.txt")
-    seen = describe_log(folder)
-    assert seen["refused"] == "x.txt: is none of the formats that are read"
-    folder = brought(b"a,b,c\n" + b"1,x,y\n" * 3, "x.csv")
-    assert describe_log(folder)["refused"] == "no column or path was recognised for: id, role, text"
 
 
 # rules
@@ -205,10 +162,3 @@ def test_every_place_of_an_errors_text_has_a_value() -> None:
         if (wrong := unfilled(path.read_text()))
     }
     assert not found
-
-
-def templates(message: Message) -> Iterator[str]:
-    yield message.template
-    for value in message.values.values():
-        if isinstance(value, Message):
-            yield from templates(value)

@@ -1,0 +1,401 @@
+"""Scoring jobs of the console: a folder each, for their owner only, and `dialint score`, one at a time.
+
+    jobs/ID/job.json          who brought which log when, the options, and what was added to the store
+    jobs/ID/log/NAME          the log, as it was brought
+    jobs/ID/mapping.yaml, policies/*.yaml
+    jobs/ID/out/verdicts.jsonl ...     the output of `dialint score`, and other formats made of it
+    jobs/ID/error.json, errors.txt     the error with which it ended, and all that it wrote to standard error
+
+The state is read from what `dialint score` writes. Processes end with the server: a job that is not done then
+is stopped, and goes on by the same command, which resumes. No permission is checked here: pages ask the store
+first (`dialint.labeling.store.score_jobs`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any, Literal
+
+from dialint.app.output import ERROR_FILE_VARIABLE
+from dialint.detector.artifacts import (
+    atomic_file,
+    create_private,
+    disk_errors,
+    make_output_folder,
+    verify_files,
+    write_json,
+)
+from dialint.detector.environment import child_environment, missing_modules
+from dialint.detector.errors import ConfigError, DialintError, Message, WorldError
+from dialint.detector.ingest.outcomes import without_hints
+from dialint.detector.records import Record
+from dialint.detector.registry import Registry, home_folder
+from dialint.detector.verdict_files import (
+    FileFormat,
+    convert_verdicts,
+    manifest_path,
+    output_stem,
+    rejects_path,
+)
+
+JOBS_VARIABLE, LOGS_VARIABLE = "DIALINT_CONSOLE_JOBS", "DIALINT_CONSOLE_LOGS"
+"""Environment: the folder of the jobs in place of the one beside the store, and a folder of logs on the
+server that leads may score; without the second, logs come by upload only."""
+CHUNK_SIZE = 32
+"""Dialogues of a chunk: less than `dialint score` takes by itself, so that the progress is seen to move."""
+MAX_LISTED_LOGS = 500
+MAX_NAME_BYTES = 120
+LOG_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
+POLL_S = 0.3
+KILL_S = 40.0
+"""After this long a process that was asked to stop is killed; it commits its chunk within 20 seconds."""
+REPORT_TIMEOUT_S = 1800.0
+NICE = ("nice", "-n", "10")
+FILES = (
+    "verdicts.jsonl", "verdicts.parquet", "verdicts.csv", "report.html", "report.xlsx",
+    "verdicts.rejects.jsonl",
+)  # fmt: skip
+"""What may be downloaded of a job that is done."""
+State = Literal["new", "waiting", "running", "stopping", "done", "failed", "stopped"]
+
+
+class ScoreOptions(Record):
+    """What a lead chose. `release` is ``embedded`` or the id of a promoted one."""
+
+    release: str = "embedded"
+    all_probabilities: bool = True
+    languages: tuple[str, ...] = ()
+    trusts_domain: bool = False
+
+
+class AddedCounts(Record):
+    """Dialogues and verdicts of a job that are new in the store, and dialogues that were there."""
+
+    dialogues: int
+    verdicts: int
+    known: int
+
+
+class JobRecord(Record):
+    """Content of ``job.json``; without `options` the job was never started."""
+
+    name: str
+    account: str
+    created_ms: int
+    options: ScoreOptions | None = None
+    added: AddedCounts | None = None
+
+
+@dataclass
+class _Run:
+    """A job that waits or runs in this server."""
+
+    stop: Event = field(default_factory=Event)
+    process: subprocess.Popen[bytes] | None = None
+
+
+_RUNS: dict[Path, _Run] = {}
+_TURN = Lock()
+"""Held by the job that runs."""
+
+
+class Job:
+    """One job, by its folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.id = path.name
+        self.out = path / "out" / "verdicts.jsonl"
+        self.mapping, self.error = path / "mapping.yaml", path / "error.json"
+        self.record = JobRecord.model_validate_json((path / "job.json").read_bytes(), strict=False)
+
+    @property
+    def log(self) -> Path:
+        """The log. Raises ConfigError (E_PATH) if its file is gone."""
+        for path in (self.path / "log").glob("*"):
+            return path
+        raise ConfigError("E_PATH", "the log of this job is gone")
+
+    @property
+    def state(self) -> State:
+        """Where the job stands."""
+        if manifest_path(self.out).exists():
+            return "done"
+        if (run := _RUNS.get(self.path)) is not None:
+            return "stopping" if run.stop.is_set() else "running" if run.process is not None else "waiting"
+        if self.record.options is None:
+            return "new"
+        return "failed" if self.error.exists() else "stopped"
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of the output of a job that is done."""
+        content: dict[str, Any] = json.loads(manifest_path(self.out).read_bytes())
+        return content
+
+    def count_scored(self) -> int:
+        """Return how many dialogues are on disk, by the journal of `dialint score`."""
+        journal, n = self.out.with_name(f".{output_stem(self.out)}.job") / "journal.jsonl", 0
+        with suppress(FileNotFoundError):
+            for line in journal.read_bytes().splitlines():
+                with suppress(ValueError):  # the last line may be cut off
+                    n += json.loads(line)["rows"]
+        return n
+
+    def describe_failure(self) -> Message:
+        """Return why the job failed, without paths and hints at commands for a terminal."""
+        try:
+            error = json.loads(self.error.read_bytes())
+            message = self.for_screen(Message.from_json(error["message"]))
+            return Message("{code}: {message}", code=error["code"], message=message)
+        except (OSError, ValueError, LookupError):
+            return Message("the files of the job are damaged")
+
+    def for_screen(self, message: Message) -> Message:
+        """Return a message without this folder's path, and without hints at commands for a terminal."""
+        return without_hints(message).without(f"{self.path}/log/").without(f"{self.path}/")
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the record."""
+        self.record = self.record.model_copy(update=changes)
+        write_json(self.path / "job.json", self.record.model_dump(mode="json"))
+
+    def start(self) -> None:
+        """Score in the background, after the jobs that wait already; go on where it was stopped."""
+        command = score_command(self)
+        with disk_errors(self.error):
+            self.error.unlink(missing_ok=True)
+        if self.path not in _RUNS:
+            run = _RUNS[self.path] = _Run()
+            Thread(target=_score, args=(self, command, run), name=f"job {self.id}", daemon=True).start()
+
+    def stop(self) -> None:
+        """Ask the process to end; what is scored by then is kept."""
+        if (run := _RUNS.get(self.path)) is not None:
+            run.stop.set()
+
+    def remove(self) -> None:
+        """Delete the folder with the log and all results. Raises ConfigError (E_JOB) while it runs."""
+        if self.path in _RUNS:
+            raise ConfigError("E_JOB", "somebody has started this job again; stop it first")
+        with disk_errors(self.path):
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _score(job: Job, command: list[str], run: _Run) -> None:
+    code = None
+    try:
+        with _TURN:
+            if not run.stop.is_set():
+                code = _run_process(job, command, run)
+    except (OSError, DialintError):  # no memory or disk left: nothing was started, and the page says stopped
+        pass
+    finally:
+        is_unexplained = not job.error.exists() and not manifest_path(job.out).exists()
+        if code is not None and is_unexplained and not run.stop.is_set():
+            if code < 0:
+                problem = Message("the process was killed by signal {n}", n=-code)
+            else:
+                problem = Message("the process ended without a message (exit code {code})", code=code)
+            with suppress(DialintError):
+                write_json(job.error, {"code": "E_JOB", "message": problem.as_json()})
+        if run.stop.is_set():
+            job.error.unlink(missing_ok=True)
+        del _RUNS[job.path]
+
+
+def _run_process(job: Job, command: list[str], run: _Run) -> int:
+    errors = create_private(job.path / "errors.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        run.process = subprocess.Popen(
+            command, cwd=job.path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+            env={**worker_environment(), ERROR_FILE_VARIABLE: str(job.error)},
+        )  # fmt: skip
+    finally:
+        os.close(errors)
+    while run.process.poll() is None:
+        if run.stop.wait(POLL_S):
+            run.process.terminate()
+            try:
+                run.process.wait(KILL_S)
+            except subprocess.TimeoutExpired:
+                run.process.kill()
+                run.process.wait()
+    return run.process.returncode
+
+
+def stop_all() -> None:
+    """Ask all processes to end, as the server does."""
+    for run in list(_RUNS.values()):
+        run.stop.set()
+        if run.process is not None and run.process.poll() is None:
+            run.process.terminate()
+
+
+def worker_environment() -> dict[str, str]:
+    """Return the environment of processes that work for a job: half of the cores, no secret of the server."""
+    cores = max(1, (os.cpu_count() or 2) // 2)
+    return {"OMP_NUM_THREADS": str(cores), **child_environment()}
+
+
+def score_command(job: Job) -> list[str]:
+    """Return the command line of `dialint score`; equal options give an equal one, so that it resumes."""
+    options = job.record.options or ScoreOptions()
+    command = [*NICE, sys.executable, "-m", "dialint", "score", str(job.log), "--out", str(job.out)]
+    command += ["--chunk-size", str(CHUNK_SIZE)]
+    if options.release != "embedded":
+        registry = Registry("scan")
+        if options.release not in registry.ids():
+            raise ConfigError("E_RELEASE", "this release is not on this machine any more")
+        command += ["--release", str(registry.folder / options.release)]
+    if options.all_probabilities:
+        command.append("--all-probabilities")
+    if options.trusts_domain:
+        command += ["--domain", "trust"]
+    for language in options.languages:
+        command += ["--languages", language]
+    for policy in sorted((job.path / "policies").glob("*.yaml")):
+        command += ["--policy", str(policy)]
+    if job.mapping.exists():
+        command += ["--mapping", str(job.mapping)]
+    return command
+
+
+def jobs_folder() -> Path:
+    """Return the folder of all jobs: beside a store in a file, else in the home folder."""
+    from dialint.labeling.store.api import on_sqlite, store_url
+
+    if (folder := os.environ.get(JOBS_VARIABLE)) is not None:
+        return Path(folder)
+    url = store_url(os.environ.get("DIALINT_STORE") or None)
+    return (Path(str(url.database)).parent if on_sqlite(url) else home_folder()) / "jobs"
+
+
+def list_jobs() -> list[Job]:
+    """Return the jobs, newest first; folders that are none are left out."""
+    jobs = []
+    for path in jobs_folder().glob("*"):
+        with suppress(OSError, ValueError):
+            jobs.append(Job(path))
+    return sorted(jobs, key=lambda job: (job.record.created_ms, job.id), reverse=True)
+
+
+def load_job(job_id: str) -> Job:
+    """Return one job. Raises ConfigError (E_JOB) if there is none of this id."""
+    if re.fullmatch("[0-9a-f]{16}", job_id):
+        with suppress(OSError, ValueError):
+            return Job(jobs_folder() / job_id)
+    raise ConfigError("E_JOB", "there is no such job; somebody may have removed it")
+
+
+def create_job(path: Path, account: str, name: str, content: bytes | Path) -> Job:
+    """Make a job in the folder `path` with a log, of bytes or a file on the server."""
+    make_output_folder(path / "log", new=True)
+    make_output_folder(path / "out")
+    with atomic_file(path / "log" / clean_name(name)) as file:
+        if isinstance(content, bytes):
+            file.write(content)
+        else:
+            with content.open("rb") as source:
+                shutil.copyfileobj(source, file, 1 << 20)
+    record = JobRecord(name=clean_name(name), account=account, created_ms=time.time_ns() // 1_000_000)
+    write_json(path / "job.json", record.model_dump(mode="json"))
+    return Job(path)
+
+
+def clean_name(name: str) -> str:
+    """Return a safe name for a log on disk; its endings stay, as formats are recognised by them."""
+    bare = unicodedata.normalize("NFC", re.split(r"[/\\]", name)[-1])
+    clean = re.sub(r"[^\w.-]+", "_", bare).lstrip("._-") or "log"
+    if len(clean.encode()) <= MAX_NAME_BYTES:
+        return clean
+    endings = "".join(Path(clean).suffixes[-2:])[-20:]
+    stem = clean.encode()[: MAX_NAME_BYTES - len(endings.encode())].decode(errors="ignore")
+    return f"{stem}{endings}"
+
+
+def save_policies(job: Job, policies: Sequence[tuple[str, bytes]]) -> None:
+    """Keep policy files in place of those before, after each was read; none if one is refused."""
+    from dialint.detector.policy import load_policies
+
+    target, fresh = job.path / "policies", job.path / ".policies"
+    shutil.rmtree(fresh, ignore_errors=True)
+    make_output_folder(fresh)
+    for number, (name, content) in enumerate(policies):
+        with atomic_file(fresh / f"{number:02d}-{Path(clean_name(name)).stem}.yaml") as file:
+            file.write(content)
+    try:
+        load_policies(tuple(sorted(fresh.glob("*.yaml"))))
+    except ConfigError as refused:
+        raise ConfigError(refused.code, refused.text.without(f"{fresh}/")) from None
+    shutil.rmtree(target, ignore_errors=True)
+    fresh.rename(target)
+
+
+def list_server_logs() -> list[str]:
+    """Return the logs in the folder that the operator opened, by their paths in it, without hidden files and
+    links."""
+    root = os.environ.get(LOGS_VARIABLE)
+    if not root or not Path(root).is_dir():
+        return []
+    logs: list[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(folder, name)
+            ending = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
+            if ending in LOG_ENDINGS and not name.startswith(".") and not path.is_symlink():
+                logs.append(str(path.relative_to(root)))
+    return logs[:MAX_LISTED_LOGS]
+
+
+def server_log(name: str) -> Path:
+    """Return the path of such a log. Raises ConfigError (E_PATH)."""
+    if name not in list_server_logs():
+        raise ConfigError("E_PATH", "this log is not in the folder of logs any more")
+    return Path(os.environ[LOGS_VARIABLE]) / name
+
+
+def available_files() -> list[str]:
+    """Return the names in `FILES` that can be made here: a workbook needs XlsxWriter."""
+    return [name for name in FILES if name != "report.xlsx" or not missing_modules("report")]
+
+
+def make_file(job: Job, name: str) -> Path:
+    """Return the file of this name of a job that is done, made now if it is not there. Raises WorldError
+    (E_EXPORT)."""
+    if name not in available_files() or job.state != "done":
+        raise ConfigError("E_JOB", "there is no such file")
+    target = job.out.with_name(name)
+    if target in (job.out, rejects_path(job.out)):
+        verify_files(job.out.parent, job.manifest["files"])
+    elif not target.exists() and name.startswith("report."):
+        part = job.out.with_name(f".{secrets.token_hex(8)}.{name}")
+        option = f"--{name.rpartition('.')[2]}"
+        command = [*NICE, sys.executable, "-m", "dialint", "report", str(job.out), option, str(part)]
+        try:
+            subprocess.run(
+                command, timeout=REPORT_TIMEOUT_S, env=worker_environment(), check=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            part.replace(target)
+        except (subprocess.SubprocessError, OSError):
+            raise WorldError("E_EXPORT", "this file could not be made") from None
+    elif not target.exists():
+        file_format: FileFormat = "csv" if name.endswith(".csv") else "parquet"
+        with job.out.open("rb") as lines, atomic_file(target) as file:
+            convert_verdicts(lines, file, file_format)
+    return target
