@@ -87,7 +87,7 @@ def _change(name: str, before: Any, now: Any) -> str:
     return f"{name} was {_value(before)}, is {_value(now)} now"
 
 
-TYPED = {"read.format": "--input-format", "severities": "--min-severity", "names": "the logs' names"}
+TYPED = {"read.format": "--input-format", "names": "the logs' names"}
 """Fields of a job's config whose option on the command line has another name."""
 
 

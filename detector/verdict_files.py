@@ -62,7 +62,6 @@ class _Release(TypedDict, total=False):
 
 class _Options(TypedDict, total=False):
     codes: list[str]
-    severities: list[str]
     limit: int | None
 
 

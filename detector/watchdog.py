@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+from cyclopts import Parameter
 
 from dialint.detector.environment import child_environment
 from dialint.detector.errors import ConfigError, WorldError
@@ -60,14 +62,14 @@ class WatchConfig:
     many more for each 100 kB of its text. One that takes longer is failed (E_TIMEOUT), the others are judged.
     0 judges without limits, in this process."""
 
-    dialogue_megabytes: int = 2000
+    dialogue_megabytes: Annotated[int, Parameter(parse=False)] = 2000
     """Memory that judging may take beside the loaded model; a dialogue that alone takes more is failed
     (E_TIMEOUT)."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.dialogue_seconds < math.inf or self.dialogue_megabytes < 1:
             raise ConfigError(
-                "E_OPTION", "--dialogue-seconds must be at least 0 and --dialogue-megabytes at least 1"
+                "E_OPTION", "--dialogue-seconds must be at least 0, and the megabytes at least 1"
             )
 
 

@@ -166,7 +166,7 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
         "work": {
             "inputs": [{"label": "x", "sha256": "0" * 64}], "log": {"far": "far"},
             "release": {"id": "tiny-1", "demoted": {"T1": "x"}, "overrides": {"thresholds": {"T1": 0.5}}},
-            "options": {"codes": ["T1"], "severities": ["S1"], "limit": 3},
+            "options": {"codes": ["T1"], "limit": 3},
         },
         "inputs": [{"name": "x", "bytes": 1, "sha256": "0" * 64}], "ended_at": "2026-11-20T08:00:00+00:00",
         "counts": {"scored": 1, "failed": 0, "not_judged": 0, "failures": {}, "findings": {"T1": {"S2": 1}}},

@@ -391,9 +391,6 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
     ]
     if missing:
         lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")
-    severities = options.get("severities") or SEVERITIES
-    if len(severities) < len(SEVERITIES):
-        lines.append(f"Only findings of {' '.join(severities)} were kept when the log was scored.")
     if options.get("limit"):
         lines.append(f"Only the first {options['limit']:,} dialogues of the log were scored (--limit).")
     if not figures.knows_turns:

@@ -28,11 +28,9 @@ class ClusterConfig:
     """Options of ``dialint score --cluster``."""
 
     cluster: Literal["ray"] | None = None
-    """Judge by actors of a Ray cluster: same verdicts, same files, resumed by the same command."""
-
-    cluster_address: str | None = None
-    """HOST:PORT of a running Ray cluster, or auto for the one that this machine belongs to. Without it that
-    of RAY_ADDRESS; without that either, Ray is started on this machine for this command alone."""
+    """Judge by actors of a Ray cluster: same verdicts, same files, resumed by the same command. The cluster
+    is that of RAY_ADDRESS (HOST:PORT, or auto for the one that this machine belongs to); without it Ray is
+    started on this machine for this command alone."""
 
     actors: Annotated[int | None, Field(ge=1)] = None
     """Actors that judge, each with --threads CPUs (1 if that is 0), with --device cuda also a GPU; without it
@@ -40,27 +38,8 @@ class ClusterConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        for name in ("cluster_address", "actors"):
-            if self.cluster is None and getattr(self, name) is not None:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} needs --cluster ray")
-        if self.cluster_address not in (None, "auto"):
-            split_address(str(self.cluster_address))
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT.
-
-    Raises:
-        ConfigError: E_OPTION, it is something else.
-    """
-    host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise ConfigError(
-            "E_OPTION",
-            f"--cluster-address {address}: expected HOST:PORT (6379, where `ray start` said nothing else) or "
-            "auto; ray:// is not supported, run dialint on a machine of the cluster",
-        )
-    return host.strip("[]"), int(port)
+        if self.cluster is None and self.actors is not None:
+            raise ConfigError("E_OPTION", "--actors needs --cluster ray")
 
 
 def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
@@ -70,7 +49,7 @@ def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
         ConfigError: nothing answers at the address.
         WorldError: Ray could not be started here.
     """
-    address = config.cluster_address or os.environ.get("RAY_ADDRESS") or None
+    address = os.environ.get("RAY_ADDRESS") or None
     if address not in (None, "auto", "local"):
         check_reachable(str(address))
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -98,7 +77,7 @@ def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
         ray.init(**options)
     except ConnectionError:
         raise ConfigError(
-            "E_CLUSTER", f"--cluster-address {address}: no running Ray was found; start it with `ray start`"
+            "E_CLUSTER", f"RAY_ADDRESS={address}: no running Ray was found; start it with `ray start`"
         ) from None
     except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
         reason = str(error).strip().partition("\n")[0]
@@ -110,11 +89,18 @@ def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
 def check_reachable(address: str) -> None:
     """
     Raises:
-        ConfigError: nothing listens there. Ray itself would try for two minutes and end the process.
+        ConfigError: E_OPTION, it is not HOST:PORT; E_CLUSTER, nothing listens there. Ray itself would try for
+            two minutes and end the process.
     """
-    host, port = split_address(address)
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ConfigError(
+            "E_OPTION",
+            f"RAY_ADDRESS={address}: expected HOST:PORT (6379, where `ray start` said nothing else) or auto; "
+            "ray:// is not supported, run dialint on a machine of the cluster",
+        )
     try:
-        socket.create_connection((host, port), timeout=CONNECT_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
     except OSError as error:
         reason = error.strerror or "no answer"
-        raise ConfigError("E_CLUSTER", f"--cluster-address {address}: {reason.lower()}") from None
+        raise ConfigError("E_CLUSTER", f"RAY_ADDRESS={address}: {reason.lower()}") from None

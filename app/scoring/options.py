@@ -49,9 +49,6 @@ class ScoreConfig:
     codes: tuple[str, ...] = ()
     """Report only these codes or categories, for instance C1,T."""
 
-    min_severity: Severity = "S4"
-    """Report only findings this severe or more severe."""
-
     all_probabilities: bool = False
     """Add the probability of every agent turn and code."""
 

@@ -20,7 +20,7 @@ from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.judging import describe_options, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.summary import SEVERITIES, CostMeter, Tally, cost_line, summary_table
+from dialint.app.scoring.summary import CostMeter, Tally, cost_line, summary_table
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.checks import check_plugins
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
@@ -35,7 +35,7 @@ from dialint.detector.overrides import Overrides, read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
-from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
+from dialint.detector.records import Dialogue, Finding, NotJudged, Verdict
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -48,7 +48,6 @@ WITHOUT_SUGGESTIONS = ("junit",)
 """Formats that have findings only."""
 NOT_IN_WORK = (
     "out", "fail_on", "max_failed", "restart", "quiet", "read", "detector", "watch", "cluster", "judge",
-    "min_severity",
 )  # fmt: skip
 NOT_IN_READ = ("max_bad",)
 """Options that change no byte of the output, or are part of the job's description in another form."""
@@ -60,7 +59,6 @@ class FindingFilter:
     a dialogue to which no policy applies was not judged as a whole."""
 
     codes: frozenset[str]
-    severities: frozenset[Severity]
     taxonomy: Taxonomy
     needs_policy: bool = False
 
@@ -88,7 +86,7 @@ class FindingFilter:
         return Verdict.model_validate({**dict(verdict), **changed})
 
     def _is_reported(self, finding: Finding) -> bool:
-        return finding.severity in self.severities and (not self.codes or finding.code in self.codes)
+        return not self.codes or finding.code in self.codes
 
     def _filter_gap(self, gap: NotJudged) -> NotJudged:
         if not self.codes:
@@ -248,18 +246,17 @@ class ScoringRun:
 
 
 def resolve_scan(config: ScoreConfig) -> ScoreConfig:
-    """The options with ``--scan off`` where nothing that the scan finds would be reported: by the codes, the
-    severities and the format that are asked for, and the codes of which the scan may only suggest."""
+    """The options with ``--scan off`` where nothing that the scan finds would be reported: by the codes and
+    the format that are asked for, and the codes of which the scan may only suggest."""
     what = config.detector
     if what.scan == "off" or config.judge.judge is not None or config.all_probabilities:
         return config
     taxonomy, overrides = load_taxonomy(what.taxonomy), read_overrides(what.overrides)
     folder = EMBEDDED if what.release is None else resolve_release("scan", what.release)
     covered = load_coverage(folder / "release.json", taxonomy) or {}
-    requested, severities = select_codes(config.codes, taxonomy), _severities(config)
+    requested = select_codes(config.codes, taxonomy)
     for code, how in covered.items():
-        is_reported = not requested or code in requested
-        if how.scan is None or not is_reported or taxonomy.codes[code].severity not in severities:
+        if how.scan is None or (requested and code not in requested):
             continue
         may_accuse = how.scan.may_accuse and code not in overrides.demotions
         may_suggest = "scan" in how.covered_by or code in overrides.thresholds
@@ -347,7 +344,7 @@ def prepare_run(
     }
     detector = detector.with_log(log)
     needs_policy = bool(codes or config.detector.policy)
-    filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy, needs_policy)
+    filter = FindingFilter(codes, taxonomy, needs_policy)
     notes = ([far] if far else []) + lines
     run = ScoringRun(config, sources, detector, taxonomy, filter, overrides.demotions, notes)
     return run, description
@@ -392,10 +389,6 @@ def _describe_overrides(overrides: Overrides) -> dict[str, Any]:
     return {"demoted": dict(overrides.demotions), "overrides": described}
 
 
-def _severities(config: ScoreConfig) -> tuple[Severity, ...]:
-    return SEVERITIES[: SEVERITIES.index(config.min_severity) + 1]
-
-
 def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: Taxonomy) -> dict[str, Any]:
     """The hashes of the logs, and the options that change a byte of the output."""
     inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
@@ -403,7 +396,6 @@ def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: 
     options |= {
         "format": config.output_format,
         "codes": sorted(select_codes(config.codes, taxonomy)),
-        "severities": sorted(_severities(config)),
     }
     options |= describe_options(config.judge)
     options["read"] = {

@@ -1,4 +1,4 @@
-"""How logs are read; every field is an option of `dialint score`.
+"""How logs are read; every field but the limits is an option of `dialint score`.
 
 Only settings: nothing here opens a log, but a mapping file is read with the options.
 """
@@ -35,6 +35,9 @@ __all__ = ["ROLES", "ReadConfig"]
 FORMATS = "dialint.formats"
 """The group of plugins that read logs by code; the other formats are mapping files (`shipped_names`)."""
 TABLES = ("csv", "parquet")
+IntLimit = Annotated[int, Parameter(parse=False)]
+FloatLimit = Annotated[float, Parameter(parse=False)]
+"""Limits that keep hostile logs from filling the memory: set from Python only."""
 
 
 @dataclass(frozen=True)
@@ -85,27 +88,27 @@ class ReadConfig:
     max_bad: float = 0.05
     """Share of bad records that stops the job (E_TOO_MANY_BAD)."""
 
-    max_turns: int = 5_000
+    max_turns: IntLimit = 5_000
     """Turns a dialogue may have (E_TURNS)."""
 
-    max_turn_bytes: int = 100_000
+    max_turn_bytes: IntLimit = 100_000
     """Bytes of text a turn may have (E_TURN_SIZE)."""
 
-    max_record_bytes: int = 8_000_000
+    max_record_bytes: IntLimit = 8_000_000
     """Bytes a line, a record of a JSON document (E_LINE_SIZE), or a dialogue of any format may have
     (E_RECORD_SIZE)."""
 
-    max_document_bytes: int = 32_000_000
+    max_document_bytes: IntLimit = 32_000_000
     """Bytes a JSON file may have that can only be read as a whole (E_LINE_SIZE)."""
 
-    max_ratio: float = 200.0
+    max_ratio: FloatLimit = 200.0
     """How many times its size a compressed or Parquet file may expand, once past a megabyte
     (E_EXPANSION)."""
 
-    max_expanded_bytes: int = 100_000_000_000
+    max_expanded_bytes: IntLimit = 100_000_000_000
     """Bytes a compressed or Parquet file may expand to (E_EXPANSION)."""
 
-    max_row_group_bytes: int = 256_000_000
+    max_row_group_bytes: IntLimit = 256_000_000
     """Bytes a Parquet row group may hold (E_PARQUET)."""
 
     def __post_init__(self) -> None:

@@ -185,7 +185,8 @@ def test_a_release_that_an_actor_cannot_load_is_one_line(log: Path, tmp_path: Pa
     assert len(result.stderr.strip().splitlines()) == 1, result.stderr
 
 
-def test_a_cluster_that_is_not_there_is_one_line(log: Path) -> None:
-    result = score(str(log), "--cluster", "ray", "--cluster-address", "auto")
+def test_a_cluster_that_is_not_there_is_one_line(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    result = score(str(log), "--cluster", "ray")
     assert result.returncode == 2
     assert "no running Ray was found" in result.stderr

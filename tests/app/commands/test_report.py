@@ -366,12 +366,11 @@ def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
     more = {
         "not_covered": ["X1"],
         "reading": {"read": 8, "rejected": 7, "rejects": {"E_ID": 7}},
-        "work": {"options": {"codes": ["C1", "X1"], "severities": ["S1", "S2"], "limit": 5}},
+        "work": {"options": {"codes": ["C1", "X1"], "limit": 5}},
     }
     page = page_of(tmp_path, [scored("d", agent=None, team=None)], **more)
     for said in (
         "7 records were rejected",
-        "Only findings of S1 S2",
         "first 5 dialogues",
         "Codes that nobody looked for",
     ):

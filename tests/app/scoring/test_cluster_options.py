@@ -9,7 +9,7 @@ import pytest
 
 from dialint.app.scoring import cluster
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.cluster_connection import ClusterConfig, split_address
+from dialint.app.scoring.cluster_connection import ClusterConfig, check_reachable
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector import environment
@@ -25,10 +25,6 @@ SAMPLE = Path(cluster.__file__).parents[1] / "sample/dialogues.jsonl"
     [
         ({"cluster": "ray", "actors": 0}, "--actors: expected at least 1"),
         ({"actors": 2}, "--actors needs --cluster ray"),
-        ({"cluster_address": "auto"}, "--cluster-address needs --cluster ray"),
-        ({"cluster": "ray", "cluster_address": "head"}, "expected HOST:PORT"),
-        ({"cluster": "ray", "cluster_address": "head:0"}, "expected HOST:PORT"),
-        ({"cluster": "ray", "cluster_address": "ray://head:10001"}, "ray:// is not supported"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, object], message: str) -> None:
@@ -37,9 +33,10 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, object], messa
     assert message in refused.value.message
 
 
-def test_an_address_is_a_host_and_a_port() -> None:
-    assert split_address("head:6379") == ("head", 6379)
-    assert split_address("[::1]:6379") == ("::1", 6379)
+@pytest.mark.parametrize("address", ["head", "head:0", "ray://head:10001"])
+def test_an_address_is_a_host_and_a_port(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"expected HOST:PORT .*ray:// is not supported"):
+        check_reachable(address)
 
 
 def test_without_ray_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,19 +48,15 @@ def test_without_ray_one_line_says_what_to_install(tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("by", ["option", "environment"])
-def test_an_address_where_nothing_listens_is_refused_at_once(
-    by: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_where_nothing_listens_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
         monkeypatch.setattr(cluster, "require_extra", lambda extra, what: None)
         monkeypatch.setenv("RAY_ADDRESS", address)
-        config = ClusterConfig(cluster="ray", cluster_address=address if by == "option" else None)
         with pytest.raises(ConfigError) as refused:
-            ClusterDetector(DetectorConfig(), WatchConfig(), config)
-    assert refused.value.message == f"--cluster-address {address}: connection refused"
+            ClusterDetector(DetectorConfig(), WatchConfig(), ClusterConfig(cluster="ray"))
+    assert refused.value.message == f"RAY_ADDRESS={address}: connection refused"
 
 
 def test_a_numbered_gpu_is_refused() -> None:
