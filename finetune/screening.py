@@ -44,7 +44,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
+from dialint.detector.example_files import read_examples
 from dialint.detector.manifests import Folder
 from dialint.detector.near_duplicates import RELATED, batch_shingles, group_names, linking_pairs
 from dialint.detector.option_ranges import check_ranges
@@ -188,7 +188,7 @@ def open_dataset(folder: Path) -> tuple[dict[str, Any], list[Path]]:
     verify_files(folder, manifest["files"])
     paths = [folder / entry["name"] for entry in manifest["files"]]
     beside = (SUSPECTS, "preferences", "lineage")
-    sets = [path for path in paths if path.suffix in ENDINGS and path.stem not in beside]
+    sets = [path for path in paths if path.suffix == ".jsonl" and path.stem not in beside]
     if "train" not in {path.stem for path in sets}:
         raise ConfigError("E_DATASET", f"{folder}: holds no set train")
     return manifest, sets
@@ -336,8 +336,7 @@ def copy_without(folder: Path, entry: dict[str, Any], out: Path, dropped: set[st
         with atomic_file(target) as file:
             file.write(source.read_bytes())
         return entry
-    filter_rows = _filter_parquet if source.suffix == ".parquet" else _filter_lines
-    n = filter_rows(source, target, lambda name, split: split != "train" or name not in dropped)
+    n = _filter_lines(source, target, lambda name, split: split != "train" or name not in dropped)
     return file_entry(target, n)
 
 
@@ -350,25 +349,4 @@ def _filter_lines(source: Path, target: Path, is_retained: Callable[[str, str], 
             if is_retained(row.get("dialogue_id") or row["dialogue"]["id"], row["split"]):
                 file.write(line)
                 n += 1
-    return n
-
-
-def _filter_parquet(source: Path, target: Path, is_retained: Callable[[str, str], bool]) -> int:
-    """Copy the rows of Parquet that `is_retained` selects; their number."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    n = 0
-    with (
-        parquet.ParquetFile(source) as table,
-        atomic_file(target) as file,
-        parquet.ParquetWriter(file, table.schema_arrow, compression="zstd") as writer,
-    ):
-        for batch in table.iter_batches(BATCH_ROWS):
-            keys = zip(batch["dialogue_id"].to_pylist(), batch["split"].to_pylist(), strict=True)
-            retained = batch.filter(
-                pa.array([is_retained(dialogue_id, split) for dialogue_id, split in keys])
-            )
-            writer.write_batch(retained)
-            n += retained.num_rows
     return n

@@ -53,7 +53,7 @@ def import_synthetic(file: Path, *, project: str | None = None, session: Session
     Parameters
     ----------
     file
-        Examples, as dialint data inject writes them (.jsonl or .parquet).
+        Examples, as dialint data inject writes them.
     project
         Make them control tasks of this project.
     """

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -75,8 +75,6 @@ class DatasetConfig:
     """Jaccard of word triples from which two dialogues stay on one side, 0.5 to 1; 0 looks for none."""
     shares: tuple[float, float, float, float] = (0.8, 0.05, 0.075, 0.075)
     """Parts of train, dev, calibration and test."""
-    format: Literal["jsonl", "parquet"] = "jsonl"
-    """Files of the examples and pairs."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
 

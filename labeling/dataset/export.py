@@ -2,7 +2,7 @@
 
 Reads logs, our annotations and, optionally, aggregated labels (which replace the share of people) and
 verdicts (whose findings people corrected). Writes into a folder ``train``, ``dev``, ``calibration`` and
-``test`` examples and ``preferences``, each ``.jsonl`` or ``.parquet``, ``lineage.jsonl`` (each label's
+``test`` examples and ``preferences``, each ``.jsonl``, ``lineage.jsonl`` (each label's
 annotations and their labelers, ids only) and last the manifest. A turn and code without a label counts as
 free of that error, so only dialogues whose every turn and code people answered become examples. Personal data
 become placeholders, and offsets move along, unless ``--no-masked``; groups and splits are computed from the
@@ -149,14 +149,11 @@ def _write_files(
 ) -> list[dict[str, Any]]:
     """Write all files, each record to its split, and return their manifest entries."""
     shares = list(zip(SPLITS, config.shares, strict=True))
-    paths = {name: config.out / f"{name}.{config.format}" for name in (*SPLITS, "preferences")}
+    paths = {name: config.out / f"{name}.jsonl" for name in (*SPLITS, "preferences")}
     lineage_path = config.out / "lineage.jsonl"
     with ExitStack() as stack:
-        outputs = {
-            name: stack.enter_context(RecordWriter.open(path, config.format, name))
-            for name, path in paths.items()
-        }
-        lineage = stack.enter_context(RecordWriter.open(lineage_path, "jsonl", "lineage"))
+        outputs = {name: stack.enter_context(RecordWriter.open(path)) for name, path in paths.items()}
+        lineage = stack.enter_context(RecordWriter.open(lineage_path))
         for group, (example, pairs) in zip(groups, buffer.read(), strict=True):
             split = assign_split(group, key, shares)
             if example:

@@ -1,4 +1,4 @@
-"""Files of examples by their ending: what labeling writes is what training reads."""
+"""Files of examples: sets by their names, and what is refused."""
 
 from __future__ import annotations
 
@@ -21,24 +21,16 @@ def test_errors_are_the_labels_more_likely_than_not() -> None:
     assert [label.code for label in example.errors] == ["C1", "C3"]
 
 
-def test_a_set_is_found_in_either_form(tmp_path: Path) -> None:
+def test_a_set_is_found_by_its_name(tmp_path: Path) -> None:
     assert find_set(tmp_path, "dev") is None
     with pytest.raises(ConfigError, match="holds no set dev"):
         require_set(tmp_path, "dev")
-    (tmp_path / "dev.parquet").touch()
-    assert require_set(tmp_path, "dev") == tmp_path / "dev.parquet"
+    (tmp_path / "dev.jsonl").touch()
+    assert require_set(tmp_path, "dev") == tmp_path / "dev.jsonl"
 
 
 def test_a_bad_file_is_refused_by_its_line(tmp_path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
     (tmp_path / "a.jsonl").write_text('{"dialogue": 1}\n')
-    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
-    parquet.write_table(pa.table({"labels": [[], []]}), tmp_path / "b.parquet")
-    told = {
-        "a.jsonl": "line 1", "a.parquet": "no readable|not a readable", "b.parquet": "row 1", "c.jsonl": "No such",
-    }  # fmt: skip
-    for name, words in told.items():
+    for name, words in {"a.jsonl": "line 1", "b.jsonl": "No such"}.items():
         with pytest.raises(InputRefused, match=words):
             list(read_examples(tmp_path / name))

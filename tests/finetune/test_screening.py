@@ -135,13 +135,11 @@ def _finding(texts: list[str], code: str, turn: int, word: str) -> dict[str, Any
 
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The same dataset as JSONL and as Parquet, and both screened."""
+    """A dataset, and what screening leaves of it."""
     folder = tmp_path_factory.mktemp("screening")
     config = written(folder)
     export(config)
-    export(DatasetConfig(**{**vars(config), "out": folder / "parquet", "format": "parquet"}))
-    for name in ("jsonl", "parquet"):
-        run(ScreenConfig(dataset=folder / name, out=folder / f"screened-{name}"))
+    run(ScreenConfig(dataset=folder / "jsonl", out=folder / "screened-jsonl"))
     run(ScreenConfig(dataset=folder / "jsonl", out=folder / "kept", suspects="keep"))
     return {path.name: path for path in folder.iterdir() if path.is_dir()}
 
@@ -205,19 +203,6 @@ def test_only_rows_of_training_leave_and_they_leave_everywhere(datasets: dict[st
     assert manifest["screening"]["dropped"] == len(dropped)
     row_counts = {entry["name"]: entry["rows"] for entry in manifest["files"]}
     assert row_counts["train.jsonl"] == len(rows(out / "train.jsonl"))
-
-
-def test_parquet_is_screened_alike(datasets: dict[str, Path]) -> None:
-    from pyarrow import parquet
-
-    one, two = datasets["screened-jsonl"], datasets["screened-parquet"]
-    assert (one / "suspects.jsonl").read_bytes() == (two / "suspects.jsonl").read_bytes()
-    assert list(read_examples(one / "train.jsonl")) == list(read_examples(two / "train.parquet"))
-    assert (two / "test.parquet").read_bytes() == (datasets["parquet"] / "test.parquet").read_bytes()
-    schemas = [parquet.read_schema(folder / "train.parquet") for folder in (two, datasets["parquet"])]
-    assert schemas[0] == schemas[1]
-    n_pairs = parquet.read_metadata(two / "preferences.parquet").num_rows
-    assert n_pairs == len(rows(one / "preferences.jsonl"))
 
 
 def test_suspects_may_be_kept(datasets: dict[str, Path]) -> None:

@@ -92,8 +92,8 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", said, *own)
     dialint("label", "aggregate", "--annotations", answers, "--out", joint, "--soft", "answers")
     dialint("export", "dataset", "--dialogues", log, "--annotations", said, "--labels", joint, "--out", data,
-            "--by", "dialogue", "--format", "parquet", *parts, *own)  # fmt: skip
-    labels = [label for example in read_examples(data / "train.parquet") for label in example.labels]
+            "--by", "dialogue", *parts, *own)  # fmt: skip
+    labels = [label for example in read_examples(data / "train.jsonl") for label in example.labels]
     assert {label.code for label in labels} == set(CODES)
     assert any(0.2 < label.probability < 0.8 for label in labels)
 
@@ -108,11 +108,11 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     assert "Labelled by people" in (release / "MODEL_CARD.md").read_text()
 
     shown = dialint(
-        "eval", "run", data / "test.parquet", "--release", release, "--rounds", 20, "--out", report, *own
+        "eval", "run", data / "test.jsonl", "--release", release, "--rounds", 20, "--out", report, *own
     )
     assert "codes that exclude one another" in shown
     row = json.loads(report.read_text())["sets"]["test"]["exclusive"]["K"]
-    assert row["turns"] == 3 * len(list(read_examples(data / "test.parquet")))
+    assert row["turns"] == 3 * len(list(read_examples(data / "test.jsonl")))
     assert row["accuracy"] > 0.7
     assert row["divergence"] < 0.1
 

@@ -26,7 +26,6 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
-from dialint.detector.example_files import read_examples, read_preferences
 from dialint.detector.records import Example, Label, Preference
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, read_annotations
@@ -446,37 +445,6 @@ def test_the_key_decides_the_split_and_is_not_told(tmp_path: Path) -> None:
     assert (
         130 <= sum(split == "train" for split in sides["one"].values()) <= 185
     )  # 160 expected, 4.4 standard deviations
-
-
-def test_parquet_holds_the_same_examples_and_pairs(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    house = House(
-        tmp_path,
-        [dialogue("d", SAYS, customer="Zoë 😀"), dialogue("e")],
-        [
-            annotation("a", "d", "w", finding("C1", 1, 0, 10)), annotation("b", "e", "w"),
-            {**reviewed("r"), "rejections": [{"turn": 1, "code": "C1", "reason": "answered"}]},
-        ],
-    )  # fmt: skip
-    verdicts = house.verdicts([verdict("d", MODEL)])
-    plain, _ = house.run("plain", verdicts=verdicts)
-    packed, manifest = house.run("packed", verdicts=verdicts, format="parquet")
-    found = [example for split in SPLITS for example in read_examples(packed / f"{split}.parquet")]
-    assert found == list(examples(plain))
-    preferences = [
-        list(read_preferences(set_)) for set_ in (plain / "preferences.jsonl", packed / "preferences.parquet")
-    ]
-    assert preferences[0] == preferences[1]
-    (row,) = pq.read_table(packed / "preferences.parquet").to_pylist()
-    assert (row["dialogue_id"], row["outcome"], row["chosen"]["verdict"], row["rejected"]["quote"]) == (
-        "d",
-        "overturned",
-        "no_error",
-        "It arrived",
-    )
-    assert row["reason"] == "answered"
-    verify_files(packed, manifest["files"])
 
 
 def test_the_manifest_is_whole_and_nothing_is_overwritten(tmp_path: Path) -> None:
