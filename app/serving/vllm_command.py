@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -83,25 +83,15 @@ class VllmConfig:
     key_file: Path | None = None
     """File with the API key that clients must have; without it the environment variable DIALINT_JUDGE_KEY, if
     there is one."""
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    """Arithmetic of the model; auto is that of its weights."""
-    quantise: Literal["none", "fp8"] = "none"
-    """fp8: quantise the weights of a 16-bit base while they are loaded, on a GPU. A base that is stored
-    quantised is served as it is."""
     max_model_len: Annotated[int | None, Field(ge=512)] = None
     """Tokens of a prompt with its answer; without it the model's context, but 16384 at most."""
     max_tokens: Annotated[int, Field(ge=16)] = 1024
     """Most tokens of an answer, whatever a request says."""
-    max_n: Annotated[int, Field(ge=1)] = 1
-    """Most answers to one request."""
-    max_lora_rank: Annotated[int | None, Field(ge=1, le=512)] = None
-    """Largest rank of an adapter; without it that of the adapters, with --swap at least 32."""
-    gpu_memory: Annotated[float, Field(gt=0, lt=1)] = 0.9
-    """Share of the GPU's memory that the server takes."""
     python: Annotated[Path | None, Parameter(env_var="DIALINT_VLLM_PYTHON")] = None
     """The interpreter of vLLM's own environment; vLLM pins other versions than dialint."""
     extra: Annotated[str, Parameter(allow_leading_hyphen=True)] = ""
-    """Further options of vLLM in one word, such as '--tensor-parallel-size 2'. They come last and win."""
+    """Further options of vLLM in one word, such as '--tensor-parallel-size 2 --gpu-memory-utilization 0.5
+    --quantization fp8'. They come last and win."""
     ready_s: Annotated[float, Field(gt=0)] = 900.0
     """Seconds within which the server must answer."""
     log: Path | None = None
@@ -235,8 +225,7 @@ def scan_options(config: VllmConfig, models: ServedModels) -> list[str]:
     """The options of ``vllm serve`` behind the model of a scan."""
     context = config.max_model_len or context_of(models.model) or CONTEXT
     options = ["--served-model-name", *models.names, "--host", config.host, "--port", str(config.port)]
-    options += ["--runner", "pooling", "--skip-tokenizer-init", "--dtype", config.dtype]
-    options += ["--max-model-len", str(context), "--gpu-memory-utilization", f"{config.gpu_memory:g}"]
+    options += ["--runner", "pooling", "--skip-tokenizer-init", "--max-model-len", str(context)]
     options += ["--disable-fastapi-docs", "--disable-uvicorn-access-log"]
     return [*options, *_extra(config)]
 
@@ -247,18 +236,13 @@ def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
     options = ["--served-model-name", *models.names]
     if models.revision is not None:
         options += ["--revision", models.revision]
-    options += ["--host", config.host, "--port", str(config.port), "--dtype", config.dtype]
-    if config.quantise != "none":
-        options += ["--quantization", config.quantise]
-    options += ["--max-model-len", str(context), "--gpu-memory-utilization", f"{config.gpu_memory:g}"]
+    options += ["--host", config.host, "--port", str(config.port), "--max-model-len", str(context)]
     options += [*FLAGS, "--override-generation-config", f'{{"max_new_tokens":{config.max_tokens}}}']
     if not has_chat_template(models.model):
         options += ["--chat-template", _chat_template(models)]
     if models.adapters or config.swap:
-        largest = max((judge.rank for judge in models.adapters.values()), default=1)
-        wanted = config.max_lora_rank or max(largest, LEAST_RANK if config.swap else 1)
-        if largest > wanted:
-            raise ConfigError("E_OPTION", f"--max-lora-rank: an adapter has rank {largest}")
+        wanted = max((judge.rank for judge in models.adapters.values()), default=1)
+        wanted = max(wanted, LEAST_RANK if config.swap else 1)
         rank = next((each for each in RANKS if each >= wanted), None)
         if rank is None:
             raise ConfigError("E_ADAPTER", f"rank {wanted}: vLLM serves adapters up to rank {RANKS[-1]}")
@@ -294,7 +278,7 @@ def _chat_template(models: ServedModels) -> str:
 
 def server_variables(config: VllmConfig, models: ServedModels) -> dict[str, str]:
     """The environment variables of the server, without its key."""
-    variables = {"VLLM_MAX_N_SEQUENCES": str(config.max_n), "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    variables = {"VLLM_MAX_N_SEQUENCES": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     if config.swap:
         variables["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "True"
     if Path(models.model).is_dir():

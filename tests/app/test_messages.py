@@ -69,6 +69,7 @@ OF_OTHER_PROGRAMS = {
             "gpu-memory-utilization",
             "logprobs-mode",
             "lora-modules",
+            "max-lora-rank",
             "max-loras",
             "override-generation-config",
             "quantization",

@@ -59,8 +59,8 @@ def url(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         port = free.getsockname()[1]
     log = folder / "log"
     command = [
-        *dialint, "serve", "vllm", "--scan", str(folder / "scan"), "--port", str(port), "--dtype", "float32",
-        "--gpu-memory", "0.25", "--extra", "--enforce-eager", "--python", sys.executable, "--log", str(log),
+        *dialint, "serve", "vllm", "--scan", str(folder / "scan"), "--port", str(port),
+        "--extra", "--enforce-eager --dtype float32 --gpu-memory-utilization 0.25", "--python", sys.executable, "--log", str(log),
         "--ready-s", str(READY_S),
     ]  # fmt: skip
     with subprocess.Popen(
