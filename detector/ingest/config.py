@@ -15,18 +15,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.ingest.mapping import (
-    MEANINGS,
-    ROLES,
-    InvalidRoute,
-    LogMapping,
-    check_reading,
-    load_mapping,
-    nearest,
-    parse_route,
-)
+from dialint.detector.ingest.mapping import ROLES, LogMapping, build_mapping, check_reading, load_mapping
 from dialint.detector.ingest.tree_mapping import shipped_names
-from dialint.detector.ingest.words import fold
 from dialint.detector.plugins import describe, plugins
 from dialint.detector.records import Role
 
@@ -38,6 +28,7 @@ TABLES = ("csv", "parquet")
 IntLimit = Annotated[int, Parameter(parse=False)]
 FloatLimit = Annotated[float, Parameter(parse=False)]
 """Limits that keep hostile logs from filling the memory: set from Python only."""
+OPTIONS = {"fields": "--column", "roles": "--role", "privacy": "--privacy"}
 
 
 @dataclass(frozen=True)
@@ -132,40 +123,23 @@ class ReadConfig:
             ConfigError: E_MAPPING or E_OPTION.
         """
         base = load_mapping(self.mapping) if self.mapping else LogMapping()
-        columns = _pairs("column", self.column, value_first=False)
-        for name in columns.keys() - MEANINGS.keys():
-            raise ConfigError(
-                "E_OPTION", "--column {name!r}: unknown; {nearest}Expected one of {names}",
-                name=name, nearest=nearest(name, MEANINGS), names=", ".join(MEANINGS),
-            )  # fmt: skip
-        for meaning, path in columns.items():
-            try:
-                parse_route(path)
-            except InvalidRoute as error:
-                raise ConfigError(
-                    "E_OPTION", "--column {name}={path}: {problem}",
-                    name=meaning, path=path, problem=error.problem,
-                ) from None  # fmt: skip
-        roles = _pairs("role", self.role, value_first=True)
-        for role in roles.values():
-            if role not in ROLES:
-                raise ConfigError(
-                    "E_OPTION", "--role {word!r}: expected {names}", word=role, names=", ".join(ROLES)
-                )
-        privacy = _pairs("privacy", self.privacy, value_first=True)
-        for word in privacy.values():
-            if word not in ("internal", "public"):
-                raise ConfigError("E_OPTION", "--privacy {word!r}: expected internal or public", word=word)
+        own = build_mapping(
+            "E_OPTION",
+            lambda section, name: f"{OPTIONS[section]} {name}",
+            _pairs("column", self.column, value_first=False),
+            _pairs("role", self.role, value_first=True),
+            _pairs("privacy", self.privacy, value_first=True),
+        )
         return replace(
             base,
-            fields={**base.fields, **columns},
-            roles={**base.roles, **{name: ROLES[role] for name, role in roles.items()}},
-            privacy={**base.privacy, **{fold(word): what == "internal" for word, what in privacy.items()}},
+            fields={**base.fields, **own.fields},
+            roles={**base.roles, **own.roles},
+            privacy={**base.privacy, **own.privacy},
+            places={**base.places, **own.places},
             encoding=base.encoding if self.encoding == "auto" else self.encoding,
             delimiter=base.delimiter if self.delimiter == "auto" else self.delimiter,
             time_format=base.time_format if self.time_format == "auto" else self.time_format,
             time_zone=self.time_zone or base.time_zone,
-            places={**base.places, **{meaning: f"--column {meaning}" for meaning in columns}},
         )
 
     @property

@@ -58,10 +58,8 @@ def values_of(records: Sequence[Any]) -> dict[str, list[Any]]:
                 results.setdefault(key, []).append(value)
         return results
     for path in paths_of(records):
-        route = parse_route(path) if "[" in path else None
-        results[path] = list(
-            islice(_reach(records, (*route.lists, route.key) if route else (path,)), N_VALUES)
-        )
+        keys = parse_route(path) if "[" in path else (path,)
+        results[path] = list(islice(_reach(records, keys), N_VALUES))
     return results
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -49,6 +49,8 @@ ROLES: dict[str, Role] = {
 NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
 """Codecs of Python that logs are never encoded in."""
 HTML = {"auto": None, "html": True, "plain": False}
+SECTIONS = ("fields", "roles", "privacy")
+SETTINGS = ("encoding", "delimiter", "time_format", "time_zone", "text")
 CODE = "E_MAPPING"
 MAX_LISTS = 4
 _INDEX = re.compile(r"\[\d{1,9}\]")
@@ -97,48 +99,69 @@ def load_mapping(path: Path) -> LogMapping:
         raise ConfigError(CODE, "{path}: expected fields such as 'fields:' and 'roles:'", path=path)
     if "turns" in value:
         return LogMapping(tree=build_tree_mapping(document, CODE))
-    field_names = ("fields", "roles", "privacy", "encoding", "delimiter", "time_format", "time_zone", "text")
     for key in value:
-        if key not in field_names:
-            raise _unknown_field_error(document, (key,), key, field_names)
-    fields = _texts(document, "fields")
-    for name, where in fields.items():
-        if name not in MEANINGS:
-            raise _unknown_field_error(document, ("fields", name), name, tuple(MEANINGS))
-        try:
-            for part in where.split("+"):
-                parse_route(part)
-        except InvalidRoute as error:
-            raise ConfigError(
-                CODE, "{place}: {path!r}: {problem}",
-                place=document.place(("fields", name)), path=where, problem=error.problem,
-            ) from None  # fmt: skip
+        if key not in (*SECTIONS, *SETTINGS):
+            raise _unknown_field(CODE, document.place((key,)), key, (*SECTIONS, *SETTINGS))
+    fields, roles, privacy = (_words(document, key) for key in SECTIONS)
+    settings = {key: _word(document, key) for key in SETTINGS if value.get(key) is not None}
+    if settings.get("text", "auto") not in HTML:
+        raise ConfigError(
+            CODE, "{place}: expected one of {names}", place=document.place(("text",)), names=", ".join(HTML)
+        )
+    mapping = build_mapping(CODE, lambda *location: document.place(location), fields, roles, privacy)
     for need in ("role", "text"):
         if need not in fields:
             raise ConfigError(
                 CODE, "{place}: no {name}: say under 'fields:' which column or path says {meaning}",
                 place=document.place(("fields",)), name=need, meaning=MEANINGS[need],
             )  # fmt: skip
-    mapping = LogMapping(
-        fields,
-        {word: _role(document, word, role) for word, role in _texts(document, "roles").items()},
-        {
-            fold(word): _privacy(document, word, meaning)
-            for word, meaning in _texts(document, "privacy").items()
-        },
-        _scalar(document, "encoding", "auto"),
-        _scalar(document, "delimiter", "auto"),
-        _scalar(document, "time_format", "auto"),
-        _scalar(document, "time_zone", "") or None,
-        _html(document),
-        {name: document.place(("fields", name)) for name in fields},
-    )
+    mapping = replace(mapping, html=HTML[settings.pop("text", "auto")], **settings)
     try:
         check_reading(mapping.encoding, mapping.delimiter, mapping.time_format, mapping.time_zone)
         MappedRecord(mapping)
     except ConfigError as error:
         raise ConfigError(CODE, "{path}: {problem}", path=path, problem=error.text) from None
     return mapping
+
+
+def build_mapping(
+    code: str,
+    place: Callable[[str, str], str],
+    fields: dict[str, str],
+    roles: dict[str, str],
+    privacy: dict[str, str],
+) -> LogMapping:
+    """The mapping of some words; `place` names the place of a word in a section of `SECTIONS`.
+
+    Raises:
+        ConfigError: with `code`.
+    """
+    for name, path in fields.items():
+        if name not in MEANINGS:
+            raise _unknown_field(code, place("fields", name), name, tuple(MEANINGS))
+        for part in path.split("+"):
+            try:
+                parse_route(part)
+            except InvalidRoute as error:
+                raise ConfigError(
+                    code, "{place}: {path!r}: {problem}",
+                    place=place("fields", name), path=path, problem=error.problem,
+                ) from None  # fmt: skip
+    for word, role in roles.items():
+        if role not in ROLES:
+            raise ConfigError(
+                code, "{place}: {word!r} is no role; {nearest}Expected one of {names}",
+                place=place("roles", word), word=role, nearest=nearest(role, ROLES), names=", ".join(ROLES),
+            )  # fmt: skip
+    for word, meaning in privacy.items():
+        if meaning not in ("internal", "public"):
+            raise ConfigError(code, "{place}: expected internal or public", place=place("privacy", word))
+    return LogMapping(
+        fields,
+        {word: ROLES[role] for word, role in roles.items()},
+        {fold(word): meaning == "internal" for word, meaning in privacy.items()},
+        places={name: place("fields", name) for name in fields},
+    )
 
 
 def check_reading(encoding: str, delimiter: str, time_format: str, time_zone: str | None) -> None:
@@ -172,16 +195,14 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     return Message("did you mean {name!r}? ", name=result[0]) if result else ""
 
 
-def _unknown_field_error(
-    document: Document, location: tuple[str, ...], key: str, field_names: tuple[str, ...]
-) -> ConfigError:
+def _unknown_field(code: str, place: str, key: str, names: tuple[str, ...]) -> ConfigError:
     return ConfigError(
-        CODE, "{place}: unknown; {nearest}Expected one of {names}",
-        place=document.place(location), nearest=nearest(key, field_names), names=", ".join(field_names),
+        code, "{place}: unknown; {nearest}Expected one of {names}",
+        place=place, nearest=nearest(key, names), names=", ".join(names),
     )  # fmt: skip
 
 
-def _texts(document: Document, key: str) -> dict[str, str]:
+def _words(document: Document, key: str) -> dict[str, str]:
     """The object under `key`, of texts; an absent one is empty."""
     value = document.value.get(key) or {}
     if not isinstance(value, dict):
@@ -191,50 +212,14 @@ def _texts(document: Document, key: str) -> dict[str, str]:
     for name, one in value.items():
         if not isinstance(one, str) or not one.strip():
             raise ConfigError(CODE, "{place}: expected one word or path", place=document.place((key, name)))
-    return dict(value)
+    return value
 
 
-def _scalar(document: Document, key: str, default: str) -> str:
-    value = document.value.get(key)
-    if value is not None and not isinstance(value, str):
+def _word(document: Document, key: str) -> str:
+    value = document.value[key]
+    if not isinstance(value, str):
         raise ConfigError(CODE, "{place}: expected one word", place=document.place((key,)))
-    return value or default
-
-
-def _role(document: Document, word: str, role: str) -> Role:
-    if role not in ROLES:
-        raise ConfigError(
-            CODE, "{place}: {word!r} is no role; {nearest}Expected one of {names}",
-            place=document.place(("roles", word)), word=role, nearest=nearest(role, ROLES),
-            names=", ".join(ROLES),
-        )  # fmt: skip
-    return ROLES[role]
-
-
-def _privacy(document: Document, word: str, value: str) -> bool:
-    if value not in ("internal", "public"):
-        raise ConfigError(
-            CODE, "{place}: expected internal or public", place=document.place(("privacy", word))
-        )
-    return value == "internal"
-
-
-def _html(document: Document) -> bool | None:
-    value = _scalar(document, "text", "auto")
-    if value not in HTML:
-        raise ConfigError(
-            CODE, "{place}: expected one of {names}", place=document.place(("text",)), names=", ".join(HTML)
-        )
-    return HTML[value]
-
-
-@dataclass(frozen=True)
-class Route:
-    """A parsed path: through nested `lists`, each relative to the item of the one before, to `key` ("" for
-    the item itself)."""
-
-    lists: tuple[str, ...]
-    key: str
+    return value
 
 
 class InvalidRoute(ValueError):
@@ -245,61 +230,58 @@ class InvalidRoute(ValueError):
         self.problem = problem
 
 
-def parse_route(text: str) -> Route:
-    """Parse a path.
+def parse_route(text: str) -> tuple[str, ...]:
+    """The keys of a path: those of nested lists, each relative to the item of the one before, and last the
+    key of the value ("" for the item itself).
 
     Raises:
         InvalidRoute: with the reason.
     """
     if _INDEX.search(text):
         raise InvalidRoute(Message("a list is written name[], without a number"))
-    parts = text.split("[]")
-    if any(part and not part.startswith(".") for part in parts[1:]):
+    first, *others = text.split("[]")
+    if any(part and not part.startswith(".") for part in others):
         raise InvalidRoute(
             Message("a dot stands between a list and what is in it, as in messages[].author.name")
         )
-    if len(parts) - 1 > MAX_LISTS:
+    if len(others) > MAX_LISTS:
         raise InvalidRoute(Message("at most {n} lists within one another", n=MAX_LISTS))
-    return Route(tuple(part.removeprefix(".") for part in parts[:-1]), parts[-1].removeprefix("."))
+    return tuple(part.removeprefix(".") for part in (first, *others))
 
 
 class MappedRecord:
-    """Extracts messages from a record by a mapping. `meanings` are those of each message's cells, in order,
-    ids first. `by_row`: each message has the id of its dialogue, so that rows must be grouped."""
+    """Extracts messages from a record by the `fields` of a mapping.
+
+    A message is the value at each path. `paths` maps each path to its meaning, ids first; `lists` has the
+    keys of the lists that lead to the messages. `by_row`: each message has the id of its dialogue, so that
+    rows must be grouped.
+    """
 
     def __init__(self, mapping: LogMapping) -> None:
         """
         Raises:
             ConfigError: E_MAPPING, the paths lead into different lists.
         """
-        self._fields = mapping.fields
-        ids = [parse_route(part) for part in mapping.fields.get("id", "").split("+") if part]
-        others = {name: parse_route(path) for name, path in mapping.fields.items() if name != "id"}
-        self.lists = others["text"].lists
-        self.meanings = [*("id" for _ in ids), *others]
-        self.routes = [*ids, *others.values()]
-        for meaning, route in zip(self.meanings, self.routes, strict=True):
-            if route.lists != self.lists[: len(route.lists)]:
+        self.ids = tuple(filter(None, mapping.fields.get("id", "").split("+")))
+        self.paths = dict.fromkeys(self.ids, "id")
+        for name, path in mapping.fields.items():
+            if name != "id":
+                self.paths.setdefault(path, name)
+        self._routes = {path: parse_route(path) for path in self.paths}
+        self.lists = self._routes[mapping.fields["text"]][:-1]
+        for path, route in self._routes.items():
+            if route[:-1] != self.lists[: len(route) - 1]:
+                meaning = self.paths[path]
                 path, text = mapping.fields[meaning], mapping.fields["text"]
                 raise ConfigError(
                     CODE, "fields.{name}: {path!r} leads into another list than fields.text, {text!r}",
                     name=meaning, path=path, text=text,
                 )  # fmt: skip
-        depths = [len(route.lists) for route in ids]
-        if not ids and not self.lists:
+        if not self.ids and not self.lists:
             raise ConfigError(CODE, "fields: no id: say which column or path names the dialogue of a message")
-        self.by_row = bool(ids) and max(depths) == len(self.lists)
-        self._dialogue_level = max(depths) if ids else len(self.lists) - 1
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths of the meanings, those of the parts of an id apart."""
-        return [path for name, path in self._fields.items() for path in _parts(name, path)]
-
-    @property
-    def n_ids(self) -> int:
-        """Number of cells that make the id."""
-        return self.meanings.count("id")
+        depths = [len(self._routes[path]) - 1 for path in self.ids]
+        self.by_row = bool(self.ids) and max(depths) == len(self.lists)
+        self._dialogue_level = max(depths) if self.ids else len(self.lists) - 1
 
     @property
     def path(self) -> str:
@@ -312,9 +294,10 @@ class MappedRecord:
         first = self.lists[:1]
         if not first or not first[0] or "." in first[0]:
             return False
-        return all(route.lists[:1] == first for route in self.routes) and (self.by_row or len(self.lists) > 1)
+        is_inside = all(route[:-1][:1] == first for route in self._routes.values())
+        return is_inside and (self.by_row or len(self.lists) > 1)
 
-    def messages(self, record: object, streamed: bool = False) -> Iterator[list[Any]]:
+    def messages(self, record: object, streamed: bool = False) -> Iterator[dict[str, Any]]:
         """The cells of every message in a record, in order; an object or list is replaced by an empty one, as
         no cell can hold it. `streamed`: the record is an item of the outermost list.
 
@@ -326,56 +309,53 @@ class MappedRecord:
 
     def unread(self, record: object, streamed: bool = False) -> Iterator[tuple[str, object]]:
         """Path and value of what stands beside the text in each message and is not mapped."""
-        start = ".".join(f"{name}[]" for name in self.lists)
+        start = "".join(f"{name}[]." for name in self.lists)
         depth = len(self.lists)
-        mapped = {route.key.partition(".")[0] for route in self.routes if len(route.lists) == depth}
+        mapped = {route[-1].partition(".")[0] for route in self._routes.values() if len(route) == depth + 1}
         for _, item in self._items(record, int(streamed), depth, {}):
             for key, value in item.items() if isinstance(item, dict) else ():
                 if key not in mapped:
-                    yield f"{start}.{key}" if start else key, value
+                    yield start + key, value
 
     def dialogues(
         self, record: object, max_turns: int, *, streamed: bool = False
-    ) -> Iterator[list[list[Any]]]:
-        """The cells of the messages of each dialogue in a record, at most `max_turns` + 1 of them. Not for
-        `by_row` mappings."""
+    ) -> Iterator[list[dict[str, Any]]]:
+        """The messages of each dialogue in a record, at most `max_turns` + 1 of them. Not for `by_row`
+        mappings."""
         start = int(streamed)
-        for cells, value in self._items(record, start, max(self._dialogue_level, start), {}):
-            below = self._items(value, max(self._dialogue_level, start), len(self.lists), cells)
+        level = max(self._dialogue_level, start)
+        for cells, value in self._items(record, start, level, {}):
+            below = self._items(value, level, len(self.lists), cells)
             yield [self._row(result, item) for result, item in islice(below, max_turns + 1)]
 
     def _items(
-        self, value: object, level: int, stop: int, cells: dict[int, Any]
-    ) -> Iterator[tuple[dict[int, Any], Any]]:
+        self, value: object, level: int, stop: int, cells: dict[str, Any]
+    ) -> Iterator[tuple[dict[str, Any], Any]]:
         """The items of the lists at level `stop` below `value`, each with the cells found on the way."""
         if level == stop:
             yield cells, value
             return
-        here = {
-            index: value_at(value, route.key)
-            for index, route in enumerate(self.routes)
-            if len(route.lists) == level
-        }
         result = value_at(value, self.lists[level])
         if result is None:
             return
         if not isinstance(result, list):
             path = ".".join(filter(None, self.lists[: level + 1]))
             raise BadRecord("E_TYPE", path, type(result).__name__, "a list")
+        here = {**cells, **self._cells(value, level)}
         for item in result:
-            yield from self._items(item, level + 1, stop, {**cells, **here})
+            yield from self._items(item, level + 1, stop, here)
 
-    def _row(self, cells: dict[int, Any], item: object) -> list[Any]:
-        depth = len(self.lists)
-        values = (
-            value_at(item, route.key) if len(route.lists) == depth else cells.get(index)
-            for index, route in enumerate(self.routes)
-        )
-        return [type(value)() if isinstance(value, dict | list) else value for value in values]
+    def _cells(self, item: object, level: int) -> dict[str, Any]:
+        """The values on the paths that end in an item of the list at a level."""
+        return {
+            path: value_at(item, route[-1]) for path, route in self._routes.items() if len(route) == level + 1
+        }
 
-
-def _parts(meaning: str, path: str) -> list[str]:
-    return path.split("+") if meaning == "id" else [path]
+    def _row(self, cells: dict[str, Any], item: object) -> dict[str, Any]:
+        values = {**dict.fromkeys(self.paths), **cells, **self._cells(item, len(self.lists))}
+        return {
+            path: type(value)() if isinstance(value, dict | list) else value for path, value in values.items()
+        }
 
 
 def paths_of(records: Sequence[object]) -> list[str]:

@@ -7,7 +7,6 @@ mapping file that a person corrects. Nothing is scored and no log is changed.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -34,9 +33,15 @@ from dialint.detector.ingest.readers.format_detection import (
     detect_format,
     is_no_log,
     is_one_record_a_line,
+    read_prefix,
 )
-from dialint.detector.ingest.readers.streams import BOM, PARQUET, blocks, encoding_of, magic
-from dialint.detector.ingest.readers.tables import DELIMITERS, header_below, text_lines
+from dialint.detector.ingest.readers.streams import BOM, PARQUET, encoding_of, magic
+from dialint.detector.ingest.readers.tables import (
+    CsvReader,
+    delimiter_of,
+    header_below,
+    text_lines,
+)
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.words import format_word
 from dialint.detector.records import Dialogue, Role
@@ -44,7 +49,6 @@ from dialint.detector.records import Dialogue, Role
 N_SAMPLE = 400
 """Records that are read to guess meanings."""
 N_EXAMPLES = 3
-HEAD_BYTES = 1 << 20
 UNKNOWN, NO_LOG = Message("of unknown shape"), Message("no log; it is left out")
 GUESSABLE = ("E_FORMAT", "E_CSV", "E_PARQUET")
 
@@ -90,18 +94,14 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
     try:
         detected = detect_format(source, config)
     except InputRefused as error:
-        guess = None if error.code not in GUESSABLE or config.mapped.is_whole else _guess(source, config)
-        if guess is None and is_no_log(source, error):
+        result = None if error.code not in GUESSABLE or config.mapped.is_whole else _guess(source, config)
+        if result is None and is_no_log(source, error):
             return Preview(source.name, NO_LOG, native=True)
-        if guess is None:
+        if result is None:
             raise InputRefused(error.code, without_hints(error.text)) from None
-        result = guess
     else:
-        result = (
-            _preview_detected(source, detected, config)
-            or _guess(source, config)
-            or Preview(source.name, UNKNOWN)
-        )
+        result = _describe(source, detected, config) or _guess(source, config)
+        result = result or Preview(source.name, UNKNOWN)
         if detected.framing == "csv":
             advice = header_below(text_lines(source, config), config)
     _try(source, result, limit)
@@ -110,142 +110,104 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
     return result
 
 
-def _preview_detected(source: Source, detected: DetectedFormat, config: ReadConfig) -> Preview | None:
+def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> Preview | None:
     """The preview of a log that needs no guess: there is a mapping, or its format or column names are
     known."""
     if config.mapped.is_whole:
+        format = Message("read by the mapping that was given")
         unread = _unread_paths(source, detected, config)
-        result = Preview(
-            source.name, Message("read by the mapping that was given"), config=config, unread=unread
-        )
-        result.fields = dict(config.columns())
-        return result
-    if detected.framing == "csv":
-        header, rows = _table(source, config)
-        columns = Columns.of(header, config)
-        if isinstance(columns, Message):
-            return None
-        return _of_columns(source, Message("CSV, one message a row"), header, rows, config)
-    if detected.framing == "parquet":
-        records = _parquet_sample(source, config)
+        return Preview(source.name, format, fields=dict(config.columns()), config=config, unread=unread)
+    if detected.framing in ("csv", "parquet"):
+        records = _sample(source, detected, config)
         header = list(records[0]) if records else []
-        if "turns" in header:
+        if detected.framing == "parquet" and "turns" in header:
             return Preview(source.name, Message("Parquet, one dialogue a row"), native=True, config=config)
-        if isinstance(Columns.of(header, config), Message):
-            return None
-        rows = [[record.get(name) for name in header] for record in records]
-        return _of_columns(source, Message("Parquet, one message a row"), header, rows, config)
+        columns = Columns.of(header, config)
+        return None if isinstance(columns, Message) else _of_columns(source, detected, columns, records)
+    name = detected.shape.name
     if detected.text is not None:
         format = Message("{name}, one dialogue a file", name=detected.text.name)
-        return Preview(source.name, format, native=True, config=config)
-    if detected.framing == "rows":
-        format = Message("{name}, a table", name=detected.shape.name)
-        return Preview(source.name, format, native=True, config=config)
-    if detected.framing == "document" and detected.split in ("members", "lists"):
-        format = Message("{name}, a JSON document", name=detected.shape.name)
-        return Preview(source.name, format, native=True, config=config)
-    if any(detected.shape.matches(record) for record in _sample(source, detected, config)):
-        format = Message("{name}, a JSON document", name=detected.shape.name)
-        if detected.framing == "lines":
-            format = Message("{name}, one JSON record a line", name=detected.shape.name)
-        return Preview(source.name, format, native=True, config=config)
-    return None
+    elif detected.framing == "rows":
+        format = Message("{name}, a table", name=name)
+    elif detected.framing == "document" and detected.split in ("members", "lists"):
+        format = Message("{name}, a JSON document", name=name)
+    elif not any(detected.shape.matches(record) for record in _sample(source, detected, config)):
+        return None
+    elif detected.framing == "lines":
+        format = Message("{name}, one JSON record a line", name=name)
+    else:
+        format = Message("{name}, a JSON document", name=name)
+    return Preview(source.name, format, native=True, config=config)
 
 
-def _of_columns(
-    source: Source, format: Message, header: list[str], rows: list[list[Any]], config: ReadConfig
-) -> Preview:
-    columns = Columns.of(header, config)
-    assert not isinstance(columns, Message)
-    fields = {"id": "+".join(header[at] for at in columns.ids)}
-    fields |= {meaning: header[at] for meaning, at in columns.positions.items()}
-    values = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(header)}
-    result = Preview(source.name, format, native=True, fields=fields, config=config)
-    result.words = speaker_words(values.get(fields["role"], []), config)
+def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, records: list[Any]) -> Preview:
+    """The preview of a table with one message a row."""
+    format = Message("CSV, one message a row")
+    if detected.framing == "parquet":
+        format = Message("Parquet, one message a row")
+    fields = {"id": "+".join(columns.ids), **columns.names}
+    values = values_of(records)
     if "order" in fields and not all(map(is_number, values[fields["order"]])):
-        del result.fields["order"]
-    result.privacy = unknown_privacy_words(fields.get("private"), values, config)
-    used = {header[at] for at in (*columns.ids, *columns.positions.values())}
-    result.unread = [name for name in header if name not in used]
-    return result
+        del fields["order"]
+    used = {*columns.ids, *columns.names.values()}
+    return Preview(
+        source.name,
+        format,
+        native=True,
+        fields=fields,
+        words=speaker_words(values.get(fields["role"], []), columns.config),
+        privacy=unknown_privacy_words(fields.get("private"), values, columns.config),
+        unread=[name for name in records[0] if name not in used],
+        config=columns.config,
+    )
 
 
 def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
     used = {part for path in config.columns().values() for part in (path, *path.split("+"))}
-    if detected.framing == "csv":
-        there = _table(source, config)[0]
-    elif detected.framing == "parquet":
-        there = paths_of(_parquet_sample(source, config))
-    else:
-        there = paths_of(_sample(source, detected, config))
-        if detected.split == "lists":
-            there = [f"{detected.shape.members[0]}[].{path}" for path in there]
-    return [path for path in there if path not in used]
+    paths = paths_of(_sample(source, detected, config))
+    if detected.split == "lists":
+        paths = [f"{detected.shape.members[0]}[].{path}" for path in paths]
+    return [path for path in paths if path not in used]
 
 
 def _sample(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[Any]:
+    """The first records of a log, those of a table with all their columns."""
+    if detected.framing == "csv":
+        return _table(source, config)
+    if detected.framing == "parquet":
+        detected = DetectedFormat("parquet")
     records = islice(records_of(source, detected, config), N_SAMPLE)
     return [record for _, _, record in records if not isinstance(record, BadRecord)]
 
 
-def _parquet_sample(source: Source, config: ReadConfig) -> list[Any]:
-    """The first rows of a Parquet file with all their columns."""
-    return _sample(source, DetectedFormat("parquet"), config)
-
-
-def _head(source: Source, config: ReadConfig) -> tuple[bytes, bool]:
-    """The first megabyte, and whether that is the whole file."""
-    head = b""
-    for block in blocks(source, config):
-        head += block
-        if len(head) >= HEAD_BYTES:
-            return head.removeprefix(BOM)[:HEAD_BYTES], False
-    return head.removeprefix(BOM), True
-
-
-def _table(source: Source, config: ReadConfig) -> tuple[list[str], list[list[str]]]:
-    """Header and first rows, by the delimiter with which most rows are as wide as the header; empty if none
-    is."""
-    head, is_all = _head(source, config)
-    text = head.decode(errors="replace")
-    if not is_all:
-        text = text[: text.rfind("\n") + 1]
-    best: tuple[int, list[list[str]]] = (0, [])
-    delimiter = config.mapped.delimiter
-    signs = list(DELIMITERS) if delimiter == "auto" else ["\t" if delimiter == "tab" else delimiter]
-    for sign in signs:
-        rows: list[list[str]] = []
-        with suppress(csv.Error):  # the rows before it are there
-            lines = csv.reader(text.splitlines(keepends=True), delimiter=sign)
-            rows.extend(islice((row for row in lines if row), N_SAMPLE))
-        width = len(rows[0]) if rows else 0
-        fitting = sum(len(row) == width for row in rows[1:])
-        if width >= 3 and fitting * width > best[0]:
-            best = (fitting * width, rows)
-    rows = best[1]
-    return (rows[0], rows[1:]) if rows else ([], [])
+def _table(source: Source, config: ReadConfig) -> list[dict[str, str]]:
+    """The first rows of a CSV table; empty if none is as wide as its header."""
+    reader = CsvReader(source, config, delimiter_of(next(text_lines(source, config), ""), config))
+    rows: list[list[str]] = []
+    with suppress(InputRefused):  # the rows before it are there
+        while len(rows) <= N_SAMPLE and (row := reader.next_row()):
+            rows.append(row)
+    if not rows or len(rows[0]) < 3 or len(rows[0]) not in map(len, rows[1:]):
+        return []
+    return [dict(zip(rows[0], row, strict=False)) for row in rows[1:]]
 
 
 def _guess(source: Source, config: ReadConfig) -> Preview | None:
     """Guess the meanings of the fields of a log of unknown shape. None if it is no log."""
     if magic(source).startswith(PARQUET):
-        records, format = _parquet_sample(source, config), Message("Parquet of an unknown shape")
+        detected, format = DetectedFormat("parquet"), Message("Parquet of an unknown shape")
     else:
-        head = _head(source, config)[0].lstrip()
+        head = read_prefix(source, config).removeprefix(BOM).lstrip()
+        detected, format = DetectedFormat("csv"), Message("CSV with columns of unknown names")
         if head[:1] in (b"{", b"["):
-            lines = is_one_record_a_line(head, "")
-            split = "elements" if head[:1] == b"[" else "whole"
-            result = DetectedFormat("lines") if lines else DetectedFormat("document", split=split)  # type: ignore[arg-type]
-            records = _sample(source, result, config)
+            detected = DetectedFormat("document", split="elements" if head[:1] == b"[" else "whole")
             format = Message("JSON of an unknown shape, a document")
-            if lines:
+            if is_one_record_a_line(head, ""):
+                detected = DetectedFormat("lines")
                 format = Message("JSON of an unknown shape, one record a line")
-        else:
-            header, rows = _table(source, config)
-            if not rows:
-                return None
-            records = [dict(zip(header, row, strict=False)) for row in rows]
-            format = Message("CSV with columns of unknown names")
+    records = _sample(source, detected, config)
+    if detected.framing == "csv" and not records:
+        return None
     values = values_of(records)
     guess = guess_meanings(records, config)
     roles = (f"{word}={role}" for word, role in guess.words.items() if role and word not in config.roles())

@@ -7,7 +7,8 @@ interprets. Rows are grouped into dialogues by `dialogues`.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dialint.detector.errors import Message
@@ -45,17 +46,17 @@ MAX_NOTE_WORDS = 60
 
 @dataclass(frozen=True)
 class Row:
-    """One message: line, offset and cells, or the fault for which it cannot be used."""
+    """One message: line, offset and cells by column or path, or the fault for which it cannot be used."""
 
     line: int
     offset: int
-    cells: Sequence[object]
+    cells: Mapping[str, object]
     bad: BadRecord | None = None
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The position of each meaning's column; an id may consist of several.
+    """The column of each meaning; an id may consist of several.
 
     `html` is whether texts are HTML by the mapping or the column's name, None if neither says. `public`: the
     privacy column, `private_name`, says whether the customer saw the message. `by_mapping`: numbers may be
@@ -64,90 +65,88 @@ class Columns:
     """
 
     config: ReadConfig
-    ids: tuple[int, ...]
-    positions: dict[str, int]
+    ids: tuple[str, ...]
+    names: Mapping[str, str]
     html: bool | None = None
     public: bool = False
     private_name: str = ""
     inbound: bool = False
     by_mapping: bool = False
-    notes: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
     speakers: Mapping[str, Role] = field(default_factory=dict)
 
     @classmethod
     def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | Message:
         """The columns of a header, or a message that says what is missing."""
-        exact = {name: index for index, name in enumerate(header)}
-        loose = {normalize_name(name): index for index, name in reversed(list(enumerate(header)))}
-        positions: dict[str, int] = {}
-        ids: tuple[int, ...] = ()
+        loose = {normalize_name(name): name for name in reversed(header)}
+        names: dict[str, str] = {}
+        ids: tuple[str, ...] = ()
         for meaning, usual in column_names().items():
             chosen = config.columns().get(meaning)
             if chosen is not None:
-                parts = [chosen] if chosen in exact else chosen.split("+") if meaning == "id" else [chosen]
-                lost = next((part for part in parts if part not in exact), None)
+                parts = [chosen] if chosen in header else chosen.split("+") if meaning == "id" else [chosen]
+                lost = next((part for part in parts if part not in header), None)
                 if lost is not None:
                     return Message(
                         "no column {name!r}; {nearest}there are {names}",
                         name=lost, nearest=nearest(lost, header), names=", ".join(header[:12]),
                     )  # fmt: skip
-                results = [exact[part] for part in parts]
             else:
-                results = [loose[name] for name in usual if name in loose][:1]
-            if results and meaning == "id":
-                ids = tuple(results)
-            elif results and (chosen is not None or results[0] not in positions.values()):
-                positions[meaning] = results[0]
-        missing = [need for need in REQUIRED if need not in positions and not (need == "id" and ids)]
+                parts = [loose[name] for name in usual if name in loose][:1]
+            if parts and meaning == "id":
+                ids = tuple(parts)
+            elif parts and (chosen is not None or parts[0] not in names.values()):
+                names[meaning] = parts[0]
+        missing = [need for need in REQUIRED if need not in names and not (need == "id" and ids)]
         if missing:
             return Message(
                 "no column for {missing} among {names}; name it with --column {first}=...",
                 missing=", ".join(missing), names=", ".join(header[:12]), first=missing[0],
             )  # fmt: skip
-        named = {at for meaning, at in positions.items() if meaning not in NOTE_MEANINGS}
-        notes = tuple(at for at in range(len(header)) if at not in named and at not in ids)
-        names = {meaning: header[at] for meaning, at in positions.items()}
-        return cls._of_names(names, config, ids, positions, notes, config.mapped.is_whole)
+        used = {name for meaning, name in names.items() if meaning not in NOTE_MEANINGS}.union(ids)
+        notes = tuple(name for name in header if name not in used)
+        return cls._of_names(config, ids, names, names, by_mapping=config.mapped.is_whole, notes=notes)
 
     @classmethod
     def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
         """The columns of the cells that a mapping extracts from each message."""
-        positions = {meaning: at for at, meaning in enumerate(shape.meanings) if meaning != "id"}
-        names = {meaning: path.rpartition(".")[2] for meaning, path in config.columns().items()}
-        return cls._of_names(names, config, tuple(range(shape.n_ids)), positions, (), True)
+        names = {meaning: path for meaning, path in config.columns().items() if meaning != "id"}
+        keys = {meaning: path.rpartition(".")[2] for meaning, path in names.items()}
+        return cls._of_names(config, shape.ids, names, keys, by_mapping=True)
 
     @classmethod
     def _of_names(
         cls,
-        names: Mapping[str, str],
         config: ReadConfig,
-        ids: tuple[int, ...],
-        positions: dict[str, int],
-        notes: tuple[int, ...],
+        ids: tuple[str, ...],
+        names: Mapping[str, str],
+        keys: Mapping[str, str],
+        *,
         by_mapping: bool,
+        notes: tuple[str, ...] = (),
     ) -> Columns:
-        private, text = names.get("private", ""), normalize_name(names["text"])
+        private, text = keys.get("private", ""), normalize_name(keys["text"])
         html = config.mapped.html
         if html is None and ("html" in text or text in RICH):
             html = True
-        inbound = normalize_name(names["role"]) == "inbound"
+        inbound = normalize_name(keys["role"]) == "inbound"
         is_public = is_public_column(private)
-        return cls(config, ids, positions, html, is_public, private, inbound, by_mapping, notes)
+        return cls(config, ids, names, html, is_public, private, inbound, by_mapping, notes)
 
-    def cell(self, cells: Sequence[object], meaning: str) -> object:
+    def cell(self, cells: Mapping[str, object], meaning: str) -> object:
         """The cell of a meaning; None if there is no such column."""
-        return cells[self.positions[meaning]] if meaning in self.positions else None
+        return cells.get(self.names[meaning]) if meaning in self.names else None
 
-    def dialogue_id(self, cells: Sequence[object]) -> object:
+    def dialogue_id(self, cells: Mapping[str, object]) -> object:
         """The dialogue id of a row; None if one of its parts is missing or not a text."""
-        parts = [cells[index] if index < len(cells) else None for index in self.ids]
+        parts = [cells.get(name) for name in self.ids]
         if self.by_mapping:
             parts = [fields.name(part) for part in parts]
         if len(parts) == 1:
             return parts[0]
         return "/".join(map(str, parts)) if all(isinstance(part, str) and part for part in parts) else None
 
-    def turn(self, cells: Sequence[object], times: TimeFormat) -> RawTurn:
+    def turn(self, cells: Mapping[str, object], times: TimeFormat) -> RawTurn:
         """The turn of a row."""
         author, text, at = (self.cell(cells, meaning) for meaning in ("author", "text", "time"))
         if isinstance(at, str):  # what is no time is refused by the validation
@@ -161,7 +160,7 @@ class Columns:
             html=self.html,
         )
 
-    def _speaker(self, cells: Sequence[object]) -> object:
+    def _speaker(self, cells: Mapping[str, object]) -> object:
         """The role of a row, or the word for its speaker."""
         value, options = self.cell(cells, "role"), self.config.roles()
         if isinstance(value, bool) and self.inbound:
@@ -177,14 +176,14 @@ class Columns:
         name = normalize_name(value)
         return self.speakers.get(name or BLANK) or speaker_roles().get(name, value)
 
-    def _internal(self, cells: Sequence[object]) -> bool | None:
+    def _internal(self, cells: Mapping[str, object]) -> bool | None:
         """Whether a row is an internal note, by its columns; None if they do not say."""
         if is_note_type(self.cell(cells, "type")):
             return True
         is_customer = self._speaker(cells) == "customer"
-        if not is_customer and any(is_note_type(cells[at]) for at in self.notes if at < len(cells)):
+        if not is_customer and any(is_note_type(cells.get(name)) for name in self.notes):
             return True
-        if "private" not in self.positions:
+        if "private" not in self.names:
             return None
         value = self.cell(cells, "private")
         internal = is_internal(value, public=self.public, user_words=self.config.private_words())
@@ -196,7 +195,7 @@ class Columns:
         Raises:
             InputRefused: E_PRIVACY.
         """
-        if "private" not in self.positions or row.bad is not None or self._internal(row.cells) is not None:
+        if "private" not in self.names or row.bad is not None or self._internal(row.cells) is not None:
             return
         value = self.cell(row.cells, "private")
         raise file_error(
@@ -208,6 +207,17 @@ class Columns:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class MessageTable:
+    """A log of which each row is one message. `rows` reads it and counts warnings; `facts` is what is unusual
+    about it, `paths` are the leaves of a Parquet file that are read."""
+
+    columns: Columns
+    rows: Callable[[Counter[str]], Iterator[Row]]
+    facts: Sequence[Message] = ()
+    paths: Sequence[str] = ()
+
+
 class Survey:
     """The result of one pass over a table: the number of rows, whether the rows of each dialogue are
     consecutive, how times are read, and which columns mark internal notes. Takes 8 bytes for each run of one
@@ -217,15 +227,15 @@ class Survey:
         self.n_rows = 0
         self._columns, self._file = columns, file
         is_auto = columns.config.mapped.time_format == "auto"
-        self._time = columns.positions.get("time") if is_auto else None
+        self._time = columns.names.get("time") if is_auto else None
         self._last: object = self
         self._starts = array("q")
         self._dates = DateOrderDetector()
-        self._words: dict[int, set[object]] = {at: set() for at in columns.notes}
-        self._first: dict[int, dict[int, object]] = {}
-        self._mixed: set[int] = set()
-        self._before: Sequence[object] = ()
-        self._role = columns.positions.get("role", -1)
+        self._words: dict[str, set[object]] = {name: set() for name in columns.notes}
+        self._first: dict[str, dict[int, object]] = {}
+        self._mixed: set[str] = set()
+        self._before: Mapping[str, object] = {}
+        self._role = columns.names["role"]
         self._speakers: set[str] = set()
 
     def add(self, row: Row) -> None:
@@ -243,32 +253,32 @@ class Survey:
             self._starts.append(hash(name))
         if self._words:
             self._add_words(row.cells, hash(name), same)
-        if 0 <= self._role < len(row.cells) and len(self._speakers) < MAX_SPEAKERS:
+        if self._role in row.cells and len(self._speakers) < MAX_SPEAKERS:
             speaker = row.cells[self._role]
-            if speaker is None or isinstance(speaker, str):
+            if isinstance(speaker, str | None):
                 self._speakers.add(speaker or "")
-        if self._time is not None and self._time < len(row.cells):
-            self._dates.add(row.cells[self._time])
+        if self._time is not None:
+            self._dates.add(row.cells.get(self._time))
 
-    def _add_words(self, cells: Sequence[object], name: int, same: bool) -> None:
+    def _add_words(self, cells: Mapping[str, object], dialogue: int, same: bool) -> None:
         """Add the cells that may mark notes; `same`: they are of the dialogue of the row before. From the
         first note of a column on, each dialogue's first word of it is held: its rows need not be together."""
-        for at, words in list(self._words.items()):
-            cell = cells[at] if at < len(cells) else None
+        for name, words in list(self._words.items()):
+            cell = cells.get(name)
             if not isinstance(cell, str | None):
-                del self._words[at]
+                del self._words[name]
                 continue
             if cell not in words:
                 words.add(cell)
                 if is_note_type(cell):
-                    self._first.setdefault(at, {})
+                    self._first.setdefault(name, {})
                 if len(words) > MAX_NOTE_WORDS:
-                    del self._words[at]
-            if at in self._mixed:
+                    del self._words[name]
+            if name in self._mixed:
                 continue
-            differs = same and at < len(self._before) and self._before[at] != cell
-            if differs or (at in self._first and self._first[at].setdefault(name, cell) != cell):
-                self._mixed.add(at)
+            differs = same and name in self._before and self._before[name] != cell
+            if differs or (name in self._first and self._first[name].setdefault(dialogue, cell) != cell):
+                self._mixed.add(name)
         self._before = cells
 
     def columns(self) -> Columns:
@@ -288,13 +298,13 @@ class Survey:
                 "with --role '{word}=agent'",
                 words=", ".join(map(repr, map(format_word, words))), word=format_word(words[-1]),
             )  # fmt: skip
-        notes = tuple(at for at in self._words if at in self._first and at in self._mixed)
-        positions = {
-            meaning: at
-            for meaning, at in self._columns.positions.items()
-            if meaning != "channel" or at not in notes
+        notes = tuple(name for name in self._words if name in self._first and name in self._mixed)
+        names = {
+            meaning: name
+            for meaning, name in self._columns.names.items()
+            if meaning != "channel" or name not in notes
         }
-        return replace(self._columns, notes=notes, positions=positions, speakers=speakers)
+        return replace(self._columns, notes=notes, names=names, speakers=speakers)
 
     @property
     def is_together(self) -> bool:

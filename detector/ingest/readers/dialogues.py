@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue
 from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
 from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary, record_too_large
-from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS, Columns, Row, Survey
+from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS, Columns, MessageTable, Row, Survey
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
 from dialint.detector.ingest.readers.grouping import gather_dialogues, mapped_dialogue
 from dialint.detector.ingest.readers.json_records import (
@@ -28,10 +28,10 @@ from dialint.detector.ingest.readers.json_records import (
     json_lines,
     json_parts,
 )
-from dialint.detector.ingest.readers.parquet import ParquetTable, check_sizes, mapped_paths, parquet_records
+from dialint.detector.ingest.readers.parquet import check_sizes, mapped_paths, parquet_records, parquet_table
 from dialint.detector.ingest.readers.spill import group_on_disk
 from dialint.detector.ingest.readers.streams import blocks, without_bom
-from dialint.detector.ingest.readers.tables import CsvTable, csv_records, delimiter_of, text_lines
+from dialint.detector.ingest.readers.tables import csv_records, csv_table, delimiter_of, text_lines
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.validation import ParsedRecord, validate_all
 from dialint.detector.ingest.words import is_note_type
@@ -40,15 +40,6 @@ FIRST_RECORDS = 1000
 """Each path must have a value in at least one of the first so many records."""
 EXAMPLE_RECORDS = 20
 N_PATHS = 15
-
-
-class MessageTable(Protocol):
-    """A log of which each row is one message."""
-
-    columns: Columns
-    facts: list[Message]
-
-    def rows(self, warnings: Counter[str]) -> Iterator[Row]: ...
 
 
 def read_dialogues(
@@ -68,9 +59,8 @@ def read_dialogues(
     if survey is not None and table is not None:
         columns = survey.columns()
         facts += [*table.facts, *survey.facts()]
-        if isinstance(table, CsvTable):
-            names = [repr(table.header[at]) for at in columns.notes]
-            facts += [Message("internal notes by column {name}", name=name) for name in names]
+        if detected.framing == "csv":
+            facts += [Message("internal notes by column {name}", name=repr(name)) for name in columns.notes]
         rows = table.rows(warnings)
         if not survey.is_together:
             rows = group_on_disk(rows, columns)
@@ -118,35 +108,30 @@ def _open_table(source: Source, detected: DetectedFormat, config: ReadConfig) ->
         InputRefused: E_CSV or E_PARQUET, it has not the required columns.
     """
     if detected.by_mapping:
-        table = _MappedTable(source, detected, config)
-        return table if table.shape.by_row else None
+        shape = MappedRecord(config.mapped)
+        return _mapped_table(source, detected, config, shape) if shape.by_row else None
     if detected.framing == "csv":
-        return CsvTable(source, config)
-    return ParquetTable(source, config) if detected.framing == "parquet" and detected.paths is None else None
+        return csv_table(source, config)
+    return parquet_table(source, config) if detected.framing == "parquet" and detected.paths is None else None
 
 
-class _MappedTable:
-    """Records whose messages are extracted by a mapping."""
+def _mapped_table(
+    source: Source, detected: DetectedFormat, config: ReadConfig, shape: MappedRecord
+) -> MessageTable:
+    """Records whose messages, one after the other, are extracted by a mapping."""
 
-    def __init__(self, source: Source, detected: DetectedFormat, config: ReadConfig) -> None:
-        self._source, self._detected, self._config = source, detected, config
-        self.shape = MappedRecord(config.mapped)
-        self.columns = Columns.of_shape(self.shape, config)
-        self.facts: list[Message] = []
-
-    def rows(self, warnings: Counter[str]) -> Iterator[Row]:
-        """The messages of all records, one after the other."""
-        empty = [None] * len(self.shape.meanings)
-        streamed = self._detected.split == "lists"
-        for number, offset, record in records_of(self._source, self._detected, self._config, warnings):
+    def rows(warnings: Counter[str]) -> Iterator[Row]:
+        for number, offset, record in records_of(source, detected, config, warnings):
             try:
                 if isinstance(record, BadRecord):
                     raise record
                 with record_boundary():
-                    for cells in self.shape.messages(record, streamed):
+                    for cells in shape.messages(record, detected.split == "lists"):
                         yield Row(number, offset, cells)
             except BadRecord as bad:
-                yield Row(number, offset, empty, bad)
+                yield Row(number, offset, {}, bad)
+
+    return MessageTable(Columns.of_shape(shape, config), rows)
 
 
 def mapped_format(config: ReadConfig, survey: Survey, *, streamed: bool) -> LogFormat:
@@ -174,7 +159,7 @@ def survey_log(source: Source, detected: DetectedFormat, config: ReadConfig) -> 
             ambiguous dates; E_NO_RECORDS if there is no row but the header.
     """
     table = None if detected.by_mapping else _open_table(source, detected, config)
-    if isinstance(table, ParquetTable):
+    if table is not None and table.paths:
         check_sizes(source, table.paths, config)
     elif detected.paths is not None:
         check_sizes(source, list(detected.paths), config)
@@ -197,11 +182,11 @@ def _survey_mapped(source: Source, detected: DetectedFormat, config: ReadConfig)
     shape = MappedRecord(config.mapped)
     streamed = detected.split == "lists"
     survey = Survey(Columns.of_shape(shape, config), source.name)
-    missing = set(range(len(shape.meanings)))
+    missing = dict(shape.paths)
     first: list[object] = []
     n_records = 0
     words: dict[str, set[str]] = {}
-    says_notes = not {"private", "type"}.isdisjoint(shape.meanings)
+    says_notes = not {"private", "type"}.isdisjoint(missing.values())
     for number, offset, record in records_of(source, detected, config):
         if isinstance(record, BadRecord):
             continue
@@ -212,7 +197,8 @@ def _survey_mapped(source: Source, detected: DetectedFormat, config: ReadConfig)
             with record_boundary():
                 for cells in shape.messages(record, streamed):
                     survey.add(Row(number, offset, cells))
-                    missing -= {at for at in missing if cells[at] is not None}
+                    for path in [path for path in missing if cells[path] is not None]:
+                        del missing[path]
                 for path, value in () if says_notes else shape.unread(record, streamed):
                     seen = words.setdefault(path, set())
                     if len(seen) < MAX_NOTE_WORDS and isinstance(value, str | None):
@@ -222,7 +208,7 @@ def _survey_mapped(source: Source, detected: DetectedFormat, config: ReadConfig)
         if missing and n_records >= FIRST_RECORDS:
             break
     if missing and n_records:
-        raise _path_error(source, shape, shape.meanings[min(missing)], first, n_records, config)
+        raise _path_error(source, shape, next(iter(missing.values())), first, n_records, config)
     _refuse_unread_notes(words, source)
     return survey
 
@@ -296,21 +282,21 @@ def _read_parts(
                     raise record
                 with record_boundary():
                     for name, part in split(record, f"{source.label}:{number}"):
-                        yield Row(number, offset, [name, part])
+                        yield Row(number, offset, {"id": name, "part": part})
             except BadRecord as bad:
                 faults.append(ParsedRecord(number, offset, bad))
 
-    grouped = group_on_disk(rows(), Columns(config, (0,), {}))
-    for name, members in groupby(grouped, key=lambda row: str(row.cells[0])):
+    grouped = group_on_disk(rows(), Columns(config, ("id",), {}))
+    for name, members in groupby(grouped, key=lambda row: str(row.cells["id"])):
         parts: list[Any] = []
         line = offset = -1
         size = 0
         for row in members:
             if line < 0:
                 line, offset = row.line, row.offset
-            size += len(json.dumps(row.cells[1]))
+            size += len(json.dumps(row.cells["part"]))
             if size <= config.max_record_bytes:
-                parts.append(row.cells[1])
+                parts.append(row.cells["part"])
         while faults and faults[0].line <= line:
             yield faults.pop(0)
         if size > config.max_record_bytes:

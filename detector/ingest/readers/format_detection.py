@@ -74,7 +74,7 @@ def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
         if config.format not in ("auto", "parquet"):
             raise file_error("E_FORMAT", source.name, "is Parquet and not {name}", name=config.format)
         return _detect_parquet(source, config)
-    prefix = _prefix(source, config)
+    prefix = read_prefix(source, config)
     return replace(_detect_text(prefix, source, config, ending), bom=prefix.startswith(BOM))
 
 
@@ -170,7 +170,7 @@ def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str)
     return _text(text, texts, source, config, ending)
 
 
-def _prefix(source: Source, config: ReadConfig) -> bytes:
+def read_prefix(source: Source, config: ReadConfig) -> bytes:
     """The first megabyte, of which blank blocks at the start do not count."""
     result = b""
     for block in blocks(source, config):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -34,14 +34,14 @@ class Group:
     values: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     places: list[object] = field(default_factory=list)
 
-    def add(self, cells: Sequence[object]) -> None:
+    def add(self, cells: Mapping[str, object]) -> None:
         """Add a row.
 
         Raises:
             BadRecord: E_RECORD_SIZE, the cells of all rows are over the limit.
         """
         config = self.columns.config
-        self.size += sum(_n_bytes(cell) for cell in cells)
+        self.size += sum(_n_bytes(cell) for cell in cells.values())
         if self.size > config.max_record_bytes:
             self.turns.clear()
             raise record_too_large(self.size, config.max_record_bytes)
@@ -83,11 +83,7 @@ class Group:
             if common and not (meaning == "language" and len(set(common)) > 1):
                 results[meaning] = common[0]
         author = results.pop("author", None)
-        if (
-            author is not None
-            and ("author", "agent") in self.values
-            and "agent" not in self.columns.positions
-        ):
+        if author is not None and ("author", "agent") in self.values and "agent" not in self.columns.names:
             results["agent"] = author
         return results
 
@@ -126,7 +122,7 @@ def gather_dialogues(
 
 
 def mapped_dialogue(
-    rows: Sequence[Sequence[object]],
+    rows: Sequence[Mapping[str, object]],
     fallback_id: str,
     shape: MappedRecord,
     columns: Columns,

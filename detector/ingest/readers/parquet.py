@@ -25,7 +25,7 @@ from dialint.detector.ingest.outcomes import (
     record_too_large,
     too_many_turns,
 )
-from dialint.detector.ingest.readers.columns import Columns, Row
+from dialint.detector.ingest.readers.columns import Columns, MessageTable, Row
 from dialint.detector.ingest.readers.json_records import ParsedJson, check_characters
 from dialint.detector.ingest.readers.streams import RATIO_FROM_BYTES
 from dialint.detector.ingest.sources import Source
@@ -314,46 +314,37 @@ def _sizes(array: Any) -> Any:
     return np.full(len(array), VALUE_BYTES, dtype=np.int64)
 
 
-class ParquetTable:
-    """A Parquet log with one message a row."""
+def parquet_table(source: Source, config: ReadConfig) -> MessageTable:
+    """A Parquet log with one message a row.
 
-    def __init__(self, source: Source, config: ReadConfig) -> None:
-        """
-        Raises:
-            InputRefused: E_PARQUET, the schema has not the required columns.
-        """
-        self._source, self._config = source, config
-        self.facts: list[Message] = []
-        with open_parquet(source) as file:
-            names, kinds = file.schema_arrow.names, file.schema_arrow.types
-            columns = Columns.of(names, config)
-            if isinstance(columns, Message):
-                problem = Message("wrong schema; {problem}", problem=columns)
-                hint = preview_hint(source.name)
-                raise file_error("E_PARQUET", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
-            notes = [
-                at
-                for at in columns.notes
-                if _is_text(kinds[at]) and may_mark_notes(names[at]) and names.count(names[at]) == 1
-            ]
-            used = sorted({*columns.ids, *columns.positions.values(), *notes})
-            self.header = [names[at] for at in used]
-            if any(names.count(name) > 1 for name in self.header):
-                raise file_error(
-                    "E_PARQUET", source.name, "wrong schema; a column that is read stands there twice"
-                )
-            self.paths = [path for name in self.header for path in leaf_paths(file, name)]
-        self.columns = replace(
-            columns,
-            ids=tuple(map(used.index, columns.ids)),
-            positions={meaning: used.index(at) for meaning, at in columns.positions.items()},
-            notes=tuple(map(used.index, notes)),
+    Raises:
+        InputRefused: E_PARQUET, the schema has not the required columns.
+    """
+    with open_parquet(source) as file:
+        names, kinds = file.schema_arrow.names, file.schema_arrow.types
+        columns = Columns.of(names, config)
+        if isinstance(columns, Message):
+            problem = Message("wrong schema; {problem}", problem=columns)
+            hint = preview_hint(source.name)
+            raise file_error("E_PARQUET", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
+        texts = {name for name, kind in zip(names, kinds, strict=True) if _is_text(kind)}
+        notes = tuple(
+            name
+            for name in columns.notes
+            if name in texts and may_mark_notes(name) and names.count(name) == 1
         )
+        used = {*columns.ids, *columns.names.values(), *notes}
+        if any(names.count(name) > 1 for name in used):
+            raise file_error(
+                "E_PARQUET", source.name, "wrong schema; a column that is read stands there twice"
+            )
+        paths = [path for name in names if name in used for path in leaf_paths(file, name)]
 
-    def rows(self, warnings: Counter[str]) -> Iterator[Row]:
-        """The rows, each with its fault if it cannot be used."""
-        for number, (row, bad) in enumerate(_rows(self._source, self.paths, self._config), 1):
-            yield Row(number, 0, [row[name] for name in self.header], bad)
+    def rows(warnings: Counter[str]) -> Iterator[Row]:
+        for number, (row, bad) in enumerate(_rows(source, paths, config), 1):
+            yield Row(number, 0, row, bad)
+
+    return MessageTable(replace(columns, notes=notes), rows, paths=paths)
 
 
 def _is_text(kind: Any) -> bool:

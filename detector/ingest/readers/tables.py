@@ -6,7 +6,7 @@
 `read_table` raises for a file with a bad row; `read_rows` yields the fault in its place. Both hold one record
 (Parquet: one batch) in memory, keep the limits of a `ReadConfig`, and decompress gzip and zstd. Values are
 text in CSV, None for an empty cell, and JSON values elsewhere; a cell that was escaped so that no spreadsheet
-takes it for a formula is unescaped. What a row means is up to the caller. `CsvTable` is a CSV log with one
+takes it for a formula is unescaped. What a row means is up to the caller. `csv_table` is a CSV log with one
 message a row; its cells are data, one that starts with ``=`` is a text like any other.
 """
 
@@ -23,7 +23,7 @@ from typing import Any, Literal
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, file_error, preview_hint
-from dialint.detector.ingest.readers.columns import Columns, Row
+from dialint.detector.ingest.readers.columns import Columns, MessageTable, Row
 from dialint.detector.ingest.readers.json_records import ParsedJson, json_lines, json_parts
 from dialint.detector.ingest.readers.parquet import parquet_records
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, blocks, check_ending, magic, split_lines
@@ -238,45 +238,47 @@ def cells_of(line: str, delimiter: str) -> list[str]:
         return []
 
 
-class CsvTable:
-    """A CSV log with one message a row, whose header has been read."""
+def csv_table(source: Source, config: ReadConfig) -> MessageTable:
+    """A CSV log with one message a row.
 
-    def __init__(self, source: Source, config: ReadConfig) -> None:
-        """
-        Raises:
-            InputRefused: E_CSV, a header without the required columns, or quoting that cannot be read.
-        """
-        self._source, self._config = source, config
-        self.delimiter = delimiter_of(next(text_lines(source, config), ""), config)
-        self._reader = CsvReader(source, config, self.delimiter)
-        self.header = self._reader.next_row() or []
-        columns = Columns.of(self.header, config)
-        if isinstance(columns, Message):
-            raise self._bad_header(columns)
-        self.columns = columns
-        self.facts = []
-        if self.delimiter != ",":
-            self.facts.append(
-                Message("delimiter {name}", name=DELIMITERS.get(self.delimiter, self.delimiter))
-            )
+    Raises:
+        InputRefused: E_CSV, a header without the required columns, or quoting that cannot be read.
+    """
+    delimiter = delimiter_of(next(text_lines(source, config), ""), config)
+    seen: Counter[str] = Counter()
+    header = []
+    for name in CsvReader(source, config, delimiter).next_row() or []:
+        seen[name] += 1
+        header.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    columns = Columns.of(header, config)
+    if isinstance(columns, Message):
+        raise _bad_header(source, config, header, delimiter, columns)
+    named = DELIMITERS.get(delimiter, delimiter)
+    facts = [] if delimiter == "," else [Message("delimiter {name}", name=named)]
 
-    def _bad_header(self, problem: Message) -> InputRefused:
-        for sign, name in DELIMITERS.items():
-            if len(self.header) == 1 and sign in self.header[0] and sign != self.delimiter:
-                problem = Message(
-                    "the delimiter is not {sign!r}; try --delimiter {name}", sign=self.delimiter, name=name
-                )
-        problem = header_below(text_lines(self._source, self._config), self._config) or Message(
-            "line {n}: {problem}", n=1, problem=problem
-        )
-        hint = preview_hint(self._source.name)
-        return file_error("E_CSV", self._source.name, "{problem}; or {hint}", problem=problem, hint=hint)
-
-    def rows(self, warnings: Counter[str]) -> Iterator[Row]:
-        """The rows after the header, each with its fault if it cannot be used."""
-        reader, width = self._reader, len(self.header)
+    def rows(warnings: Counter[str]) -> Iterator[Row]:
+        reader = CsvReader(source, config, delimiter)
+        reader.next_row()
         while (cells := reader.next_row()) is not None:
-            yield Row(reader.line, reader.offset, cells, reader.fault(cells, width))
+            by_name = dict(zip(header, cells, strict=False))
+            yield Row(reader.line, reader.offset, by_name, reader.fault(cells, len(header)))
         for name, n in (("W_BOM", reader.n_marks), ("W_CRLF", reader.n_returns)):
             if n:
                 warnings[name] += n
+
+    return MessageTable(columns, rows, facts)
+
+
+def _bad_header(
+    source: Source, config: ReadConfig, header: list[str], delimiter: str, problem: Message
+) -> InputRefused:
+    for sign, name in DELIMITERS.items():
+        if len(header) == 1 and sign in header[0] and sign != delimiter:
+            problem = Message(
+                "the delimiter is not {sign!r}; try --delimiter {name}", sign=delimiter, name=name
+            )
+    problem = header_below(text_lines(source, config), config) or Message(
+        "line {n}: {problem}", n=1, problem=problem
+    )
+    hint = preview_hint(source.name)
+    return file_error("E_CSV", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
