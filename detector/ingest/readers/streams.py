@@ -9,21 +9,27 @@ charset-normalizer where only one text is likely. Lines are split at line feeds 
 from __future__ import annotations
 
 import codecs
+import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.sources import Source
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 BLOCK_BYTES = 1 << 16
 """The records of a block take about ten times its size: those of a larger one would not fit a core's
 cache."""
+ZSTD_PIECE = 1 << 10
 RATIO_FROM_BYTES = 1 << 20
 """The ratio is checked from this size on: small files of repeated lines compress well without malice."""
 
@@ -64,25 +70,20 @@ def check_ending(source: Source) -> str:
             raise file_error(
                 "E_FORMAT", source.name, "is {what}; export the log as JSON lines, CSV or Parquet", what=what
             )
-    packed = {".gz": GZIP, ".zst": ZSTD}
-    for ending, sign in packed.items():
-        if start and name.endswith(ending) != start.startswith(sign) and name:
-            raise file_error(
-                "E_FORMAT",
-                source.name,
-                "is {format} data, against its ending"
-                if start.startswith(sign)
-                else "is not {format} data, against its ending",
-                format=ending[1:],
-            )
+    for ending, sign in ((".gz", GZIP), (".zst", ZSTD)):
+        is_packed = start.startswith(sign)
+        if start and name and name.endswith(ending) != is_packed:
+            problem = Message("is not {format} data, against its ending", format=ending[1:])
+            if is_packed:
+                problem = Message("is {format} data, against its ending", format=ending[1:])
+            raise file_error("E_FORMAT", source.name, problem)
         name = name.removesuffix(ending)
     kind = "." + name.rpartition(".")[2] if "." in name else ""
     is_parquet = start.startswith(PARQUET)
-    if name and start and (kind == ".parquet") != is_parquet:
-        if is_parquet and kind in (".csv", ".tsv", ".json", *JSON_LINES):
-            raise file_error("E_FORMAT", source.name, "is Parquet, against its ending")
-        if kind == ".parquet":
-            raise file_error("E_FORMAT", source.name, "is not Parquet, against its ending")
+    if name and is_parquet and kind in (".csv", ".tsv", ".json", *JSON_LINES):
+        raise file_error("E_FORMAT", source.name, "is Parquet, against its ending")
+    if start and kind == ".parquet" and not is_parquet:
+        raise file_error("E_FORMAT", source.name, "is not Parquet, against its ending")
     return kind
 
 
@@ -95,12 +96,12 @@ def decompress(
     Raises:
         InputRefused: E_GZ_TRUNCATED, E_GZ_CORRUPT (E_ZST_... for zstd) or E_EXPANSION.
     """
-    start = magic(source)
+    start, raw = magic(source), _raw(source, on_raw)
     if start.startswith(GZIP):
-        return _check_expansion(_gunzip(_raw(source, on_raw), source.name), source, config)
+        return _check_expansion(_gunzip(raw, source.name), source, config)
     if start.startswith(ZSTD):
-        return _check_expansion(_unzstd(_raw(source, on_raw), source.name), source, config)
-    return _raw(source, on_raw)
+        return _check_expansion(_unzstd(raw, source.name), source, config)
+    return raw
 
 
 def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[bytes]:
@@ -125,43 +126,40 @@ def _check_expansion(expanded: Iterator[bytes], source: Source, config: ReadConf
             raise file_error(
                 "E_EXPANSION", source.name, "expands to over {ratio:g} times its size", ratio=config.max_ratio
             )
-        yield block
+        if block:
+            yield block
+
+
+class _Blocks(io.RawIOBase):
+    """Blocks as a file, for `gzip`."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._held = blocks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        self._held = self._held or next(self._blocks, b"")
+        view = memoryview(buffer)
+        n = min(len(view), len(self._held))
+        view[:n], self._held = self._held[:n], self._held[n:]
+        return n
 
 
 def _gunzip(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Members of a gzip file one after the other; zero padding after the last is allowed."""
-    member: zlib._Decompress | None = None
-    tail = b""
-    for chunk in raw:
-        data = tail + chunk
-        tail = b""
-        while data:
-            if member is None:
-                data = data.lstrip(b"\0")
-                if not data:
-                    break
-                if len(data) < len(GZIP):
-                    tail, data = data, b""
-                    break
-                if not data.startswith(GZIP):
-                    raise file_error("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
-                member = zlib.decompressobj(wbits=31)
-            try:
-                block = member.decompress(data, BLOCK_BYTES)
-            except zlib.error:
-                raise file_error(
-                    "E_GZ_CORRUPT", name, "the gzip data are damaged (checksum or structure)"
-                ) from None
-            if block:
+    with gzip.GzipFile(fileobj=io.BufferedReader(_Blocks(raw), BLOCK_BYTES)) as file:
+        try:
+            while block := file.read1(BLOCK_BYTES):
                 yield block
-            if member.eof:
-                data, member = member.unused_data, None
-            else:
-                data = member.unconsumed_tail
-    if tail:
-        raise file_error("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
-    if member is not None:
-        raise file_error("E_GZ_TRUNCATED", name, "the gzip data end too early")
+        except EOFError:
+            raise file_error("E_GZ_TRUNCATED", name, "the gzip data end too early") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            problem = Message("the gzip data are damaged (checksum or structure)")
+            if str(error).startswith("Not a gzipped file"):
+                problem = Message("something that is not gzip follows the gzip data")
+            raise file_error("E_GZ_CORRUPT", name, problem) from None
 
 
 def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -169,26 +167,19 @@ def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
     of 4 bytes expands to at most 128 KiB, a piece of 1 KiB to 32 MiB."""
     import zstandard
 
-    piece = 1024
     frame = None
-    for chunk in raw:
-        position = 0
-        while position < len(chunk):
-            if frame is None:
-                frame = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-            data = chunk[position : position + piece]
-            position += len(data)
+    for data in raw:
+        while data:
+            frame = frame or zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
+            piece, data = data[:ZSTD_PIECE], data[ZSTD_PIECE:]
             try:
-                block = frame.decompress(data)
+                yield frame.decompress(piece)
             except zstandard.ZstdError:
                 raise file_error(
                     "E_ZST_CORRUPT", name, "the zstd data are damaged, or something follows"
                 ) from None
-            if block:
-                yield block
             if frame.eof:
-                position -= len(frame.unused_data)
-                frame = None
+                data, frame = frame.unused_data + data, None
     if frame is not None:
         raise file_error("E_ZST_TRUNCATED", name, "the zstd data end too early")
 
