@@ -40,8 +40,8 @@ MAX_FIXED_BYTES = 64
 VALUE_BYTES = 8
 """Least bytes of memory a value takes beside its text."""
 SHORT_BYTES = 1 << 10
-SLICE_BYTES = 8 << 20
-"""Bytes of text of rows that become Python objects together; a single row may have more."""
+SLICE_ROWS = 16
+"""Rows that become Python objects together; each has at most `max_record_bytes` of text."""
 _LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
 
 
@@ -130,40 +130,32 @@ def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfi
                 raise file_error("E_PARQUET", source.name, "unknown codec {name}", name=codec)
             if kind.path not in paths:
                 continue
-            where = Message("row group {index}, column {path}", index=index, path=kind.path)
             total += chunk.total_uncompressed_size
             most += chunk.num_values * (chunk.total_uncompressed_size + VALUE_BYTES)
             if total > limit:
                 raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
-            if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
-                raise file_error(
-                    "E_PARQUET",
-                    source.name,
-                    "{where}: values of {n} bytes each; write it as text",
-                    where=where,
-                    n=kind.length,
-                )
-            if not kind.max_repetition_level:
-                continue
-            if chunk.num_values > MAX_GROUP_VALUES:
-                raise file_error(
-                    "E_EXPANSION",
-                    source.name,
-                    "{where}: {n} values; write smaller row groups",
-                    where=where,
-                    n=chunk.num_values,
-                )
-            if (
-                "DELTA_BYTE_ARRAY" in chunk.encodings
-                and chunk.num_values * chunk.total_uncompressed_size > MAX_REPEATED_BYTES
-            ):
-                raise file_error(
-                    "E_PARQUET",
-                    source.name,
-                    "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary",
-                    where=where,
-                )
+            problem = _chunk_problem(
+                chunk, kind, Message("row group {index}, column {path}", index=index, path=kind.path)
+            )
+            if problem is not None:
+                raise file_error(problem[0], source.name, problem[1])
     return most
+
+
+def _chunk_problem(chunk: Any, kind: Any, where: Message) -> tuple[str, Message] | None:
+    """Code and message for a column chunk of which one row may take too much; None if there is no problem."""
+    n, size = chunk.num_values, chunk.total_uncompressed_size
+    if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
+        return "E_PARQUET", Message(
+            "{where}: values of {n} bytes each; write it as text", where=where, n=kind.length
+        )
+    if kind.max_repetition_level and n > MAX_GROUP_VALUES:
+        return "E_EXPANSION", Message("{where}: {n} values; write smaller row groups", where=where, n=n)
+    if kind.max_repetition_level and "DELTA_BYTE_ARRAY" in chunk.encodings and n * size > MAX_REPEATED_BYTES:
+        return "E_PARQUET", Message(
+            "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary", where=where
+        )
+    return None
 
 
 def _expansion_limit(source: Source, config: ReadConfig) -> int:
@@ -217,66 +209,61 @@ def parquet_records(
 def _rows(
     source: Source, paths: list[str], config: ReadConfig
 ) -> Iterator[tuple[dict[str, Any], BadRecord | None]]:
-    """The cells of every row by column, and its fault."""
+    """The cells of every row by column, and its fault; of a row that is too large the short cells."""
     for batch, sizes in _sized_batches(source, paths, config):
-        for start, end in _slices(sizes, _has_many_turns(batch, config), config):
+        n_turns = _n_turns(batch)
+        for start in range(0, batch.num_rows, SLICE_ROWS):
+            part = batch.slice(start, SLICE_ROWS)
+            faults = [
+                _size_fault(sizes[at], n_turns[at], config) for at in range(start, start + part.num_rows)
+            ]
             with _damage(source):
-                part = batch.slice(start, 1 if end is None else end - start)
-                rows = [_short_row(part)] if end is None else part.to_pylist()
-            for row, size in zip(rows, sizes[start:end], strict=False):
-                yield row, _row_fault(row, size, config)
+                if any(faults):
+                    single = [part.slice(at, 1) for at in range(part.num_rows)]
+                    rows = [
+                        _short_row(row) if bad else row.to_pylist()[0]
+                        for row, bad in zip(single, faults, strict=True)
+                    ]
+                else:
+                    rows = part.to_pylist()
+            for row, bad in zip(rows, faults, strict=True):
+                yield row, _row_fault(row, bad)
 
 
-def _row_fault(row: dict[str, Any], size: int, config: ReadConfig) -> BadRecord | None:
-    name = next((row[key] for key in ("dialogue_id", "id") if isinstance(row.get(key), str)), None)
+def _size_fault(size: int, n_turns: int, config: ReadConfig) -> BadRecord | None:
     if size > config.max_record_bytes:
-        return record_too_large(size, config.max_record_bytes, name)
-    turns = row.get("turns")
-    if isinstance(turns, list) and len(turns) > config.max_turns:
-        return too_many_turns(len(turns), config.max_turns, "turns", name)
+        return record_too_large(size, config.max_record_bytes)
+    return too_many_turns(n_turns, config.max_turns, "turns") if n_turns > config.max_turns else None
+
+
+def _row_fault(row: dict[str, Any], bad: BadRecord | None) -> BadRecord | None:
     try:
+        if bad is not None:
+            raise bad
         check_characters(row)
-    except BadRecord as bad:
-        bad.dialogue_id = name
-        return bad
+    except BadRecord as fault:
+        names = (row[key] for key in ("dialogue_id", "id") if isinstance(row.get(key), str))
+        fault.dialogue_id = next(names, None)
+        return fault
     return None
 
 
-def _slices(sizes: list[int], too_many: list[bool], config: ReadConfig) -> Iterator[tuple[int, int | None]]:
-    """Ranges of rows to convert together; (row, None) for a row that is too large to be converted."""
-    start, held = 0, 0
-    for row, size in enumerate(sizes):
-        refused = size > config.max_record_bytes or too_many[row]
-        if row > start and (refused or held + size > SLICE_BYTES):
-            yield start, row
-            start, held = row, 0
-        if refused:
-            yield row, None
-            start = row + 1
-        else:
-            held += size
-    if start < len(sizes):
-        yield start, len(sizes)
-
-
-def _has_many_turns(batch: Any, config: ReadConfig) -> list[bool]:
+def _n_turns(batch: Any) -> list[int]:
+    """The number of turns of each row; 0 where there are none."""
     import pyarrow.compute as pc
 
     if "turns" not in batch.schema.names or not _is_list(batch.column("turns").type):
-        return [False] * batch.num_rows
-    lengths = pc.list_value_length(batch.column("turns"))
-    return [length is not None and length > config.max_turns for length in lengths.to_pylist()]
+        return [0] * batch.num_rows
+    lengths: list[int] = pc.fill_null(pc.list_value_length(batch.column("turns")), 0).to_pylist()
+    return lengths
 
 
 def _short_row(row: Any) -> dict[str, Any]:
-    """The short texts of a batch of one row, and as many empty turns as it has."""
-    cells: dict[str, Any] = {}
-    for name, one in zip(row.schema.names, row.columns, strict=True):
-        if name == "turns" and _is_list(one.type):
-            cells[name] = [None] * len(one.flatten())
-        else:
-            cells[name] = one[0].as_py() if _row_sizes([one])[0] < SHORT_BYTES else None
-    return cells
+    """The short cells of a batch of one row; None for the others."""
+    return {
+        name: cell[0].as_py() if _row_sizes([cell])[0] < SHORT_BYTES else None
+        for name, cell in zip(row.schema.names, row.columns, strict=True)
+    }
 
 
 def _is_list(kind: Any) -> bool:
