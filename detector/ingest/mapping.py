@@ -103,7 +103,7 @@ def load_mapping(path: Path) -> LogMapping:
         if key not in (*SECTIONS, *SETTINGS):
             raise _unknown_field(CODE, document.place((key,)), key, (*SECTIONS, *SETTINGS))
     fields, roles, privacy = (_words(document, key) for key in SECTIONS)
-    settings = {key: _word(document, key) for key in SETTINGS if value.get(key) is not None}
+    settings: dict[str, Any] = {key: _word(document, key) for key in SETTINGS if value.get(key) is not None}
     if settings.get("text", "auto") not in HTML:
         raise ConfigError(
             CODE, "{place}: expected one of {names}", place=document.place(("text",)), names=", ".join(HTML)

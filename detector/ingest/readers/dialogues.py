@@ -160,7 +160,7 @@ def survey_log(source: Source, detected: DetectedFormat, config: ReadConfig) -> 
     """
     table = None if detected.by_mapping else _open_table(source, detected, config)
     if table is not None and table.paths:
-        check_sizes(source, table.paths, config)
+        check_sizes(source, list(table.paths), config)
     elif detected.paths is not None:
         check_sizes(source, list(detected.paths), config)
     if detected.by_mapping:
