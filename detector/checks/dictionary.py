@@ -41,24 +41,9 @@ _SENTENCE_ENDS = frozenset('.!?…:\n"”)*•-')
 _FOREIGN = re.compile(r"[^\x00-\u024f\u1e00-\u1eff\u2010-\u2027]")
 """A character of another script than Latin."""
 _KEYS = (
-    "qwas",
-    "weas",
-    "ersd",
-    "rtdf",
-    "tyfg",
-    "yugh",
-    "uihj",
-    "iojk",
-    "opkl",
-    "aszx",
-    "sdzx",
-    "dfxc",
-    "fgcv",
-    "ghvb",
-    "hjbn",
-    "jknm",
-    "klm",
-)
+    "qwas", "weas", "ersd", "rtdf", "tyfg", "yugh", "uihj", "iojk", "opkl", "aszx", "sdzx", "dfxc",
+    "fgcv", "ghvb", "hjbn", "jknm", "klm",
+)  # fmt: skip
 """Letters that lie together on a keyboard, four and four."""
 _LENGTHENED = re.compile(r"(.)\1\1")
 

@@ -173,18 +173,9 @@ def _belongs(line: str, indent: int) -> bool:
 
 
 _STATES = (
-    "pendin",
-    "delive",
-    "proces",
-    "shippe",
-    "cancel",
-    "confir",
-    "active",
-    "in sto",
-    "out of",
-    "availa",
+    "pendin", "delive", "proces", "shippe", "cancel", "confir", "active", "in sto", "out of", "availa",
     "unavai",
-)
+)  # fmt: skip
 _HELPERS = frozenset(["think", "calculate", "calc", "transfer", "escalate", "respond", "say", "handoff"])
 """Words in the names of tools that look nothing up."""
 

@@ -32,37 +32,8 @@ from dialint.detector.tool_use import per_dialogue
 
 PATTERNS = patterns("slots")
 
-_WORD = (
-    r"(?:first|last|full|given|family|customer|client|guest|user|agent|advisor|company|brand|product|order|ticket|"
-    r"case|account|tracking|invoice|booking|reference|ref|amount|price|date|day|time|city|address|email|phone|"
-    r"number|name|title|link|url|id|no|nr|code|status|delivery|refund|policy|plan|item|here|your|insert|the|of)"
-)
-_WORDS = rf"{_WORD}(?:[ _.-]?{_WORD}){{0,4}}"
-_UNFILLED = re.compile(
-    rf"\{{\{{?\s*[a-z_][\w. |-]{{0,40}}\}}\}}?"  # {first_name}, {{ticket.id}}
-    rf"|<<\s*[a-z_][\w. -]{{0,40}}>>"  # <<order_id>>
-    rf"|<{_WORDS}>"  # <customer name>
-    rf"|\[\s*{_WORDS}\s*\]"  # [Customer Name]
-    rf"|%{_WORDS}%|%%{_WORDS}%%"  # %FIRSTNAME%
-    rf"|\$\{{?{_WORD}[._]{_WORDS}\}}?"  # $customer.name
-    rf"|\binsert {_WORDS} here\b"  # INSERT DATE HERE
-    r"|\[\s?(?:insert|to be (?:provided|filled|added)|list of)\b[^\]\n]{0,60}\]"  # [Insert the label]
-    r"|\[(?:[a-z]{1,20}[ _]){0,4}(?:details|information|list|model)(?: go here)?\]"  # [order details]
-    r"|<[a-z]{1,20}(?:_[a-z]{1,20}){1,5}>"  # <price_list>
-    r"|(?<![\w/])#(?:[a-z]{1,20}_){1,4}id\b"  # #user_order_id
-    r"|\bREPLACE_WITH_\w{1,40}"
-    r"|\"\s\+\s[a-z_]{3,30}(?=\s\+|\})",  # "..." + calculated_date + "..."
-    re.IGNORECASE,
-)
-
 _SLOT_MARKS = "{}<>[]%$ "
 
-_NO_SLOT = re.compile(
-    r"\[\s*(?:no|details|information|list|model|plan|status|title|item|here)\s*\]"  # buttons and headings
-    r"|<(?:code|link|title|address|time|tool_calls?|tool_response|function_calls?)>"  # tags
-    r"|%user(?:name)?%",
-    re.IGNORECASE,
-)
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
 EXPLAINED = 200
 """Characters before a slot in which its sentence may explain it."""
@@ -70,7 +41,7 @@ EXPLAINED = 200
 
 def unfilled_slots(text: str) -> Iterator[re.Match[str]]:
     """Yield the slots of a text, of whatever origin."""
-    return _UNFILLED.finditer(text)
+    return PATTERNS.unfilled.finditer(text)
 
 
 def speaks_of_code(text: str) -> bool:
@@ -85,7 +56,7 @@ def is_no_slot(text: str, match: re.Match[str]) -> bool:
     after = text[match.end() : match.end() + EXPLAINED]
     sentence = _SENTENCE_ENDS.split(before)[-1]
     return (
-        _NO_SLOT.fullmatch(match[0]) is not None
+        PATTERNS.no_slot.fullmatch(match[0]) is not None
         or after[:1] in ("(", "/", "=", "`")
         or before[-1:] in ("/", "=", "\\", "`")
         or before.rpartition(" ")[2].startswith("http")
@@ -108,14 +79,14 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[
         match[0].strip(_SLOT_MARKS)
         for turn in dialogue.turns
         if turn.role == "customer"
-        for match in _UNFILLED.finditer(turn.text)
+        for match in PATTERNS.unfilled.finditer(turn.text)
     }
     is_of_code = False
     for turn in dialogue.turns:
         is_of_code = is_of_code or (turn.role == "customer" and speaks_of_code(turn.text))
         if turn.role not in JUDGED_ROLES or is_of_code:
             continue
-        for match in _UNFILLED.finditer(turn.text):
+        for match in PATTERNS.unfilled.finditer(turn.text):
             if not (
                 PATTERNS.redacted.fullmatch(match[0])
                 or match[0].strip(_SLOT_MARKS) in spoken_of
@@ -128,13 +99,6 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[
 
 FIELD_WORDS = 5
 """Most words of a slot in brackets."""
-_FIELD = re.compile(
-    r"(?<![\w/\\])[A-Z]{2,20}(?:_[A-Z]{2,20}){0,3}_(?:NAME|ID|NUMBER|DATE|EMAIL|ADDRESS|TOTAL|AMOUNT|PRICE)(?![\w\\])"
-    r"|(?<!\w)#[a-z]{2,20}(?:_[a-z]{2,20}){1,3}(?!\w)"  # #shoe_size
-    r"|\{\d{1,2}\}|\bNaN\b|\[object Object\]|#REF!|#N/A|<<<[^<>\n]{1,60}>>>"
-    r"|(?i:(?<=\bdear )|(?<=\bhello )|(?<=\bhi )|(?<=\bis )|(?<=\bfor )|(?<=\bnumber ))"
-    r"(?:null|undefined|NaN|N/A)(?=[\s,.!?]|\Z)"
-)
 _CALL = re.compile(r"\A[\s*`]*+(?:json\b)?\s*+[{\[]|\"(?:name|arguments)\"\s{0,3}:|\[action:")
 _PLAIN = re.compile(r"[^\W\d_][\w '’-]{1,60}+")
 _PATH = re.compile(r"[->→＞/]|[^\x00-\x7f]")
@@ -179,7 +143,7 @@ def raw_slot(suspicion: GateInput) -> GateResult:
 
 def _slots(text: str) -> Iterator[tuple[re.Match[str], bool]]:
     """Yield what may be a slot, and whether its form says so: the name of a field."""
-    certain = [*unfilled_slots(text), *_FIELD.finditer(text)]
+    certain = [*unfilled_slots(text), *PATTERNS.field.finditer(text)]
     for match in certain:
         yield match, True
     spans = Spans(match.span() for match in certain)

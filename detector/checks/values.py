@@ -31,19 +31,9 @@ AMOUNT = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,4})?|\d{1,9}(?:\.\d{1,4})?)(?!\w)")
 _MONTH_NAMES = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+)  # fmt: skip
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTH_NAMES) + r"|sept)\.?"
 DATE = re.compile(
     r"\b(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?!\d)"

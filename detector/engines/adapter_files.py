@@ -22,18 +22,10 @@ BESIDE = frozenset((MANIFEST, "tensorboard"))
 """What a sealed folder may hold beside the files of its manifest: a tracker still writes to it."""
 KINDS = frozenset((".json", ".jsonl", ".safetensors", ".txt", ".md", ".jinja"))
 """Endings of files that cannot run code when they are read."""
-SUPPORTED = frozenset(
-    (
-        "r",
-        "lora_alpha",
-        "lora_dropout",
-        "target_modules",
-        "modules_to_save",
-        "use_dora",
-        "use_rslora",
-        "task_type",
-    )
-)
+SUPPORTED = frozenset((
+    "r", "lora_alpha", "lora_dropout", "target_modules", "modules_to_save", "use_dora", "use_rslora",
+    "task_type",
+))  # fmt: skip
 """Options of peft that training stages set; all others must have peft's defaults."""
 IGNORED = frozenset(("base_model_name_or_path", "revision", "auto_mapping", "peft_version", "inference_mode"))
 """Options that peft records and loading does not use."""

@@ -29,15 +29,9 @@ each other at 0.7 and more (2026-11-22)."""
 LENGTHS = (7, 12, 4)
 SHARED = 3
 CONFIG_ERRORS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RuntimeError,
-    StrictDataclassError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StrictDataclassError,
+    TypeError, ValueError,
+)  # fmt: skip
 """What transformers and torch raise for a configuration that makes no sense."""
 
 

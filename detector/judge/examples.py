@@ -196,7 +196,7 @@ def examples_file(path: Path) -> Path:
     if file is None:
         raise ConfigError(
             "E_OPTION",
-            f"--judge-examples {path}: holds no {PREFERENCES}.jsonl or .parquet of `dialint export dataset`",
+            f"--judge-examples {path}: holds no {PREFERENCES}.jsonl of `dialint export dataset`",
         )
     return file
 

@@ -18,22 +18,9 @@ from typing import Literal, NamedTuple, get_args
 from dialint.detector import offsets
 
 Kind = Literal[
-    "EMAIL",
-    "IBAN",
-    "CARD",
-    "IP",
-    "SSN",
-    "ID",
-    "ADDRESS",
-    "PHONE",
-    "NAME",
-    "BIRTH",
-    "SECRET",
-    "ACCOUNT",
-    "PLATE",
-    "VIN",
-    "DEVICE",
-]
+    "EMAIL", "IBAN", "CARD", "IP", "SSN", "ID", "ADDRESS", "PHONE", "NAME", "BIRTH", "SECRET", "ACCOUNT",
+    "PLATE", "VIN", "DEVICE",
+]  # fmt: skip
 """`SSN` is any social security, insurance or tax number, `ID` a passport, licence or identity card,
 `BIRTH` a date of birth, `SECRET` a password, PIN, code or API key, `ACCOUNT` an account at a bank, a
 shop or a platform, `DEVICE` a MAC address or the number of a phone."""

@@ -97,16 +97,8 @@ class Prefixes:
 Code = Literal["P1", "P2", "P3", "P4"]
 RULES = ("before", "after", "forbid", "only_if", "consent", "limit", "stated")
 OPERATORS = (
-    "is",
-    "not",
-    "at_least",
-    "at_most",
-    "above",
-    "below",
-    "starts_with",
-    "same_items_as",
-    "other_items_than",
-)
+    "is", "not", "at_least", "at_most", "above", "below", "starts_with", "same_items_as", "other_items_than",
+)  # fmt: skip
 _CODES: Mapping[str, Code] = {"before": "P1", "after": "P1", "stated": "P3"}
 """The code of a clause by its rule; P2 for all others."""
 
