@@ -7,22 +7,24 @@ published` writes what is published for ``score``. Nothing here changes a stored
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
 
-from dialint.app.code_coverage import EMBEDDED, describe_coverage, load_coverage, show_severities
-from dialint.app.console.i18n import _, choose_name, ngettext, paragraph, show_time
-from dialint.app.console.messages import explain_as_sentence, report_refusals, set_notice
-from dialint.app.console.system.rules_editor import Document, show_editor
+from dialint.app.console.i18n import _, choose_name, ngettext, show_time
+from dialint.app.console.messages import attempt, explain_as_sentence, show_notice
+from dialint.app.console.system.rules_editor import (
+    NOTICE,
+    dump_taxonomy,
+    show_policy_editor,
+    show_taxonomy_editor,
+)
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import explain_code, safe_markdown, safe_text
 from dialint.detector.artifacts import package_versions
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
-from dialint.detector.taxonomy import PACKAGED, Taxonomy, load_taxonomy, parse_taxonomy
+from dialint.detector.taxonomy import load_taxonomy, parse_taxonomy
 from dialint.labeling.store import documents
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
@@ -48,31 +50,34 @@ clauses:
 
 def rules_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
-    views = {
-        "codes": _("Codes"), "taxonomy": _("Edit the taxonomy"), "policies": _("Policies"),
-    }  # fmt: skip
+    views = {"codes": _("Codes"), "policies": _("Policies")}
     st.subheader(_("Taxonomy and policies"), anchor=False)
     view = st.segmented_control(
         _("View"), list(views), default="codes", key="rules view", label_visibility="collapsed",
         format_func=lambda each: safe_markdown(views[each]), required=True,
     )  # fmt: skip
-    text = documents.load_published(store, account.id, "taxonomy").get(documents.TAXONOMY)
-    taxonomy = load_taxonomy() if text is None else _read_taxonomy(text)
+    show_notice(NOTICE)
     if view == "policies":
-        _show_policies(store, account, taxonomy)
+        _show_policies(store, account)
         return
+    text = documents.load_published(store, account.id, "taxonomy").get(documents.TAXONOMY)
+    taxonomy = load_taxonomy() if text is None else parse_taxonomy(text)
     if text is None:
         note = _("In use: the packaged taxonomy, version {version}.")
     else:
         note = _("In use: the team's published taxonomy, version {version}.")
     st.caption(safe_markdown(note.format(version=taxonomy.version)))
-    if view == "codes":
-        _show_codes(taxonomy)
-    else:
-        base = PACKAGED.read_text(encoding="utf-8")
-        document = Document("taxonomy", documents.TAXONOMY, base, _packaged_title(), is_packaged=True)
-        show_editor(store, account, document, taxonomy, None, {})
-        show_versions(store, account, document)
+    show_taxonomy_editor(store, account, taxonomy)
+    code = st.selectbox(
+        _("Code in full; type to search"), list(taxonomy.codes.values()),
+        format_func=lambda each: safe_text(f"{each.code} {choose_name(each.name)}"),
+    )  # fmt: skip
+    with st.container(border=True):
+        st.markdown(explain_code(code))
+        names = [name for name in code.name.model_dump().values() if name != choose_name(code.name)]
+        st.caption(safe_markdown(" · ".join(names)))
+    packaged = dump_taxonomy(load_taxonomy())
+    show_versions(store, account, "taxonomy", documents.TAXONOMY, packaged, _packaged_title())
 
 
 def _packaged_title() -> str:
@@ -80,73 +85,7 @@ def _packaged_title() -> str:
     return _("packaged with dialint {version}").format(version=version)
 
 
-@lru_cache(maxsize=4)
-def _read_taxonomy(text: str) -> Taxonomy:
-    return parse_taxonomy(text)
-
-
-def _show_codes(taxonomy: Taxonomy) -> None:
-    words = {
-        "span": _("span"), "turn": _("turn"), "dialogue": _("dialogue"), "timestamps": _("timestamps"),
-        "sources": _("sources"), "policy": _("policy"), "actions": _("actions"), "scan": _("scan"),
-        "check": _("check"), "needs a judge": _("needs a judge"),
-    }  # fmt: skip
-    covered = load_coverage(EMBEDDED, taxonomy) or {}
-    by_category = {category.code: category for category in taxonomy.categories}
-    table, detail = st.columns([7, 5], gap="medium")
-    with table:
-        chosen = st.selectbox(
-            _("Category"), [None, *by_category], key="rules category",
-            format_func=lambda each: safe_text(
-                _("All categories") if each is None else f"{each} {choose_name(by_category[each].name)}"
-            ),
-        )  # fmt: skip
-        codes = [
-            code
-            for category in taxonomy.categories
-            if chosen in (None, category.code)
-            for code in category.codes
-        ]
-        show_table(
-            (_("Code"), _("Name"), _("Severity"), _("Scope"), _("Needs"), _("Covered by")),
-            (
-                (
-                    code.code, choose_name(code.name), show_severities(code), words[code.scope],
-                    ", ".join(words[need] for need in code.needs),
-                    ", ".join(words[each] for each in describe_coverage(covered, code.code).split(", ")),
-                )
-                for code in codes
-            ),
-        )  # fmt: skip
-    with detail:
-        code = st.selectbox(
-            _("Code in full; type to search"), codes, key=f"rules code:{chosen}",
-            format_func=lambda each: safe_text(f"{each.code} {choose_name(each.name)}"),
-        )  # fmt: skip
-        with st.container(border=True):
-            st.markdown(explain_code(code))
-            names = " · ".join(
-                f"{name} ({language})"
-                for language, name in code.name.model_dump().items()
-                if name != choose_name(code.name)
-            )
-            st.caption(safe_markdown(names))
-        st.markdown(f"**{safe_markdown(_('Severities'))}**")
-        show_table(
-            (_("Level"), _("Meaning"), _("Points off 100")),
-            (
-                (
-                    f"{level.code} {choose_name(level.name)}",
-                    level.meaning,
-                    _("fails the dialogue") if level.auto_fail else f"{level.penalty:g}",
-                )
-                for level in taxonomy.severities
-            ),
-        )
-        st.caption(paragraph("Covered by: scan is the model"))
-
-
-def _show_policies(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+def _show_policies(store: Store, account: Account) -> None:
     published = documents.load_published(store, account.id, "policy")
     stored = documents.list_names(store, account.id, "policy")
     samples = {path.stem: path for path in sorted(SAMPLES.glob("*.yaml"))}
@@ -170,102 +109,77 @@ def _show_policies(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     before: Policy | None = in_use.pop(name, None)
     if name in samples:
         base, origin = samples[name].read_text(encoding="utf-8"), _packaged_title()
-    elif name in published:
-        base, origin = published[name], _("the published policy")
     else:
-        base, origin = TEMPLATE, _("the template")
-    document = Document("policy", name, base, origin, is_packaged=name in samples)
-    show_editor(store, account, document, taxonomy, before, in_use)
+        base, origin = published.get(name, TEMPLATE), _("the template")
+    show_policy_editor(store, account, name, base, before, in_use)
     if name in stored:
-        show_versions(store, account, document)
+        show_versions(store, account, "policy", name, base, origin)
 
 
-def show_versions(store: Store, account: Account, document: Document) -> None:
-    """The versions of a document, what is published, and the difference of two."""
-    versions = documents.list_versions(store, account.id, document.kind, document.name)
+def show_versions(
+    store: Store, account: Account, kind: documents.Kind, name: str, base: str, origin: str
+) -> None:
+    """The versions of a document, the difference of two, and a way back to one before. They can be compared
+    with `base`, which `origin` describes."""
+    versions = documents.list_versions(store, account.id, kind, name)
     if not versions:
         return
     st.markdown(f"**{safe_markdown(_('Versions'))}**")
-    by_number = {one.version: one for one in versions}
-    rows = [
-        (
-            str(one.version), one.author, show_time(one.at), one.reason,
-            _("published") if one.published_at else _("not in use"),
-        )
-        for one in versions
-    ]  # fmt: skip
-    if document.is_packaged:
-        is_used = document.kind == "taxonomy" and not any(one.published_at for one in versions)
-        rows.append((document.origin, "–", "–", "–", _("in use") if is_used else _("not in use")))
+    numbers = [one.version for one in versions]
+    published = next((one.version for one in versions if one.published_at), None)
+    title = _("Version {version}")
+
+    def name_version(number: int) -> str:
+        return title.format(version=number) if number else origin
+
     left, right = st.columns(2, gap="medium")
     with left:
-        show_table((_("Version"), _("Author"), _("Time"), _("Why"), _("State")), rows)
-        _publish_form(store, account, document, by_number)
+        show_table(
+            (_("Version"), _("Author"), _("Time"), _("Why"), _("State")),
+            (
+                (
+                    str(one.version), one.author, show_time(one.at), one.reason,
+                    _("published") if one.published_at else _("not in use"),
+                )
+                for one in versions
+            ),
+        )  # fmt: skip
+        if published is not None:
+            with st.popover(_("Publish another version")):
+                others = [number for number in numbers if number != published]
+                number = st.selectbox(
+                    _("Version"), [*others, 0], key=f"go back:{kind}:{name}:{published}",
+                    format_func=lambda each: safe_text(
+                        title.format(version=each) if each else _("None: end the publication")
+                    ),
+                )  # fmt: skip
+                if st.button(_("Publish this one"), key=f"go back button:{kind}:{name}"):
+                    with attempt(NOTICE) as done:
+                        if number:
+                            documents.publish(store, account.id, kind, name, number)
+                            done(_("Version {version} is published.").format(version=number))
+                        else:
+                            documents.withdraw(store, account.id, kind, name)
+                            done(_("No version is published now."))
     with right:
-        choices = [0, *by_number]
-        title = _("Version {version}")
-
-        def name(number: int) -> str:
-            return title.format(version=number) if number else document.origin
-
+        choices = [0, *numbers]
         with st.container(horizontal=True):
             old = st.selectbox(
                 _("From"), choices, index=min(2, len(choices) - 1) if len(versions) > 1 else 0,
-                format_func=lambda each: safe_text(name(each)),
-                key=f"diff from:{document.name}:{len(versions)}",
+                format_func=lambda each: safe_text(name_version(each)),
+                key=f"diff from:{name}:{len(versions)}",
             )  # fmt: skip
             new = st.selectbox(
-                _("To"), choices, index=1, format_func=lambda each: safe_text(name(each)),
-                key=f"diff to:{document.name}:{len(versions)}",
+                _("To"), choices, index=1, format_func=lambda each: safe_text(name_version(each)),
+                key=f"diff to:{name}:{len(versions)}",
             )  # fmt: skip
         texts = [
-            documents.load_version(store, account.id, document.kind, document.name, number)
-            if number
-            else document.base
+            documents.load_version(store, account.id, kind, name, number) if number else base
             for number in (old, new)
-        ]  # fmt: skip
-        lines = list(
-            difflib.unified_diff(
-                texts[0].splitlines(), texts[1].splitlines(), name(old), name(new), lineterm=""
-            )
-        )
-        if lines:
-            st.code(safe_text("\n".join(lines)), language="diff", height=300)
+        ]
+        names = (name_version(old), name_version(new))
+        lines = difflib.unified_diff(*(text.splitlines() for text in texts), *names, lineterm="")
+        if difference := "\n".join(lines):
+            st.code(safe_text(difference), language="diff", height=300)
         else:
             st.caption(_("The texts are equal."))
-
-
-def _publish_form(
-    store: Store, account: Account, document: Document, by_number: Mapping[int, documents.Version]
-) -> None:
-    published = next((one.version for one in by_number.values() if one.published_at), None)
-    others = [number for number in by_number if number != published]
-    if published is None or not others:
-        return
-
-    chosen = f"go back:{document.kind}:{document.name}:{published}"
-
-    def go_back() -> None:
-        # newer than what this run saw, where a choice and the click came together
-        number = st.session_state[chosen]
-        with report_refusals("rules"):
-            if number == 0:
-                documents.withdraw(store, account.id, document.kind, document.name)
-                set_notice("rules", "success", _("No version is published now."))
-            else:
-                documents.publish(store, account.id, document.kind, document.name, number)
-                done = _("Version {version} is published.").format(version=number)
-                set_notice("rules", "success", done)
-
-    with st.popover(_("Publish another version")):
-        title = _("Version {version}")
-        st.selectbox(
-            _("Version"), [*others, 0], key=chosen,
-            format_func=lambda each: safe_text(
-                _("None: end the publication") if each == 0 else title.format(version=each)
-            ),
-        )  # fmt: skip
-        st.button(
-            _("Publish this one"), key=f"go back button:{document.kind}:{document.name}",
-            on_click=go_back,
-        )  # fmt: skip

@@ -1,15 +1,18 @@
-"""The editor of the Taxonomy and policies page: a text, what is wrong with it, and its preview."""
+"""Editing on the Taxonomy and policies page: the codes in a table, a policy as text, and the way from a
+change over its preview to a published version."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
 
 import streamlit as st
+import yaml
 
-from dialint.app.console.i18n import _, ngettext, paragraph, show_number
-from dialint.app.console.messages import explain_as_sentence, report_refusals, set_notice, show_notice
+from dialint.app.code_coverage import EMBEDDED, describe_coverage, load_coverage
+from dialint.app.console.i18n import _, choose_name, ngettext, paragraph, show_number
+from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
 from dialint.app.console.system.rules_preview import (
     PolicyPreview,
     TaxonomyPreview,
@@ -17,222 +20,238 @@ from dialint.app.console.system.rules_preview import (
     preview_taxonomy,
 )
 from dialint.app.console.tables import DialogueLink, show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
-from dialint.detector.taxonomy import Taxonomy, parse_taxonomy
+from dialint.detector.records import Severity
+from dialint.detector.taxonomy import Category, Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store import documents
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
 
-SIZES = (100, 500, 2000)
-"""How many of the newest verdicts or dialogues a preview may read."""
+NOTICE = "rules"
+N_PREVIEWED = 500
+"""How many of the newest verdicts or dialogues a preview reads."""
 MAX_LISTED = 20
 """Dialogues that a preview lists."""
-HEIGHT = 430
+HEIGHT_PX = 430
+Rows = Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
-class Document:
-    """What is edited. A policy without a `name` is new, and gets the name that its text says. `base` is the
-    text that the first version starts from, and that every version can be compared with; `origin` says which
-    that is. `is_packaged`: it comes with dialint."""
+def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> None:
+    """A table of all codes, and one of the severities; `in_use` is what a change is compared with."""
+    number, text = load_newest(store, account, "taxonomy", documents.TAXONOMY)
+    base = in_use if text is None else parse_taxonomy(text)
+    severities = list(get_args(Severity))
+    covered = load_coverage(EMBEDDED, load_taxonomy()) or {}
+    rows = [
+        {
+            "on": code.code in base.codes, "code": code.code, "name": choose_name(code.name),
+            "severity": code.severity, "severities": list(code.severities), "definition": code.definition,
+            "covered": describe_coverage(covered, code.code), "scope": code.scope, "needs": list(code.needs),
+        }
+        for category in merge_categories(base)
+        for code in category.codes
+    ]  # fmt: skip
+    edited: Rows = st.data_editor(
+        rows, key=f"rules codes:{number}", hide_index=True, height=HEIGHT_PX,
+        disabled=["code", "name", "covered", "scope", "needs"],
+        column_config={
+            "on": st.column_config.CheckboxColumn(_("In use"), width="small"),
+            "code": st.column_config.TextColumn(_("Code"), width="small", pinned=True),
+            "name": st.column_config.TextColumn(_("Name")),
+            "severity": st.column_config.SelectboxColumn(_("Severity"), options=severities, required=True),
+            "severities": st.column_config.MultiselectColumn(_("May get"), options=severities, required=True),
+            "definition": st.column_config.TextColumn(_("Definition"), width="large", required=True),
+            "covered": st.column_config.TextColumn(_("Covered by")),
+            "scope": st.column_config.TextColumn(_("Scope")),
+            "needs": st.column_config.ListColumn(_("Needs")),
+        },
+    )  # fmt: skip
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        points: Rows = st.data_editor(
+            [
+                {
+                    "code": level.code, "name": choose_name(level.name), "penalty": level.penalty,
+                    "fails": level.auto_fail, "meaning": level.meaning,
+                }
+                for level in base.severities
+            ],
+            key=f"rules levels:{number}", hide_index=True, disabled=["code", "name", "meaning"],
+            column_config={
+                "code": st.column_config.TextColumn(_("Severity"), width="small"),
+                "name": st.column_config.TextColumn(_("Name")),
+                "penalty": st.column_config.NumberColumn(_("Points off 100"), min_value=0, max_value=100),
+                "fails": st.column_config.CheckboxColumn(_("fails the dialogue")),
+                "meaning": st.column_config.TextColumn(_("Meaning")),
+            },
+        )  # fmt: skip
+        st.caption(paragraph("Covered by: scan is the model"))
+    with right:
+        _save_taxonomy(store, account, base, in_use, edited, points)
 
-    kind: documents.Kind
-    name: str
-    base: str
-    origin: str
-    is_packaged: bool = False
 
-
-@lru_cache(maxsize=16)
-def _parse(kind: documents.Kind, text: str) -> Taxonomy | Policy | ConfigError:
+def _save_taxonomy(
+    store: Store, account: Account, base: Taxonomy, in_use: Taxonomy, rows: Rows, points: Rows
+) -> None:
     try:
-        return parse_taxonomy(text, "line") if kind == "taxonomy" else parse_policy(text, "line")
+        after = edit_taxonomy(base, rows, points)
     except ConfigError as error:
-        return error
+        st.error(safe_markdown(explain_as_sentence(error)))
+        return
+
+    def preview() -> TaxonomyPreview:
+        stored = documents.list_newest_verdicts(store, account.id, N_PREVIEWED)
+        return preview_taxonomy(in_use, after, stored)
+
+    _show_saving(store, account, "taxonomy", documents.TAXONOMY, dump_taxonomy(after), preview)
 
 
-def show_editor(
-    store: Store, account: Account, document: Document, taxonomy: Taxonomy, before: Policy | None,
-    others: Mapping[str, Policy],
-) -> None:  # fmt: skip
-    """The text with its check, and the buttons that save, preview and publish it."""
-    show_notice("rules")
-    versions = documents.list_versions(store, account.id, document.kind, document.name)
-    newest = versions[0] if versions else None
-    text = document.base
-    if newest is not None:
-        text = documents.load_version(store, account.id, document.kind, document.name, newest.version)
-        mark = _("published") if newest.published_at else _("a draft")
-        note = _("The text below starts as version {version}, {mark}, by {author}.").format(
-            version=newest.version, mark=mark, author=newest.author
-        )
-    else:
-        note = _("There is no version yet: the text below starts as {origin}.").format(origin=document.origin)
-    number = 0 if newest is None else newest.version
-    key = f"{document.kind}:{document.name}:{number}"
-    field = f"rules text:{key}"
+def merge_categories(base: Taxonomy) -> list[Category]:
+    """Return the packaged categories with the codes of `base` in place of theirs, and those of `base` alone:
+    all codes that may be switched on."""
+    merged: dict[str, Category] = {}
+    for category in (*load_taxonomy().categories, *base.categories):
+        codes = {
+            code.code: code for code in (*getattr(merged.get(category.code), "codes", ()), *category.codes)
+        }
+        merged[category.code] = category.model_copy(update={"codes": tuple(codes.values())})
+    return list(merged.values())
 
-    def take_packaged() -> None:
-        st.session_state[field] = document.base
 
+def edit_taxonomy(base: Taxonomy, rows: Rows, points: Rows) -> Taxonomy:
+    """Return `base` with the codes that are on in `rows`, as they stand there, and the penalties of `points`;
+    if anything differs, with the last part of its version raised.
+
+    Raises:
+        ConfigError: a code may not have its usual severity, or no code is left.
+    """
+    by_code = {row["code"]: row for row in rows if row["on"]}
+    levels = {row["code"]: row for row in points}
+    fields = ("severity", "severities", "definition")
+    content = base.model_dump(mode="json")
+    content["categories"] = [
+        {
+            **category.model_dump(mode="json"),
+            "codes": [
+                {**code.model_dump(mode="json"), **{name: by_code[code.code][name] for name in fields}}
+                for code in category.codes
+                if code.code in by_code
+            ],
+        }
+        for category in merge_categories(base)
+        if any(code.code in by_code for code in category.codes)
+    ]  # fmt: skip
+    content["severities"] = [
+        {**level, "penalty": levels[level["code"]]["penalty"], "auto_fail": levels[level["code"]]["fails"]}
+        for level in content["severities"]
+    ]
+    after = parse_taxonomy(yaml.safe_dump(content, allow_unicode=True))
+    if after == base:
+        return base
+    head, last = re.fullmatch(r"(.*?)(\d*)", base.version).groups()  # type: ignore[union-attr]
+    return after.model_copy(update={"version": f"{head}{int(last) + 1}" if last else f"{head}.1"})
+
+
+def dump_taxonomy(taxonomy: Taxonomy) -> str:
+    """Return the text of a taxonomy."""
+    content = taxonomy.model_dump(mode="json")
+    return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=100)
+
+
+def show_policy_editor(
+    store: Store, account: Account, name: str, base: str, before: Policy | None, others: Mapping[str, Policy]
+) -> None:
+    """The text of a policy with what is wrong with it; without a version it starts as `base`. `before` is
+    what is published of it, `others` are the other published policies."""
+    number, text = load_newest(store, account, "policy", name)
     left, right = st.columns([7, 5], gap="medium")
     with left:
-        st.caption(safe_markdown(note))
         edited = st.text_area(
-            _("Text in YAML. Ctrl+Enter checks it."), text, height=HEIGHT, key=field,
-            max_chars=documents.MAX_CHARACTERS,
+            _("Text in YAML. Ctrl+Enter checks it."), base if text is None else text, height=HEIGHT_PX,
+            key=f"rules text:{name}:{number}", max_chars=documents.MAX_CHARACTERS,
         )  # fmt: skip
-        if document.is_packaged and edited != document.base:
-            st.button(
-                _("Put the packaged text here"), key=f"rules packaged:{key}", on_click=take_packaged,
-                help=paragraph("In place of the text above"),
-            )  # fmt: skip
-    parsed = _parse(document.kind, edited)
-    name = document.name or (parsed.policy if isinstance(parsed, Policy) else "")
     with right:
-        if isinstance(parsed, ConfigError):
-            st.error(safe_markdown(explain_as_sentence(parsed)))
-        elif isinstance(parsed, Policy) and parsed.policy != name:
-            st.error(safe_markdown(_("The text must keep the name {name}.").format(name=name)))
-            parsed = ConfigError("E_POLICY", name)
-        else:
-            st.success(safe_markdown(_summary(parsed)))
-            if isinstance(parsed, Taxonomy):
-                _warn_of_version(taxonomy, parsed)
-        previewed = f"rules preview:{document.kind}:{document.name}"
-        if not isinstance(parsed, ConfigError):
-            _preview_form(store, account, edited, parsed, taxonomy, before, others, previewed, field)
-        _save_form(
-            store, account, document, edited, name, versions, key, field,
-            is_valid=not isinstance(parsed, ConfigError),
-            is_previewed=st.session_state.get(previewed, (None,))[0] == edited,
-        )  # fmt: skip
-    stored = st.session_state.get(previewed)
-    if stored is not None and stored[0] == edited:
-        if isinstance(stored[1], TaxonomyPreview):
-            _show_taxonomy_preview(stored[1])
-        else:
-            _show_policy_preview(stored[1])
-
-
-def _is_unchanged(field: str, text: str) -> bool:
-    """Return whether the checked text still stands in its field: a callback may come before the run that
-    checks it."""
-    if st.session_state[field] == text:
-        return True
-    set_notice("rules", "info", _("The text has changed: it is checked now. Look at it, then press again."))
-    return False
-
-
-def _summary(parsed: Taxonomy | Policy) -> str:
-    if isinstance(parsed, Taxonomy):
-        return _("Valid: version {version}, {n} codes.").format(
-            version=parsed.version, n=show_number(len(parsed.codes))
+        try:
+            policy = parse_policy(edited, "line")
+            if name and policy.policy != name:
+                raise ConfigError("E_POLICY", "the text calls the policy otherwise than {name}", name=name)
+        except ConfigError as error:
+            st.error(safe_markdown(explain_as_sentence(error)))
+            _show_saving(store, account, "policy", name, edited, None)
+            return
+        summary = _("Valid: policy {name}, {n} clauses, codes {codes}.").format(
+            name=policy.policy, n=show_number(len(policy.clauses)), codes=" ".join(policy.codes)
         )
-    return _("Valid: policy {name}, {n} clauses, codes {codes}.").format(
-        name=parsed.policy, n=show_number(len(parsed.clauses)), codes=" ".join(parsed.codes)
-    )
+        st.success(safe_markdown(summary))
+
+        def preview() -> PolicyPreview:
+            read = documents.list_newest_dialogues(store, account.id, N_PREVIEWED)
+            result = preview_policy(before, policy, others, read)
+            listed = tuple(dict.fromkeys(each.dialogue for each in result.changes[:MAX_LISTED]))
+            documents.record_previewed(store, account.id, listed)
+            return result
+
+        _show_saving(store, account, "policy", policy.policy, edited, preview)
 
 
-def _warn_of_version(before: Taxonomy, after: Taxonomy) -> None:
-    if after.version == before.version and after != before:
-        st.warning(paragraph("The text differs from the taxonomy"))
-    elif after.version.split(".")[:2] != before.version.split(".")[:2]:
-        st.warning(paragraph("Releases that were made for"))
+def load_newest(store: Store, account: Account, kind: documents.Kind, name: str) -> tuple[int, str | None]:
+    """Return the number and the text of a document's newest version; 0 and none if there is none."""
+    versions = documents.list_versions(store, account.id, kind, name)
+    if not versions:
+        return 0, None
+    number = versions[0].version
+    return number, documents.load_version(store, account.id, kind, name, number)
 
 
-def _preview_form(
-    store: Store, account: Account, text: str, parsed: Taxonomy | Policy, taxonomy: Taxonomy,
-    before: Policy | None, others: Mapping[str, Policy], previewed: str, field: str,
+def _show_saving(
+    store: Store, account: Account, kind: documents.Kind, name: str, text: str,
+    preview: Callable[[], TaxonomyPreview | PolicyPreview] | None,
 ) -> None:  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            _("Preview on the newest"), SIZES, index=1, key=f"{previewed}:n", width=200,
-            format_func=lambda each: safe_text(
-                ngettext("{n} verdict", "{n} verdicts", each)
-                if isinstance(parsed, Taxonomy)
-                else ngettext("{n} dialogue", "{n} dialogues", each)
-            ),
-        )  # fmt: skip
-
-        def preview() -> None:
-            with report_refusals("rules"):
-                if not _is_unchanged(field, text):
-                    return
-                n = st.session_state[f"{previewed}:n"]
-                if isinstance(parsed, Taxonomy):
-                    stored = documents.list_newest_verdicts(store, account.id, n)
-                    changes = preview_taxonomy(taxonomy, parsed, stored)
-                    result: TaxonomyPreview | PolicyPreview = changes
-                    listed = [each.dialogue for each in changes.dialogues[:MAX_LISTED]]
-                else:
-                    read = documents.list_newest_dialogues(store, account.id, n)
-                    result = preview_policy(before, parsed, others, read)
-                    listed = [each.dialogue for each in result.changes[:MAX_LISTED]]
-                documents.record_previewed(store, account.id, tuple(dict.fromkeys(listed)))
-                st.session_state[previewed] = (text, result)
-
-        st.button(_("Preview the change"), key=f"{previewed}:button", on_click=preview)
-
-
-def _save_form(
-    store: Store, account: Account, document: Document, text: str, name: str,
-    versions: tuple[documents.Version, ...], key: str, field: str, *, is_valid: bool, is_previewed: bool,
-) -> None:  # fmt: skip
-    newest = versions[0] if versions else None
+    """The reason for a text, and the buttons that preview, save and publish it; a text without a `preview` is
+    not valid, and can be saved only."""
+    number, newest = load_newest(store, account, kind, name)
+    is_saved = text == newest
+    published = documents.load_published(store, account.id, kind).get(name)
+    key = f"{kind}:{name}:{number}"
     reason = st.text_input(
         _("Why it changes"), key=f"rules reason:{key}", max_chars=documents.MAX_REASON,
         help=_("Everybody who sees the versions reads it."),
     )  # fmt: skip
-
-    is_saved = newest is not None and text == _stored_text(store, account, document, newest)
-
-    def save(*, then_publish: bool) -> None:
-        with report_refusals("rules"):
-            if not _is_unchanged(field, text):
-                return
-            if is_saved and newest is not None:  # a draft, which has its reason
-                number = newest.version
-            else:
-                expected = 0 if newest is None else newest.version
-                number = documents.save_version(
-                    store,
-                    account.id,
-                    document.kind,
-                    name,
-                    text,
-                    st.session_state[f"rules reason:{key}"],
-                    expected=expected,
-                ).version
-            done = _("Saved as version {version}, a draft.")
-            if then_publish:
-                documents.publish(store, account.id, document.kind, name, number)
-                done = _("Version {version} is published.")
-            set_notice("rules", "success", done.format(version=number))
-
     can_save = bool(name) and (is_saved or bool(reason.strip()))
     with st.container(horizontal=True):
-        st.button(
-            _("Save as a draft"), key=f"rules save:{key}", disabled=is_saved or not can_save,
-            on_click=save, kwargs={"then_publish": False},
-        )  # fmt: skip
-        is_published = is_saved and newest is not None and newest.published_at is not None
-        st.button(
-            _("Publish"), key=f"rules publish:{key}", type="primary",
-            disabled=not (can_save and is_valid and is_previewed) or is_published,
-            on_click=save, kwargs={"then_publish": True},
+        seen = f"rules preview:{kind}"
+        if st.button(_("Preview the change"), key=f"{seen}:{key}", disabled=preview is None) and preview:
+            with report_refusals(NOTICE):
+                st.session_state[seen] = (text, preview())
+        previewed, result = st.session_state.get(seen, (None, None))
+        can_publish = can_save and preview is not None and previewed == text and text != published
+        saves = st.button(_("Save as a draft"), key=f"rules save:{key}", disabled=is_saved or not can_save)
+        publishes = st.button(
+            _("Publish"), key=f"rules publish:{key}", type="primary", disabled=not can_publish,
             help=paragraph("After a look at the preview."),
         )  # fmt: skip
-    if not can_save:
+    if saves or (publishes and can_publish):  # no text that was typed together with the click
+        with attempt(NOTICE) as done:
+            if not is_saved:
+                number = documents.save_version(
+                    store, account.id, kind, name, text, reason, expected=number
+                ).version
+            message = _("Saved as version {version}, a draft.")
+            if publishes:
+                documents.publish(store, account.id, kind, name, number)
+                message = _("Version {version} is published.")
+            done(message.format(version=number))
+    elif not can_save:
         st.caption(_("A version needs a reason."))
-    elif is_valid and not is_previewed and not is_published:
+    elif not can_publish and text != published:
         st.caption(_("Publishing needs a preview of this text."))
-
-
-def _stored_text(store: Store, account: Account, document: Document, version: documents.Version) -> str:
-    return documents.load_version(store, account.id, document.kind, document.name, version.version)
+    if previewed == text and result is not None:
+        if isinstance(result, TaxonomyPreview):
+            _show_taxonomy_preview(result)
+        else:
+            _show_policy_preview(result)
 
 
 def _show_taxonomy_preview(preview: TaxonomyPreview) -> None:
@@ -240,49 +259,23 @@ def _show_taxonomy_preview(preview: TaxonomyPreview) -> None:
         st.markdown(f"**{safe_markdown(_('What the change does to stored verdicts'))}**")
         n = ngettext("{n} verdict read", "{n} verdicts read", preview.verdicts)
         changed = ngettext(
-            "the quality of {n} dialogue changes",
-            "the quality of {n} dialogues changes",
-            len(preview.dialogues),
+            "the quality of {n} dialogue changes", "the quality of {n} dialogues changes", preview.changed
         )
         means = _("mean quality {before} → {after}").format(
             before=show_number(preview.mean[0], "0.0"), after=show_number(preview.mean[1], "0.0")
         )
-        failed = _("quality 0: {before} → {after} dialogues").format(
-            before=show_number(preview.failed[0]), after=show_number(preview.failed[1])
-        )
-        st.caption(safe_markdown(f"{n} · {changed} · {means} · {failed}"))
-        if not preview.codes and not preview.dialogues:
-            st.caption(_("No stored verdict changes."))
+        st.caption(safe_markdown(f"{n} · {changed} · {means}"))
+        if not preview.codes:
+            st.caption(_("No stored finding changes."))
             return
-        left, right = st.columns(2, gap="medium")
-        with left:
-            show_table(
-                (
-                    _("Code"), _("Findings"), _("Other severity"), _("Dropped"), _("Points before"),
-                    _("after"), _("Words"),
-                ),
-                (
-                    (
-                        one.code, show_number(one.findings), show_number(one.moved), show_number(one.dropped),
-                        show_number(one.points[0]), show_number(one.points[1]),
-                        _("changed") if one.words_changed else "–",
-                    )
-                    for one in preview.codes
-                ),
-            )  # fmt: skip
-            st.caption(paragraph("Changed words alter no stored"))
-        with right:
-            show_table(
-                (_("Dialogue"), _("Quality before"), _("after")),
-                (
-                    (
-                        DialogueLink(one.dialogue),
-                        show_number(one.before, "0.#"),
-                        show_number(one.after, "0.#"),
-                    )
-                    for one in preview.dialogues[:MAX_LISTED]
-                ),
-            )
+        show_table(
+            (_("Code"), _("Findings"), _("Other severity"), _("Dropped")),
+            (
+                (code, show_number(one.findings), show_number(one.moved), show_number(one.dropped))
+                for code, one in preview.codes.items()
+            ),
+        )
+        st.caption(paragraph("Changed words alter no stored"))
 
 
 def _show_policy_preview(preview: PolicyPreview) -> None:
@@ -294,30 +287,25 @@ def _show_policy_preview(preview: PolicyPreview) -> None:
         )
         changes = ngettext("{n} finding changes", "{n} findings change", len(preview.changes))
         st.caption(safe_markdown(f"{n} · {applies} · {changes}"))
-        left, right = st.columns([5, 7], gap="medium")
-        with left:
-            if preview.clauses:
-                show_table(
-                    (_("Clause"), _("Code"), _("Before"), _("After")),
-                    (
-                        (one.clause, one.code, show_number(one.before), show_number(one.after))
-                        for one in preview.clauses
-                    ),
+        if not preview.clauses:
+            st.caption(_("No clause is broken, before or after."))
+            return
+        show_table(
+            (_("Clause"), _("Code"), _("Before"), _("After")),
+            (
+                (clause, code, show_number(before), show_number(after))
+                for (clause, code), (before, after) in preview.clauses.items()
+            ),
+        )
+        show_table(
+            (_("Dialogue"), _("Turn"), _("Clause"), _("Change"), _("Why")),
+            (
+                (
+                    DialogueLink(one.dialogue), str(one.turn), f"{one.code} {one.clause}",
+                    _("+ found") if one.gained else _("− not found"), one.why,
                 )
-            else:
-                st.caption(_("No clause is broken, before or after."))
-        with right:
-            if preview.changes:
-                show_table(
-                    (_("Dialogue"), _("Turn"), _("Clause"), _("Change"), _("Why")),
-                    (
-                        (
-                            DialogueLink(one.dialogue), str(one.turn), f"{one.code} {one.clause}",
-                            _("+ found") if one.gained else _("− not found"), one.why,
-                        )
-                        for one in preview.changes[:MAX_LISTED]
-                    ),
-                )  # fmt: skip
-                if len(preview.changes) > MAX_LISTED:
-                    more = len(preview.changes) - MAX_LISTED
-                    st.caption(safe_markdown(ngettext("and {n} more", "and {n} more", more)))
+                for one in preview.changes[:MAX_LISTED]
+            ),
+        )  # fmt: skip
+        if (more := len(preview.changes) - MAX_LISTED) > 0:
+            st.caption(safe_markdown(ngettext("and {n} more", "and {n} more", more)))

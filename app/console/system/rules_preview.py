@@ -1,8 +1,8 @@
 """What a change of the taxonomy or of a policy would do to what is stored, before it is published.
 
 Nothing is scored anew. Of a taxonomy, penalties, automatic failures and usual severities are applied to the
-stored findings; a changed definition alters nothing that is stored, and is counted apart: people and a judge
-read it from then on. A policy's clauses are evaluated on the stored dialogues, without a release.
+stored findings; a changed definition alters nothing that is stored: people and a judge read it from then on.
+A policy's clauses are evaluated on the stored dialogues, without a release.
 """
 
 from __future__ import annotations
@@ -16,95 +16,54 @@ from dialint.detector.policy import Policy, policy_for
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Code, Taxonomy
 
-WORDS = ("definition", "test", "example", "counter_example")
-"""Fields of a code that people and judges read."""
-
 
 @dataclass(frozen=True)
 class CodeChange:
-    """A code in both taxonomies: its stored `findings`, how many get another severity or are dropped, and
-    whether its words differ. `points` are what they take off in all, before and after; an automatic failure
-    counts 100."""
+    """The stored findings of a code, and how many of them get another severity or are dropped."""
 
-    code: str
     findings: int
     moved: int
     dropped: int
-    words_changed: bool
-    points: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class QualityChange:
-    """A stored verdict's quality before and after."""
-
-    dialogue: str
-    before: float
-    after: float
 
 
 @dataclass(frozen=True)
 class TaxonomyPreview:
-    """Mean quality and automatic failures before and after, the codes and the verdicts that change, largest
-    first."""
+    """The verdicts read, their mean quality before and after, how many of them change in it, and the codes
+    whose findings change."""
 
     verdicts: int
     mean: tuple[float, float]
-    failed: tuple[int, int]
-    codes: tuple[CodeChange, ...]
-    dialogues: tuple[QualityChange, ...]
+    changed: int
+    codes: dict[str, CodeChange]
 
 
 def preview_taxonomy(before: Taxonomy, after: Taxonomy, verdicts: Iterable[Verdict]) -> TaxonomyPreview:
     """Compute what `after` in place of `before` does to stored verdicts."""
-    penalties = [_penalties(taxonomy) for taxonomy in (before, after)]
-    reported, moved, dropped = Counter[str](), Counter[str](), Counter[str]()
-    points: dict[str, list[float]] = {}
-    qualities: list[QualityChange] = []
-    failed = [0, 0]
+    findings, moved, dropped = Counter[str](), Counter[str](), Counter[str]()
+    qualities: list[tuple[float, float]] = []
     for verdict in verdicts:
-        both: tuple[list[Finding], list[Finding]] = ([], [])
+        severities: tuple[list[str], list[str]] = ([], [])
         for finding in verdict.findings:
             code = finding.code
             old, new = (_severity(finding, side, before.codes.get(code)) for side in (before, after))
-            reported[code] += 1
+            findings[code] += 1
             moved[code] += old != new and new is not None
             dropped[code] += new is None
-            for side, severity in enumerate((old, new)):
+            for severity, side in zip((old, new), severities, strict=True):
                 if severity is not None:
-                    both[side].append(finding.model_copy(update={"severity": severity}))
-                    points.setdefault(code, [0.0, 0.0])[side] += penalties[side][severity]
-        was, now = before.quality(tuple(both[0])), after.quality(tuple(both[1]))
-        failed[0] += was == 0.0
-        failed[1] += now == 0.0
-        qualities.append(QualityChange(verdict.dialogue_id, was, now))
-    changes = [
-        CodeChange(
-            code, reported[code], moved[code], dropped[code],
-            _have_other_words(before.codes.get(code), after.codes.get(code)),
-            (points.get(code, [0.0, 0.0])[0], points.get(code, [0.0, 0.0])[1]),
-        )
-        for code in dict.fromkeys((*before.codes, *after.codes, *reported))
-    ]  # fmt: skip
+                    side.append(severity)
+        qualities.append((before.quality_of(severities[0]), after.quality_of(severities[1])))
     n = max(1, len(qualities))
     return TaxonomyPreview(
         verdicts=len(qualities),
-        mean=(sum(one.before for one in qualities) / n, sum(one.after for one in qualities) / n),
-        failed=(failed[0], failed[1]),
-        codes=tuple(
-            one for one in changes if one.words_changed or one.points[0] != one.points[1] or one.moved
-        ),
-        dialogues=tuple(
-            sorted(
-                (one for one in qualities if one.before != one.after),
-                key=lambda one: (-abs(one.after - one.before), one.dialogue),
-            )
-        ),
+        mean=(sum(was for was, _now in qualities) / n, sum(now for _was, now in qualities) / n),
+        changed=sum(was != now for was, now in qualities),
+        codes={
+            code: CodeChange(k, moved[code], dropped[code])
+            for code, k in findings.most_common()
+            if moved[code] or dropped[code]
+        },
     )
-
-
-def _penalties(taxonomy: Taxonomy) -> dict[str, float]:
-    return {level.code: 100.0 if level.auto_fail else level.penalty for level in taxonomy.severities}
 
 
 def _severity(finding: Finding, taxonomy: Taxonomy, original: Code | None) -> str | None:
@@ -115,22 +74,6 @@ def _severity(finding: Finding, taxonomy: Taxonomy, original: Code | None) -> st
         return None
     was_usual = original is None or finding.severity == original.severity
     return entry.severity if was_usual or finding.severity not in entry.severities else finding.severity
-
-
-def _have_other_words(before: Code | None, after: Code | None) -> bool:
-    if before is None or after is None:
-        return True
-    return any(getattr(before, name) != getattr(after, name) for name in WORDS)
-
-
-@dataclass(frozen=True)
-class ClauseChange:
-    """How often a clause is broken before and after; each turn counts once."""
-
-    clause: str
-    code: str
-    before: int
-    after: int
 
 
 @dataclass(frozen=True)
@@ -147,11 +90,12 @@ class FindingChange:
 
 @dataclass(frozen=True)
 class PolicyPreview:
-    """`dialogues` read, those that the policy applies to before and after, its clauses, and what changes."""
+    """`dialogues` read, those that the policy applies to before and after, how often each clause is broken
+    before and after, by clause and code, and what changes."""
 
     dialogues: int
     applies: tuple[int, int]
-    clauses: tuple[ClauseChange, ...]
+    clauses: dict[tuple[str, str], tuple[int, int]]
     changes: tuple[FindingChange, ...]
 
 
@@ -177,8 +121,5 @@ def preview_policy(
         for key in sorted(findings[0].keys() ^ findings[1].keys()):
             gained = key in findings[1]
             changes.append(FindingChange(dialogue.id, *key, findings[gained][key], gained))
-    clauses = [
-        ClauseChange(clause, code, counts[0][clause, code], counts[1][clause, code])
-        for clause, code in sorted(counts[0].keys() | counts[1].keys())
-    ]
-    return PolicyPreview(n, (applies[0], applies[1]), tuple(clauses), tuple(changes))
+    clauses = {key: (counts[0][key], counts[1][key]) for key in sorted(counts[0].keys() | counts[1].keys())}
+    return PolicyPreview(n, (applies[0], applies[1]), clauses, tuple(changes))

@@ -32,7 +32,7 @@ ELEMENTS = {
 """Of Streamlit, what shows text also as a method of a column or a container, by names that nothing else has."""
 NO_TEXT = {
     "anchor", "args", "autocomplete", "border", "clear_on_submit", "default", "disabled", "enter_to_submit",
-    "expanded", "height", "horizontal", "index", "key", "kwargs", "label_visibility", "language", "max_chars", "max_value", "min_value", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
+    "expanded", "height", "horizontal", "index", "key", "pinned", "required", "kwargs", "label_visibility", "language", "max_chars", "max_value", "min_value", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
 }  # fmt: skip
 """Arguments that are shown nowhere."""
 
@@ -94,6 +94,10 @@ def unsafe(source: str) -> list[str]:
             given = {
                 word: value for word, value in given.items() if word not in ("#1", "#2", "value")
             }  # to edit
+        elif name == "data_editor":
+            given = {}  # drawn as text on a canvas; the labels of its columns are checked as column_config
+        elif name == "column_config":
+            given.pop("options", None)
         elif name in ("vega_lite_chart", "progress"):
             given.pop(None)  # a share, or data whose names are made by safe_text
         elif name == "page_link":
