@@ -20,24 +20,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dialint.app.scoring.cluster_actor import About, Judged, Scorer
 from dialint.app.scoring.cluster_connection import ClusterConfig, connect
-from dialint.app.scoring.judging import stage_options
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.environment import require_extra
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.ingest.outcomes import Loaded
-from dialint.detector.interface import DetectorConfig, JudgeInfo, JudgeUsage, Monitor
+from dialint.detector.interface import DetectorConfig, Monitor
 from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig
-
-if TYPE_CHECKING:
-    from dialint.detector.release import ReleaseInfo  # imports numpy
 
 CHUNKS_AHEAD = 4
 """Chunks for each actor that are read before the first of them is committed: what the memory here holds."""
@@ -74,13 +70,14 @@ class ClusterDetector:
         tell: Callable[[str], None] = lambda _: None,
         asks: ScoreConfig | None = None,
     ) -> None:
-        """Connects, and starts the actors, which load. `tell` hears of dialogues that failed and actors that
-        died. With `asks` the actors ask the judge of these options; its `judge_concurrency` is that of all
-        actors together.
+        """Connects, starts actors, and waits for the first that has loaded. `tell` is called with lines on
+        dialogues that failed and actors that died. With `asks` the actors ask the judge of these options; its
+        `judge_concurrency` is that of all actors together.
 
         Raises:
             ConfigError: ray is not installed, nothing answers at the address, or the cluster has no room.
-            WorldError: Ray could not be started.
+            UserError: what `dialint.detector.pipeline.load_detector` refuses.
+            WorldError: Ray could not be started, or no actor could load in `LOAD_S`.
         """
         if what.device.startswith("cuda:"):
             raise ConfigError(
@@ -93,11 +90,8 @@ class ClusterDetector:
         self._what = replace(what, threads=self._n_cpus)
         self._log: tuple[int, Any] = (0, None)
         self.monitor = Monitor()
-        self._options = None if asks is None else stage_options(asks, self.taxonomy)
-        self._usage = JudgeUsage()
         self.n_before = 0
         """Dialogues of the log before those that are judged next: budgets of a judge depend on it."""
-        self._about: About | None = None
         self._sent: dict[tuple[str, ...], _Task] = {}
         self._stack = ExitStack()
         try:
@@ -105,9 +99,14 @@ class ClusterDetector:
             n_actors = self._count_actors(config.actors)
             self._asks = None if asks is None else _share_concurrency(asks, n_actors)
             self._actors = [self._start() for _ in range(n_actors)]
+            about = self._wait_loaded()
         except BaseException:
             self.close()
             raise
+        self.release, self.fingerprint = about.release, about.fingerprint
+        self.codes, self.info = about.codes, about.info
+        self.judge_info = about.judge
+        """Its seconds are those of all actors added up."""
 
     def __enter__(self) -> ClusterDetector:
         return self
@@ -118,41 +117,6 @@ class ClusterDetector:
     def close(self) -> None:
         """End the actors and leave the cluster."""
         self._stack.close()
-
-    @property
-    def release(self) -> str:
-        return self._first_about().release
-
-    @property
-    def fingerprint(self) -> str:
-        return self._first_about().fingerprint
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        return self._first_about().codes
-
-    @property
-    def info(self) -> ReleaseInfo | None:
-        """The description of the release."""
-        return self._first_about().info
-
-    @property
-    def judge_info(self) -> JudgeInfo | None:
-        """The judge that the actors ask, if any. Seconds are those of all actors added up."""
-        if self._options is None:
-            return None
-        about = self._first_about()
-        assert about.judge is not None
-        name, fingerprint, notes, max_prompt_tokens = about.judge
-        return JudgeInfo(
-            name=name,
-            fingerprint=fingerprint,
-            notes=notes,
-            max_prompt_tokens=max_prompt_tokens,
-            contract=self._options.overrides.judge,
-            examples=None if self._options.examples is None else self._options.examples.fingerprint,
-            usage=self._usage,
-        )
 
     @property
     def n_actors(self) -> int:
@@ -242,7 +206,9 @@ class ClusterDetector:
                 "an actor's release, model or libraries are not those of the others: every node of the "
                 "cluster needs the same dialint, release and processor type (or --precision fp32)",
             )
-        self._add_usage(judged.usage)
+        if self.judge_info is not None:
+            self.judge_info.usage.add(judged.usage)
+            self.monitor.add_seconds("judge", judged.usage.seconds)
         return judged.verdicts
 
     def _revive(self, actor: int) -> None:
@@ -263,11 +229,6 @@ class ClusterDetector:
                 f"an actor died more than {MAX_RESTARTS} times, or has no place in the cluster: see Ray's "
                 "own logs; the same command resumes",
             ) from None
-
-    def _add_usage(self, usage: JudgeUsage) -> None:
-        self._usage.add(usage)
-        if self._options is not None:
-            self.monitor.add_seconds("judge", usage.seconds)
 
     def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
         self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
@@ -298,28 +259,21 @@ class ClusterDetector:
             )
         return requested or most
 
-    def _first_about(self) -> About:
-        """What the actor says that loads first.
-
-        Raises:
-            UserError: what `dialint.detector.pipeline.load_detector` refuses.
-            WorldError: no actor could load in `LOAD_S`, or it died.
-        """
-        if self._about is None:
-            references = [actor.about.options(max_task_retries=0).remote() for actor in self._actors]
-            ready, _ = self._ray.wait(references, num_returns=1, timeout=LOAD_S)
-            if not ready:
-                raise WorldError("E_CLUSTER", f"no actor could start and load in {LOAD_S:.0f} s: is it full?")
-            try:
-                self._about = message_value(self._ray.get(ready[0]))
-            except self._ray.exceptions.RayError as error:
-                raise WorldError(
-                    "E_CLUSTER",
-                    f"an actor died while it loaded ({type(error).__name__}): is the same dialint installed "
-                    "for Ray's workers on every node?",
-                ) from None
-        assert self._about is not None
-        return self._about
+    def _wait_loaded(self) -> About:
+        """What the actor says that loads first; raises as `__init__`."""
+        references = [actor.about.options(max_task_retries=0).remote() for actor in self._actors]
+        ready, _ = self._ray.wait(references, num_returns=1, timeout=LOAD_S)
+        if not ready:
+            raise WorldError("E_CLUSTER", f"no actor could start and load in {LOAD_S:.0f} s: is it full?")
+        try:
+            about: About = message_value(self._ray.get(ready[0]))
+        except self._ray.exceptions.RayError as error:
+            raise WorldError(
+                "E_CLUSTER",
+                f"an actor died while it loaded ({type(error).__name__}): is the same dialint installed for "
+                "Ray's workers on every node?",
+            ) from None
+        return about
 
 
 def _share_concurrency(config: ScoreConfig, n_actors: int) -> ScoreConfig:

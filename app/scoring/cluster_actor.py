@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dialint.app.scoring.judging import judged_detector
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.interface import Detector, DetectorConfig, JudgeUsage
+from dialint.detector.interface import Detector, DetectorConfig, JudgeInfo, JudgeUsage
 from dialint.detector.isolation import Message, make_message
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class About:
-    """What an actor's detector is, as `Detector` has it; of the judge that it asks, if any, the name, the
-    fingerprint of the engine, its notes and the most tokens of a prompt."""
+    """What an actor's detector is, as `Detector` has it."""
 
     release: str
     fingerprint: str
     codes: tuple[str, ...]
     info: ReleaseInfo | None
-    judge: tuple[str, str, tuple[str, ...], int] | None = None
+    judge: JudgeInfo | None = None
 
 
 @dataclass(frozen=True)
@@ -111,16 +110,16 @@ class Scorer:
                 from dialint.detector.pipeline import load_detector
 
                 detector = load_detector(self._what)
-            judge = None
             if self._asks is not None:
                 from dialint.detector.engines.judge_engines import open_judge
 
                 detector = judged_detector(detector, open_judge(self._asks.judge), self._asks)
-                opened = detector.judge_info
-                assert opened is not None
-                judge = opened.name, opened.fingerprint, opened.notes, opened.max_prompt_tokens
             self._about = About(
-                detector.release, detector.fingerprint, tuple(detector.codes), detector.info, judge
+                detector.release,
+                detector.fingerprint,
+                tuple(detector.codes),
+                detector.info,
+                detector.judge_info,
             )
             self._detector = detector
         return self._about

@@ -38,7 +38,7 @@ def test_chunks_in_any_order_get_the_verdicts_of_one_machine(tmp_path: Path) -> 
         scorer = Scorer(what, watch, config)
         about: About = message_value(scorer.about())
         assert about.judge is not None
-        assert about.judge[0] == "fake-4b"
+        assert about.judge.name == "fake-4b"
         results, usage = {}, JudgeUsage()
         for first in (8, 0, 4):
             chunk = dialogues[first : first + CHUNK]
