@@ -54,25 +54,22 @@ LOG = line() * 1 + b"".join(line(id=f"d{i}") for i in range(200))
 # rows 1-4: compression
 
 
-@pytest.mark.parametrize("keep", [0.1, 0.5, 0.9])
-def test_truncated_gz_is_refused(tmp_path: Path, keep: float) -> None:
-    data = gzip.compress(LOG)
-    assert refusal(tmp_path, data[: int(len(data) * keep)], "log.jsonl.gz").code == "E_GZ_TRUNCATED"
+GZ = gzip.compress(LOG)
 
 
-def test_gz_without_its_last_byte_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, gzip.compress(LOG)[:-1], "log.jsonl.gz").code == "E_GZ_TRUNCATED"
-
-
-def test_gz_with_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
-    data = bytearray(gzip.compress(LOG))
-    data[-6] ^= 1
-    assert refusal(tmp_path, bytes(data), "log.jsonl.gz").code == "E_GZ_CORRUPT"
-
-
-@pytest.mark.parametrize("garbage", [b"x", b"garbage", b"\x1f"])
-def test_gz_with_trailing_garbage_is_refused(tmp_path: Path, garbage: bytes) -> None:
-    assert refusal(tmp_path, gzip.compress(LOG) + garbage, "log.jsonl.gz").code == "E_GZ_CORRUPT"
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (GZ[: len(GZ) // 2], "E_GZ_TRUNCATED"),
+        (GZ[:-1], "E_GZ_TRUNCATED"),
+        (GZ[:-6] + bytes([GZ[-6] ^ 1]) + GZ[-5:], "E_GZ_CORRUPT"),
+        (GZ + b"garbage", "E_GZ_CORRUPT"),
+        (GZ + b"\x1f", "E_GZ_CORRUPT"),
+    ],
+    ids=["half", "last byte", "checksum", "garbage", "half a sign"],
+)
+def test_damaged_gz_is_refused(tmp_path: Path, data: bytes, code: str) -> None:
+    assert refusal(tmp_path, data, "log.jsonl.gz").code == code
 
 
 def test_gz_members_and_zero_padding_are_read(tmp_path: Path) -> None:
@@ -169,6 +166,7 @@ BAD_LINES: list[tuple[str, bytes, str, str]] = [
     ("24 long turn in bytes", line(id="x", turns=[turn("\u00e9" * 50_001)]), "E_TURN_SIZE", "turns[0].text"),
     ("25 no turns", line(id="x", turns=[]), "E_EMPTY", "turns"),
     ("25 blank turns", line(id="x", turns=[turn(" \n"), turn("", "agent")]), "E_EMPTY", "turns"),
+    ("25 only a tool speaks", line(id="x", turns=[turn(" "), turn("y", "tool")]), "E_EMPTY", "turns"),
     ("27 unknown role", line(id="x", turns=[turn(role="user")]), "E_ROLE", "turns[0].role"),
     ("27 nobody there", line(id="x", turns=[turn(role="system"), turn(role="tool")]), "E_ROLE", "turns"),
     ("28 out of order", line(id="x", turns=[turn(at="2026-03-02T09:15:00Z"), turn(at="2026-03-02T09:14:00Z")]),
@@ -208,13 +206,10 @@ BAD_LINES: list[tuple[str, bytes, str, str]] = [
 @pytest.mark.parametrize(
     ("bad", "code", "path"), [row[1:] for row in BAD_LINES], ids=[row[0] for row in BAD_LINES]
 )
-@pytest.mark.parametrize("place", ["middle", "first", "last"])
 def test_one_bad_record_is_quarantined_and_the_others_kept(
-    tmp_path: Path, bad: bytes, code: str, path: str, place: str
+    tmp_path: Path, bad: bytes, code: str, path: str
 ) -> None:
-    before, after = {"middle": ([line(id="a")], [line(id="b")]), "first": ([], [line(id="a"), line(id="b")]),
-                     "last": ([line(id="a"), line(id="b")], [])}[place]  # fmt: skip
-    data = b"".join(before) + bad + b"".join(after)
+    data = line(id="a") + bad + line(id="b")
     loaded, rejects, _ = load(tmp_path, data)
     assert [item.dialogue.id for item in loaded] == ["a", "b"]
     assert [(reject.code, reject.path) for reject in rejects] == [(code, path)]

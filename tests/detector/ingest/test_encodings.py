@@ -71,16 +71,6 @@ def test_a_log_in_another_encoding_is_read_and_told(
     assert [one.dialogue for one in named] == [one.dialogue for one in loaded]
 
 
-def test_json_lines_in_another_encoding_are_read(tmp_path: Path) -> None:
-    import json
-
-    path = tmp_path / "log.jsonl"
-    turns = [{"role": ("customer", "agent")[k % 2], "text": text} for k, text in enumerate(RUSSIAN)]
-    lines = [json.dumps({"id": f"d{k}", "turns": turns}, ensure_ascii=False) for k in range(5)]
-    path.write_text("\n".join(lines), encoding="cp1251")
-    assert [turn.text for turn in load(path)[0][4].dialogue.turns] == RUSSIAN
-
-
 @pytest.mark.parametrize(
     "texts", [["Caf\xe9?", "Ok"], ["\xe9\xe8", "\xc0\xc1\xc2\xc3", "\xdf\xfe\xf0\xd0\xfd"], FRENCH]
 )
@@ -94,23 +84,19 @@ def test_a_guess_that_is_not_safe_is_refused_with_what_to_say(tmp_path: Path, te
     assert [turn.text for turn in load(path, ReadConfig(encoding="cp1252"))[0][0].dialogue.turns] == texts
 
 
-def test_a_few_bad_bytes_in_utf_8_are_bad_records_and_no_other_encoding(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "texts", "byte"), [("auto", RUSSIAN, b"\xff"), ("cp1252", GERMAN, b"\x81")]
+)
+def test_a_few_bad_bytes_spoil_their_dialogue_and_are_no_other_encoding(
+    tmp_path: Path, encoding: str, texts: list[str], byte: bytes
+) -> None:
     path = tmp_path / "log.csv"
-    lines = table(RUSSIAN, n=40).encode().split(b"\n")
-    lines[77] = lines[77][:-3] + b"\xff" + lines[77][-3:]
+    lines = table(texts, n=40).encode("utf-8" if encoding == "auto" else encoding).split(b"\n")
+    lines[77] = lines[77][:-3] + byte + lines[77][-3:]
     path.write_bytes(b"\n".join(lines))
-    loaded, rejects, counts = load(path)
+    loaded, rejects, counts = load(path, ReadConfig(encoding=encoding))
     assert (len(loaded), [(reject.code, reject.line) for reject in rejects]) == (39, [("E_UTF8", 78)])
-    assert counts.facts[str(path)] == []
-
-
-def test_a_byte_that_an_encoding_does_not_have_spoils_its_dialogue_only(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    lines = table(GERMAN, n=40).encode("cp1252").split(b"\n")
-    lines[77] = lines[77][:-3] + b"\x81" + lines[77][-3:]
-    path.write_bytes(b"\n".join(lines))
-    loaded, rejects, _ = load(path, ReadConfig(encoding="cp1252"))
-    assert (len(loaded), [(reject.code, reject.line) for reject in rejects]) == (39, [("E_UTF8", 78)])
+    assert counts.facts[str(path)] == ([] if encoding == "auto" else ["encoding cp1252"])
 
 
 @settings(max_examples=60)

@@ -9,7 +9,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tool_exports import EXPORTS
 
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
 from dialint.detector.ingest.readers.format_detection import log_formats
 from dialint.detector.ingest.validation import validate_all
 
@@ -67,10 +67,6 @@ RECORDS: dict[str, Any] = {
         "llm.input_messages.1.message.tool_calls.0.tool_call.function.arguments": "{}",
         "llm.input_messages.2.message.role": "tool", "llm.input_messages.2.message.tool_call_id": "c1",
         "llm": {"output_messages": [{"message": {"role": "assistant", "content": "Hi"}}]}}},
-    "openai": {"id": "d", "messages": [*CHAT, {"role": "assistant", "content": "", "function_call": {"name": "a", "arguments": ""}}]},
-    "sharegpt": {"id": "d", "system": "You sell kettles.", "conversations": [
-        {"from": "human", "value": "Hello"}, {"from": "function_call", "value": '{"name": "track", "arguments": {}}'},
-        {"from": "observation", "value": "left"}, {"role": "assistant", "content": "Hi"}]},
 }  # fmt: skip
 CHATS: list[dict[str, Any]] = [
     {"id": "d", "system": [{"text": "You sell kettles."}], "messages": [
@@ -156,24 +152,6 @@ def test_a_hostile_value_costs_its_record_alone(shape: LogFormat, record: Any) -
         codes.update(bad.code for bad in outcomes if isinstance(bad, BadRecord))
     assert codes.total() > 50
     assert "E_RECORD" not in codes, "a value ended in the boundary: the format should say what is wrong"
-
-
-@pytest.mark.parametrize(("shape", "good"), [case for case in CASES if not isinstance(case.values[1], list)])
-def test_hostile_values_in_a_file_leave_the_good_record(tmp_path: Path, shape: LogFormat, good: Any) -> None:
-    path, number = tmp_path / "log.jsonl", count()
-    written = [
-        json.dumps(good).replace('"d"', '"good"').replace('"c1"', '"good"'),
-        *(json.dumps(one) for one in mutants(good) if next(number) % 7 == 0),
-    ]
-    path.write_text("\n".join(written) + "\n")
-    config = ReadConfig(max_bad=1.0, format=shape.name, role=("Lamp House=agent", "leo=agent"))
-    (source,) = open_logs([str(path)])
-    inspect(source, config)
-    counts = Counts()
-    outcomes = list(read([source], config, counts))
-    assert isinstance(outcomes[0], Loaded)
-    assert counts.codes["E_RECORD"] == 0
-    assert all(one.code.startswith("E_") for one in outcomes if isinstance(one, Reject))
 
 
 MAPPED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {

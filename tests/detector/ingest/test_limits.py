@@ -29,19 +29,6 @@ MAX_MEBIBYTES = 512
 TIMEOUT_S = 120  # a backstop: what is measured is memory
 
 
-def same(n: int, *texts: str) -> pa.DictionaryArray:
-    """`n` times the first of `texts`, all of them in the dictionary."""
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(texts))
-
-
-def dialogues(lengths: list[int], texts: pa.Array, **columns: list[str]) -> pa.Table:
-    n = sum(lengths)
-    turns = pa.StructArray.from_arrays([same(n, "agent"), texts], names=["role", "text"])
-    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-    ids = [f"d{number}" for number in range(len(lengths))]
-    return pa.table({"dialogue_id": ids, "turns": pa.ListArray.from_arrays(offsets, turns), **columns})
-
-
 def noise(n: int, size: int) -> list[str]:
     """`n` texts that cannot be compressed, so that the file may expand to more."""
     chance = np.random.default_rng(5)
@@ -49,26 +36,28 @@ def noise(n: int, size: int) -> list[str]:
 
 
 def messages(n: int, text: pa.Array) -> pa.Table:
-    return pa.table({"conversation_id": same(n, "a"), "role": same(n, "agent"), "text": text})
+    return pa.table(
+        {"conversation_id": hostile_logs.same(n, "a"), "role": hostile_logs.same(n, "agent"), "text": text}
+    )
 
 
 def skewed() -> pa.DictionaryArray:
     """Thousands of short texts and a long one in the dictionary, and all values are the long one."""
-    return same(20_000, "x" * 500_000, *(str(number) for number in range(100_000)))
+    return hostile_logs.same(20_000, "x" * 500_000, *(str(number) for number in range(100_000)))
 
 
 TABLES: dict[str, tuple[Callable[[], pa.Table], dict[str, Any], str]] = {
-    "a row of 9 million turns": (lambda: dialogues([9_000_000], same(9_000_000, "hello")), {}, "E_EXPANSION"),
-    "10 million messages": (lambda: messages(10_000_000, same(10_000_000, "hello")), {}, "E_EXPANSION"),
+    "a row of 9 million turns": (lambda: hostile_logs.nested([9_000_000], hostile_logs.same(9_000_000, "hello")), {}, "E_EXPANSION"),
+    "10 million messages": (lambda: messages(10_000_000, hostile_logs.same(10_000_000, "hello")), {}, "E_EXPANSION"),
     "a long text in a dictionary of short ones": (lambda: messages(20_000, skewed()), {}, "E_EXPANSION"),
-    "the same in turns": (lambda: dialogues([10_000, 10_000], skewed()), {}, "E_EXPANSION"),
+    "the same in turns": (lambda: hostile_logs.nested([10_000, 10_000], skewed()), {}, "E_EXPANSION"),
     "a page of a constant text": (
         lambda: messages(2, pa.array(["x" * 40_000_000, "y"])),
         {"use_dictionary": False},
         "E_EXPANSION",
     ),
     "texts that repeat their beginning": (
-        lambda: dialogues([5_000], pa.array(["x" * 20_000] * 5_000)),
+        lambda: hostile_logs.nested([5_000], pa.array(["x" * 20_000] * 5_000)),
         {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"},
         "E_PARQUET",
     ),
@@ -93,14 +82,16 @@ def test_parquet_that_expands_is_refused_before_it_is_decoded(tmp_path: Path, na
 
 def test_a_row_of_too_many_turns_or_bytes_is_quarantined_and_the_others_kept(tmp_path: Path) -> None:
     texts = pa.array(["hi"] * 6_001 + noise(100, 90_000) + ["bye"])
-    table = dialogues([1, 6_000, 100, 1], texts)
+    table = hostile_logs.nested([1, 6_000, 100, 1], texts)
     outcome = hostile_logs.measured(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)
     assert outcome.loaded == 2
     assert outcome.rejects == {"E_TURNS": 1, "E_RECORD_SIZE": 1}
 
 
 def test_a_row_of_2_million_turns_is_quarantined_in_bounded_memory(tmp_path: Path) -> None:
-    table = dialogues([2_000_000] + [1] * 3999, same(2_003_999, "hi"), language=noise(4000, 400))
+    table = hostile_logs.nested(
+        [2_000_000] + [1] * 3999, hostile_logs.same(2_003_999, "hi"), language=noise(4000, 400)
+    )
     outcome = hostile_logs.measured(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)
     assert (outcome.rejects, outcome.loaded) == ({"E_RECORD_SIZE": 1}, 3999)
     assert outcome.mebibytes < MAX_MEBIBYTES / 2
@@ -108,7 +99,7 @@ def test_a_row_of_2_million_turns_is_quarantined_in_bounded_memory(tmp_path: Pat
 
 def test_labels_and_answers_in_parquet_are_held_to_the_same(tmp_path: Path) -> None:
     n = 10_000_000
-    table = pa.table({name: same(n, "a") for name in ("task", "worker", "label")})
+    table = pa.table({name: hostile_logs.same(n, "a") for name in ("task", "worker", "label")})
     path = written(tmp_path / "labels.parquet", table)
     for reading in (
         lambda: read_answers(path),

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import hostile_logs
 import pytest
 import reading
 from hypothesis import given, settings
@@ -330,27 +329,3 @@ def test_no_file_breaks_the_reading_of_mappings(tmp_path: Path, fields: dict[str
         load_mapping(path)
     except ConfigError as error:
         assert error.code == "E_MAPPING"
-
-
-@pytest.mark.slow
-def test_hostile_logs_stay_within_bounds_under_a_mapping(tmp_path: Path) -> None:
-    nested = ReadConfig(
-        max_bad=1.0, column=("id=id", "role=turns[].role", "text=turns[].text", "time=turns[].at")
-    )
-    rows = ReadConfig(max_bad=1.0, column=("id=turns[].role", "role=turns[].role", "text=turns[].text"))
-    wanted = {"deep-lists", "closed-lists", "empty-turns", "many-turns", "many-keys", "long-id", "long-line", "no-newline",
-              "blank-lines", "one-id", "long-dialogue", "objects", "elements", "bomb", "0-wrong-types", "0-damaged"}  # fmt: skip
-    for name, data in hostile_logs.hostile(seed=7, scale=0.01):
-        if ".json" not in name or name.partition(".")[0] not in wanted:
-            continue
-        path = tmp_path / name
-        path.write_bytes(data)
-        for config in (nested, rows):
-            outcome = hostile_logs.measured(path, config, 100)
-            assert not outcome.traceback, f"{name}: {outcome.traceback}"
-            assert outcome.mebibytes < hostile_logs.MAX_MEBIBYTES, name
-        path.unlink()
-        wanted.remove(name.partition(".")[0])
-        if not wanted:
-            return
-    assert wanted == {"bomb"}

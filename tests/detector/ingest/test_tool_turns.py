@@ -9,10 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dialint.detector.ingest.convert import OutputFormat, as_record, write_log
+from dialint.detector.ingest.convert import OutputFormat, write_log
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import tool_uses
@@ -46,47 +44,6 @@ def load(path: Path, config: ReadConfig = AS_IS) -> tuple[list[Dialogue], list[R
 def write(path: Path, *records: Any) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
-
-
-words = st.text(
-    st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp", "Co", "Cn"], max_codepoint=0x2FFF), max_size=8
-)  # fmt: skip
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9) | words,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
-    max_leaves=6,
-)
-calls = st.builds(
-    ToolCall,
-    name=words.filter(str.strip),
-    arguments=st.dictionaries(words, values, max_size=3),
-    id=st.none() | words.filter(bool),
-)
-
-
-@st.composite
-def dialogues(draw: st.DrawFn) -> Dialogue:
-    turns = [Turn(index=0, role="customer", text=draw(words.filter(str.strip)))]
-    for index in range(1, draw(st.integers(1, 6))):
-        role = draw(st.sampled_from(["customer", "agent", "bot", "system", "tool"]))
-        extra: dict[str, Any] = {}
-        if role in ("agent", "bot"):
-            extra["tool_calls"] = tuple(draw(st.lists(calls, max_size=2)))
-        if role == "tool":
-            extra["tool_call_id"] = draw(st.none() | words)
-            extra["tool_error"] = draw(st.none() | st.booleans())
-        turns.append(Turn(index=index, role=role, text=draw(words), **extra))  # type: ignore[arg-type]
-    return Dialogue(id="d", turns=tuple(turns))
-
-
-@settings(max_examples=80)
-@given(dialogues())
-def test_canonical_logs_with_tool_turns_are_read_as_they_were_written(
-    tmp_path: Path, dialogue: Dialogue
-) -> None:
-    (again,), rejects, _ = load(write(tmp_path / "log.jsonl", as_record(dialogue)))
-    assert not rejects
-    assert again == dialogue
 
 
 @pytest.mark.parametrize(
@@ -236,48 +193,6 @@ def test_results_are_not_cleaned_and_no_notes(tmp_path: Path) -> None:
     assert [turn.text for turn in dialogue.turns] == ["Hi", text, "Internal note: kept", "Hello"]
 
 
-@pytest.mark.parametrize(
-    ("turns", "code"),
-    [
-        ([{"role": "tool", "text": "x"}, {"role": "system", "text": "y"}], "E_ROLE"),
-        ([{"role": "customer", "text": " "}, {"role": "tool", "text": "y"}], "E_EMPTY"),
-    ],
-)
-def test_dialogues_without_words_are_refused(tmp_path: Path, turns: list[Any], code: str) -> None:
-    _, (reject,), _ = load(write(tmp_path / "log.jsonl", {"id": "d", "turns": turns}))
-    assert reject.code == code
-
-
-def test_intercoms_custom_actions_are_calls_of_the_bot(tmp_path: Path) -> None:
-    def part(kind: str, body: str | None, who: str, **more: Any) -> dict[str, Any]:
-        return {"part_type": kind, "body": body, "author": {"type": who, "id": "1"}, **more}
-
-    def event(kind: str, **action: str) -> dict[str, Any]:
-        return part(kind, None, "bot", event_details={"action": action})
-
-    parts = [
-        event("custom_action_started", name="Refund order"),
-        event("custom_action_finished", name="Refund order", result="failed"),
-        part("assignment", None, "bot"),
-        part("comment", "<p>Refunded!</p>", "bot"),
-    ]
-    record = {
-        "id": "7",
-        "source": {"type": "conversation", "body": "<p>Refund me</p>", "author": {"type": "user", "id": "2"}},
-        "conversation_parts": {"conversation_parts": parts, "total_count": 4},
-    }
-    (dialogue,), _, counts = load(write(tmp_path / "log.jsonl", record), ReadConfig(max_bad=1.0))
-    assert counts.warnings["W_EVENT_SKIPPED"] == 1
-    assert [(turn.role, turn.text) for turn in dialogue.turns] == [
-        ("customer", "Refund me"),
-        ("bot", ""),
-        ("tool", "failed"),
-        ("bot", "Refunded!"),
-    ]
-    (use,) = tool_uses(dialogue)
-    assert (use.call.name, use.failed) == ("Refund order", True)
-
-
 def test_a_wizards_query_is_a_call_and_its_result_a_tools_turn(tmp_path: Path) -> None:
     """STAR writes both as system turns of the shared schema, beside the customer's instructions."""
     query = {
@@ -308,25 +223,3 @@ def test_a_wizards_query_is_a_call_and_its_result_a_tools_turn(tmp_path: Path) -
         "It is free. Shall I book it?",
         "",
     ]
-
-
-junk = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "track", "{}", '{"a": 1}', "[]"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["id", "type", "function", "custom", "name", "arguments", "input"]), inner, max_size=4),
-    max_leaves=8,
-)  # fmt: skip
-
-
-@settings(max_examples=100)
-@given(junk, junk, junk)
-def test_no_call_breaks_the_reader(tmp_path: Path, found: Any, call_id: Any, error: Any) -> None:
-    result = {"role": "tool", "content": "ok", "text": "ok", "tool_call_id": call_id, "tool_error": error}
-    bot = {"role": "assistant", "content": "", "tool_calls": found, "function_call": error}
-    chat = {"messages": [{"role": "user", "content": "Hi"}, bot, result]}
-    agent = {"role": "agent", "text": "", "tool_calls": found}
-    canonical = {"id": "d", "turns": [{"role": "customer", "text": "Hi"}, agent, result]}
-    shared = {"conversations": [{"from": "human", "value": "Hi"}, {"from": "function_call", "value": found}]}
-    for record in (chat, canonical, shared):
-        loaded, rejects, _ = load(write(tmp_path / "log.jsonl", record))
-        assert len(loaded) + len(rejects) == 1

@@ -115,16 +115,6 @@ def test_a_conversation_is_joined_from_its_calls(tmp_path: Path, layout: str) ->
     assert [time is None for time in times] == [False, False, True, False, False, False]
 
 
-def test_calls_that_send_only_what_is_new_are_joined(tmp_path: Path) -> None:
-    path = lines(tmp_path / "t.jsonl", export(chat(0, 0, 2), chat(1, 2, 4), chat(2, 4, 6)))
-    assert said(load(path)[0][0]) == EXPECTED
-
-
-def test_a_window_of_the_history_is_enough(tmp_path: Path) -> None:
-    path = lines(tmp_path / "t.jsonl", export(chat(0, 0, 2), chat(1, 0, 4), chat(2, 3, 6)))
-    assert said(load(path)[0][0]) == EXPECTED
-
-
 def test_a_router_is_no_part_of_the_conversation(tmp_path: Path) -> None:
     route = {
         "gen_ai.operation.name": "chat",
@@ -242,37 +232,6 @@ def test_a_trace_without_content_is_refused_and_not_clean(tmp_path: Path) -> Non
     empty = span(0, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4"})
     loaded, (reject,) = load(lines(tmp_path / "t.jsonl", export(empty)))
     assert (loaded, reject.code) == ([], "E_EMPTY")
-
-
-junk = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    | st.sampled_from(["", "a", "user", "tool", "assistant", "[]", '[{"role": "user"}]', "text", "tool_call", "²", "9" * 40]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["role", "parts", "content", "type", "id", "name", "arguments", "response", "message.role",
-                         "message", "0", "message.tool_calls", "key", "value", "stringValue", "intValue", "arrayValue"]),
-        inner, max_size=3),
-    max_leaves=10,
-)  # fmt: skip
-keys = st.sampled_from([
-    "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.operation.name",
-    "gen_ai.conversation.id", "gen_ai.tool.call.id", "gen_ai.tool.call.result", "openinference.span.kind",
-    "llm.input_messages", "llm.input_messages.0.message.role", "llm.output_messages.1", "llm", "session.id",
-])  # fmt: skip
-
-
-@settings(max_examples=150)
-@given(
-    st.lists(st.dictionaries(keys, junk, max_size=5) | st.lists(junk, max_size=2), min_size=1, max_size=3),
-    junk,
-)
-def test_no_trace_breaks_the_reader(tmp_path: Path, attributes: list[Any], odd: Any) -> None:
-    spans = [
-        {"traceId": odd, "startTimeUnixNano": odd, "status": odd, "events": odd, "attributes": each}
-        for each in attributes
-    ]
-    path = lines(tmp_path / "t.jsonl", export(chat(0, 0, 2)), export(*spans), {"resourceSpans": odd}, odd)
-    loaded, rejects = load(path)
-    assert "conv-1" in [dialogue.id for dialogue in loaded] or rejects
 
 
 @settings(max_examples=60)
