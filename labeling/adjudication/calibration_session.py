@@ -86,8 +86,9 @@ def _compare_to_others(answers: CodeAnswers) -> Iterator[tuple[str, str, float, 
     """Worker, dialogue, own answer and the others' share of yes, for each answer."""
     for item, votes in answers.votes.items():
         if len(votes) > 1:
-            yes = sum(votes.values())
-            for worker, own in votes.items():
+            yes = sum(map(bool, votes.values()))
+            for worker, spans in votes.items():
+                own = bool(spans)
                 yield worker, item.dialogue, float(own), (yes - own) / (len(votes) - 1)
 
 
@@ -151,16 +152,6 @@ class Agreement:
     before: Estimate | None
 
 
-@dataclass(frozen=True)
-class SessionReport:
-    """Agreement and biases of a session."""
-
-    project: str
-    before: str | None
-    agreement: tuple[Agreement, ...]
-    leanings: tuple[RaterBias, ...]
-
-
 def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy: Taxonomy) -> StartedSession:
     """Create the project and its tasks; the same session again changes nothing.
 
@@ -205,47 +196,31 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
     return StartedSession(people, n_tasks)
 
 
-def make_report(
-    project: str, now: CollectedAnswers, before: str | None = None, earlier: CollectedAnswers | None = None
-) -> SessionReport:
-    """The report of a session's answers, and of those of an `earlier` one."""
-    agreement = tuple(
-        Agreement(
-            code, _alpha(now, code), _alpha(earlier, code) if earlier and code in earlier.codes else None
-        )
-        for code in sorted(now.codes)
-    )
-    return SessionReport(project, before, agreement, tuple(rater_biases(now)))
-
-
-def _alpha(answers: CollectedAnswers, code: str) -> Estimate:
-    return krippendorff_alpha(answers.codes[code].table(answers.workers).votes())
-
-
 @dataclass(frozen=True)
 class DisputedQuestion:
-    """A question on which people differ: who says yes, with what they marked, and who says no. `turn` is None
-    for a code of dialogue scope; `task` is the item's."""
+    """A question on which people differ: what each of them marked, nothing for a no. `turn` is None for a
+    code of dialogue scope; `task` is the item's."""
 
     dialogue: str
     task: int
     turn: int | None
     code: str
-    votes: dict[str, bool]
-    findings: dict[str, tuple[Finding, ...]]
+    votes: dict[str, tuple[Finding, ...]]
 
     @property
-    def split(self) -> float:
-        """The share of the smaller side, 0 to 0.5."""
-        yes = sum(self.votes.values()) / len(self.votes)
-        return min(yes, 1.0 - yes)
+    def n_yes(self) -> int:
+        """How many say yes."""
+        return sum(map(bool, self.votes.values()))
 
 
 @dataclass(frozen=True)
 class SessionResults:
-    """The report of a session, and its disputed questions, the most even split first."""
+    """Agreement by code in a session and in the session `before`, biases, and its disputed questions, the
+    most even split first."""
 
-    report: SessionReport
+    before: str | None
+    agreement: tuple[Agreement, ...]
+    biases: tuple[RaterBias, ...]
     disputed: tuple[DisputedQuestion, ...]
     n_answers: int
 
@@ -263,9 +238,13 @@ def load_results(
     answers = _collect(stored, taxonomy)
     if not answers.codes:
         raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=name)
-    earlier = None if before is None else _collect(load_answers(store, actor, before), taxonomy)
-    report = make_report(name, answers, before, earlier)
-    return SessionResults(report, tuple(list_disputed(stored, answers)), len(stored.answers))
+    earlier = CollectedAnswers() if before is None else _collect(load_answers(store, actor, before), taxonomy)
+    agreement = tuple(
+        Agreement(code, _alpha(answers, code), _alpha(earlier, code) if code in earlier.codes else None)
+        for code in sorted(answers.codes)
+    )
+    disputed = tuple(_list_disputed(stored, answers))
+    return SessionResults(before, agreement, tuple(rater_biases(answers)), disputed, len(stored.answers))
 
 
 def _collect(stored: SessionAnswers, taxonomy: Taxonomy) -> CollectedAnswers:
@@ -274,8 +253,11 @@ def _collect(stored: SessionAnswers, taxonomy: Taxonomy) -> CollectedAnswers:
     )
 
 
-def list_disputed(stored: SessionAnswers, answers: CollectedAnswers) -> list[DisputedQuestion]:
-    """Every question on which people differ, the most even split first."""
+def _alpha(answers: CollectedAnswers, code: str) -> Estimate:
+    return krippendorff_alpha(answers.codes[code].table(answers.workers).votes())
+
+
+def _list_disputed(stored: SessionAnswers, answers: CollectedAnswers) -> list[DisputedQuestion]:
     findings: dict[tuple[str, str, str], list[Finding]] = {}
     for answer in stored.answers:
         for finding in answer.findings:
@@ -283,16 +265,18 @@ def list_disputed(stored: SessionAnswers, answers: CollectedAnswers) -> list[Dis
     disputed = []
     for code, of_code in answers.codes.items():
         for item, votes in of_code.votes.items():
-            if not 0 < sum(votes.values()) < len(votes):
+            if not 0 < sum(map(bool, votes.values())) < len(votes):
                 continue
             turn = None if item.turn == WHOLE_DIALOGUE else item.turn
             marked = {
-                who: tuple(
-                    each for each in findings.get((item.dialogue, who, code), ()) if turn in (None, each.turn)
-                )
-                for who, yes in votes.items()
-                if yes
+                who: tuple(each for each in findings[item.dialogue, who, code] if turn in (None, each.turn))
+                if spans
+                else ()
+                for who, spans in votes.items()
             }
             task = stored.tasks[item.dialogue]
-            disputed.append(DisputedQuestion(item.dialogue, task, turn, code, dict(votes), marked))
-    return sorted(disputed, key=lambda one: (-one.split, one.dialogue, one.turn or -1, one.code))
+            disputed.append(DisputedQuestion(item.dialogue, task, turn, code, marked))
+    return sorted(
+        disputed,
+        key=lambda one: (abs(one.n_yes / len(one.votes) - 0.5), one.dialogue, one.turn or -1, one.code),
+    )

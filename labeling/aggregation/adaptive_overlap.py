@@ -6,8 +6,8 @@ project's `most` is the maximum of answers; what is not certain even then, or wh
 decide, is for experts (`adjudication`).
 
 `update_overlap` runs once over a project and may be repeated: between two runs tasks collect the answers that
-were requested. It does not overwrite a decision that was made from newer answers (`decide`), so that several
-may run at a time.
+were requested. It never overwrites a decision that was made from newer answers, so that several may run at a
+time.
 """
 
 from __future__ import annotations
@@ -75,32 +75,21 @@ def update_overlap(store: Store, actor: str, config: OverlapConfig, taxonomy: Ta
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: no such project.
-        ConfigError: there are no answers, or the rule is invalid.
+        ConfigError: the project is not for labels, there are no answers, or the rule is invalid.
     """
-    rule = load_rule(store, actor, config)
+    project = store.read(partial(_load_project, actor=actor, name=config.project))
+    if project.purpose != "label":
+        message = f"{config.project}: only a project for labels has adaptive overlap"
+        raise ConfigError("E_OPTION", message)
+    rule = OverlapRule(config.minimum, max(project.most, config.minimum), config.sure, config.gain)
     statuses = task_statuses(load_posteriors(store, actor, config.project, taxonomy), rule)
     tasks = store.read(partial(list_answered_tasks, project=config.project))
     return decide(store, actor, rule, tasks, statuses)
 
 
-def load_rule(store: Store, actor: str, config: OverlapConfig) -> OverlapRule:
-    """The rule of a project.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-        StoreRefused: no such project.
-        ConfigError: the project is not for labels, or the rule is invalid.
-    """
-
-    def load(transaction: Transaction) -> Project:
-        require_permission(transaction, actor, "plan")
-        return get_project(transaction, config.project)
-
-    project = store.read(load)
-    if project.purpose != "label":
-        message = f"{config.project}: only a project for labels has adaptive overlap"
-        raise ConfigError("E_OPTION", message)
-    return OverlapRule(config.minimum, max(project.most, config.minimum), config.sure, config.gain)
+def _load_project(transaction: Transaction, actor: str, name: str) -> Project:
+    require_permission(transaction, actor, "plan")
+    return get_project(transaction, name)
 
 
 def decide(

@@ -116,18 +116,13 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         raise ConfigError("E_OPTION", "from a file, --annotations and --out name the two")
     require_new_files(out, manifest_path(out))
     started = time.monotonic()
-    tables, models = read_answers(table, config.last_wins), None
-    gold_labels = read_gold(config.gold, tables) if config.gold is not None else {}
+    tables, models, golds = read_answers(table, config.last_wins), None, None
+    gold_labels = {} if config.gold is None else read_gold(config.gold, tables)
     tables = {code: one.with_labels(gold_labels.get(code, {}).values()) for code, one in tables.items()}
     if config.model is not None:
-        both = {code: read_model_answers(config.model, one, code) for code, one in tables.items()}
-        tables = {code: answers for code, (answers, _) in both.items()}
-        models = {code: probabilities for code, (_, probabilities) in both.items()}
-    golds = (
-        {code: gold_indices(one, gold_labels.get(code, {})) for code, one in tables.items()}
-        if gold_labels
-        else None
-    )
+        tables, models = read_model_answers(config.model, tables)
+    if any(gold_labels.values()):
+        golds = {code: gold_indices(one, gold_labels[code]) for code, one in tables.items()}
     posteriors = aggregate_codes(tables, config.method, models, config.share_workers, golds)
     one_label = {code: table.labels[0] for code, table in tables.items() if len(table.labels) == 1}
     posteriors.update((code, posteriors[code].without_certainty()) for code in one_label)
@@ -137,6 +132,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         make_output_folder(out.parent)
         remove_orphans(out)
     columns = _make_columns(config, tables, posteriors)
+    certain = columns["probability"][columns["probability"] == columns["probability"]]  # not NaN
     with atomic_file(out) as file:
         _write(out.suffix, columns, file)
     inputs = [path for path in (table, config.model, config.gold) if path is not None]
@@ -150,19 +146,13 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         "inputs": [file_entry(path) for path in inputs],
         "answers": sum(map(len, tables.values())),
         "labelers": len(next(iter(tables.values())).workers),
-        "mean_probability": _mean(columns["probability"]),
+        "mean_probability": float(certain.mean()) if len(certain) else None,
         "one_label": one_label,
         "files": [file_entry(out, len(columns["task"]))],
         "seconds": round(time.monotonic() - started, 1),
     }
     write_manifest(manifest_path(out), manifest)
     return manifest
-
-
-def _mean(probabilities: Any) -> float | None:
-    """The mean of those that are known."""
-    known = probabilities[probabilities == probabilities]
-    return float(known.mean()) if len(known) else None
 
 
 def _make_columns(

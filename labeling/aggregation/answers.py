@@ -6,7 +6,7 @@ the meaning of a label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -100,28 +100,6 @@ class Answers:
             tasks=tuple(self.tasks[index] for index in tasks),
             workers=tuple(self.workers[index] for index in workers),
         )
-
-
-def from_rows(
-    rows: Sequence[tuple[str, str, str]], labels: Sequence[str] | None = None, **optional: Floats | None
-) -> Answers:
-    """Answers of (task, worker, label) rows: tasks and workers in order of appearance, labels sorted
-    unless they are passed.
-
-    Raises:
-        ValueError: a task and worker occur together twice, or a label is not among `labels`.
-    """
-    tasks = {name: index for index, name in enumerate(dict.fromkeys(row[0] for row in rows))}
-    workers = {name: index for index, name in enumerate(dict.fromkeys(row[1] for row in rows))}
-    label_names = sorted({row[2] for row in rows}) if labels is None else list(labels)
-    if len({row[:2] for row in rows}) < len(rows):
-        raise ValueError("a worker answered a task twice")
-    if unknown := {row[2] for row in rows} - set(label_names):
-        raise ValueError(f"{len(unknown)} labels are not among those given")
-    indices = {name: index for index, name in enumerate(label_names)}
-    columns = np.array([(tasks[t], workers[w], indices[x]) for t, w, x in rows], np.int32).reshape(-1, 3)
-    task, worker, label = np.ascontiguousarray(columns.T)
-    return Answers(task, worker, label, tuple(tasks), tuple(workers), tuple(label_names), **optional)
 
 
 def stack_codes(tables: Mapping[str, Answers]) -> Answers:

@@ -1,19 +1,19 @@
-"""Crowd tables in files: CSV, Parquet or JSONL with columns task, worker, label.
+"""Crowd tables in files: CSV, Parquet or JSON with columns task, worker, label.
 
 Optional columns: `code` (the question asked of the task: each code is a problem of its own), `seconds`
 and `at` (seconds since 1970). Names stay text as they stand in the file, without outer blanks; labels that
 differ in case, blanks or the composition of characters alone are one, in the spelling of most. An empty
 label, and one of `NO_LABELS`, is no answer. CSV may have semicolons between its cells, and then commas in its
-numbers, or tabs. A bad row is the user's error and refuses the file, with the line.
+numbers, or tabs. A bad row is the user's error and refuses the file, with the line. Arrow reads the columns;
+the rows are gone through one by one only to name the place of a fault.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 from unicodedata import normalize
@@ -24,50 +24,167 @@ from numpy.typing import NDArray
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.readers.parquet import check_parquet_columns
+from dialint.detector.ingest.readers.tables import (
+    SEPARATORS,
+    CsvReader,
+    TableFormat,
+    detect_table_format,
+    read_table,
+)
+from dialint.detector.ingest.sources import Source, open_logs
+from dialint.detector.verdict_files import MAX_CELL
 from dialint.labeling.aggregation.answers import Answers, Floats
 
 TEXT_COLUMNS = ("task", "worker", "label", "code")
 NAMES = {"task", "worker", "code"}
-NUMBERS = ("seconds", "at", "probability")
+REQUIRED = ("task", "worker", "label")
 OPTIONAL = ("code", "seconds", "at")
 NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
 """What tools write where there is no label, in lower case."""
-DELIMITERS = (",", ";", "\t")
 MAX_NAME = 256
 """Bytes of a name, at most."""
-MAX_LINE = 1 << 20
-"""Bytes of a line of JSONL, at most."""
+READ = ReadConfig(max_record_bytes=1 << 20)
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The file's columns as Arrow arrays; `locate` describes the position of a row for a message."""
+class Table:
+    """The columns of a file as Arrow arrays."""
 
+    source: Source
+    table_format: TableFormat
     values: dict[str, Any]
-    locate: Callable[[int], str]
-    has_decimal_comma: bool = False
+
+    def refuse(self, row: int, message: str) -> NoReturn:
+        """Refuse the file for what stands in data row `row`, from 0."""
+        place = f"row {row + 1}" if self.table_format == "parquet" else f"line {self._line(row)}"
+        raise InputRefused("E_LABEL", f"{self.source.path}, {place}: {message}")
+
+    def _line(self, row: int) -> int:
+        if self.table_format not in SEPARATORS:
+            return next(islice(read_table(self.source.path, READ), row, None))[0]
+        reader = CsvReader(self.source, READ, SEPARATORS[self.table_format], MAX_CELL)
+        for _ in range(row + 2):  # the header, too
+            reader.next_row()
+        return reader.line
 
 
-def read_columns(path: Path, required: tuple[str, ...]) -> Columns:
-    """The `required` columns of a file, and those of `OPTIONAL` that it has.
+def open_table(path: Path, required: tuple[str, ...]) -> Table:
+    """The `required` columns of a file, and those of `OPTIONAL` that it has; names without outer blanks.
 
     Raises:
         InputRefused: no such file, not a table, or a required column is missing.
     """
     import pyarrow.compute as pc
 
-    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".jsonl": _read_jsonl}
-    if path.suffix not in readers:
-        raise InputRefused("E_FORMAT", f"{path}: expected a file ending in {', '.join(readers)}")
-    if not path.is_file():
-        raise InputRefused("E_PATH", f"{path}: no such file")
-    columns = readers[path.suffix](path, required)
-    for name in NAMES & columns.values.keys():
-        columns.values[name] = pc.utf8_trim_whitespace(columns.values[name])
-    return columns
+    (source,) = open_logs([str(path)])
+    table_format = detect_table_format(source, READ)
+    if table_format in SEPARATORS:
+        values = _read_csv(source, SEPARATORS[table_format], required)
+    elif table_format == "parquet":
+        values = _read_parquet(path, required)
+    else:
+        values = _read_json(path, required)
+    for name in NAMES & values.keys():
+        values[name] = pc.utf8_trim_whitespace(values[name])
+    return Table(source, table_format, values)
 
 
-def encode_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
+def _present(path: Path, names: list[str], required: tuple[str, ...]) -> list[str]:
+    """The columns to read, of those called `names`."""
+    if missing := [name for name in required if name not in names]:
+        raise InputRefused(
+            "E_COLUMNS", f"{path}: no column {', '.join(missing)}; expected {', '.join(required)}"
+        )
+    if len(set(names)) < len(names):
+        raise InputRefused("E_COLUMNS", f"{path}: a column name stands there twice")
+    return [name for name in names if name in (*required, *OPTIONAL)]
+
+
+def _read_csv(source: Source, delimiter: str, required: tuple[str, ...]) -> dict[str, Any]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    chosen = _present(source.path, CsvReader(source, READ, delimiter).next_row() or [], required)
+    convert = csv.ConvertOptions(
+        column_types=dict.fromkeys(chosen, pa.string()),
+        include_columns=chosen,
+        strings_can_be_null=True,
+        null_values=[""],
+    )
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    try:
+        table = csv.read_csv(source.path, parse_options=parse, convert_options=convert)
+    except (pa.ArrowInvalid, OSError):
+        for _ in read_table(source.path, READ):  # raises where the bad row is
+            pass
+        raise InputRefused("E_CSV", f"{source.path}: not CSV in UTF-8") from None
+    return {name: table[name].combine_chunks() for name in chosen}
+
+
+def _read_parquet(path: Path, required: tuple[str, ...]) -> dict[str, Any]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        chosen = _present(path, parquet.read_schema(path).names, required)
+        check_parquet_columns(path, chosen, READ)
+        table = parquet.read_table(path, columns=chosen)
+        return {
+            name: table[name].cast(pa.string()).combine_chunks() if name in TEXT_COLUMNS else table[name]
+            for name in chosen
+        }
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise InputRefused("E_PARQUET", f"{path}: not a readable table ({type(error).__name__})") from None
+
+
+def _read_json(path: Path, required: tuple[str, ...]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys((*required, *OPTIONAL))}
+    kinds: dict[str, type] = {}
+    for line, record in read_table(path, READ):
+        for name, cells in columns.items():
+            value = record.get(name)
+            expected: tuple[type, ...] = (str, bool, int) if name in TEXT_COLUMNS else (int, float)
+            if value is not None and type(value) not in expected:
+                what = "text" if name in TEXT_COLUMNS else "a number"
+                raise InputRefused("E_TYPE", f"{path}, line {line}: {name} is not {what}")
+            if name in TEXT_COLUMNS and value is not None:
+                if kinds.setdefault(name, type(value)) is not type(value):
+                    raise InputRefused(
+                        "E_TYPE", f"{path}, line {line}: {name} is not of the same type as above"
+                    )
+                value = str(value).lower() if isinstance(value, bool) else str(value)
+            cells.append(value)
+    return {
+        name: pa.array(cells, pa.string() if name in TEXT_COLUMNS else pa.float64())
+        for name, cells in columns.items()
+        if name in required or any(cell is not None for cell in cells)
+    }
+
+
+def read_numbers(table: Table, name: str) -> Floats:
+    """A column of numbers, shape (rows,), NaN where it is empty.
+
+    Raises:
+        InputRefused: a cell is not a number.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = table.values[name]
+    if table.table_format == "semicolons":
+        column = pc.replace_substring(column, ",", ".")
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), float)
+    except pa.ArrowInvalid:
+        number = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
+        cells = enumerate(column.to_pylist())
+        row = next(row for row, cell in cells if cell is not None and not number.fullmatch(str(cell)))
+        table.refuse(row, f"{name} is not a number")
+
+
+def encode_names(table: Table, name: str) -> tuple[NDArray[np.int32], Any]:
     """A text column as indices, shape (rows,), and names, names in order of appearance.
 
     Raises:
@@ -75,12 +192,11 @@ def encode_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
     """
     import pyarrow.compute as pc
 
-    column = columns.values[name]
-    size = pc.binary_length(column)
+    size = pc.binary_length(table.values[name])
     bad = pc.fill_null(pc.or_(pc.equal(size, 0), pc.greater(size, MAX_NAME)), True)
     if (row := pc.index(bad, True).as_py()) >= 0:
-        refuse_row(path, columns, row, f"{name} is missing, empty or over {MAX_NAME} bytes")
-    return _dictionary(column)
+        table.refuse(row, f"{name} is missing, empty or over {MAX_NAME} bytes")
+    return _dictionary(table.values[name])
 
 
 def label_key(label: str) -> str:
@@ -88,7 +204,7 @@ def label_key(label: str) -> str:
     return normalize("NFC", " ".join(label.split()).casefold())
 
 
-def encode_labels(path: Path, columns: Columns) -> tuple[NDArray[np.int32], Any]:
+def encode_labels(table: Table) -> tuple[NDArray[np.int32], Any]:
     """The labels as indices, shape (rows,), -1 where there is none, and names in order of appearance.
 
     Raises:
@@ -96,9 +212,9 @@ def encode_labels(path: Path, columns: Columns) -> tuple[NDArray[np.int32], Any]
     """
     import pyarrow.compute as pc
 
-    column = pc.fill_null(columns.values["label"], "")
+    column = pc.fill_null(table.values["label"], "")
     if (row := pc.index(pc.greater(pc.binary_length(column), MAX_NAME), True).as_py()) >= 0:
-        refuse_row(path, columns, row, f"label is over {MAX_NAME} bytes")
+        table.refuse(row, f"label is over {MAX_NAME} bytes")
     index, spellings = _dictionary(column)
     counts = np.bincount(index, minlength=len(spellings))
     groups: dict[str, list[int]] = {}
@@ -114,180 +230,9 @@ def encode_labels(path: Path, columns: Columns) -> tuple[NDArray[np.int32], Any]
 
 
 def _dictionary(column: Any) -> tuple[NDArray[np.int32], Any]:
-    import pyarrow as pa
-
-    encoded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
+    encoded = column.dictionary_encode()
     names = np.array(encoded.dictionary.to_pylist(), object)
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), names
-
-
-def read_numbers(path: Path, columns: Columns, name: str) -> Floats:
-    """A column of numbers, shape (rows,), NaN where it is empty.
-
-    Raises:
-        InputRefused: a cell is not a number.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = columns.values[name]
-    if columns.has_decimal_comma:
-        column = pc.replace_substring(column, ",", ".")
-    try:
-        cast = column.cast(pa.float64())
-    except pa.ArrowInvalid:
-        row = next(row for row, cell in enumerate(column.to_pylist()) if not _is_number(cell))
-        refuse_row(path, columns, row, f"{name} is not a number")
-    return np.asarray(cast.to_numpy(zero_copy_only=False) if isinstance(cast, pa.Array) else cast, float)
-
-
-def _is_number(cell: Any) -> bool:
-    return cell is None or re.fullmatch(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?", str(cell)) is not None
-
-
-def refuse_row(path: Path, columns: Columns, row: int, message: str) -> NoReturn:
-    """Refuse the file for what stands in data row `row`, from 0."""
-    raise InputRefused("E_LABEL", f"{path}, {columns.locate(row)}: {message}")
-
-
-def _read_csv(path: Path, required: tuple[str, ...]) -> Columns:
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
-    wanted = (*required, *(name for name in OPTIONAL if name not in required))
-    kinds = {name: pa.string() for name in wanted}
-    delimiter, present = _header(path, required, wanted)
-    parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    convert = arrow.ConvertOptions(
-        column_types=kinds,
-        include_columns=present,
-        strings_can_be_null=True,
-        null_values=[""],
-    )
-    try:
-        table = arrow.read_csv(path, parse_options=parse, convert_options=convert)
-    except (pa.ArrowInvalid, OSError):
-        raise InputRefused("E_CSV", f"{path}, {_describe_bad_row(path, delimiter)}") from None
-    arrays = {name: table[name].combine_chunks() for name in table.column_names}
-    return Columns(arrays, lambda row: f"line {_csv_line(path, delimiter, row)}", delimiter == ";")
-
-
-def _header(path: Path, required: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The delimiter that gives the most of the required columns, and the columns that are there."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            line = file.readline(MAX_LINE)
-        rows = {delimiter: next(csv.reader([line], delimiter=delimiter), []) for delimiter in DELIMITERS}
-    except (UnicodeDecodeError, csv.Error):
-        raise InputRefused("E_CSV", f"{path}, line 1: not a header in UTF-8") from None
-    delimiter = max(DELIMITERS, key=lambda each: len({*required} & {*rows[each]}))
-    return delimiter, _present(path, rows[delimiter], required, wanted)
-
-
-def _present(path: Path, names: list[str], required: tuple[str, ...], wanted: tuple[str, ...]) -> list[str]:
-    if missing := [name for name in required if name not in names]:
-        raise InputRefused(
-            "E_COLUMNS", f"{path}: no column {', '.join(missing)}; expected {', '.join(required)}"
-        )
-    if len(set(names)) < len(names):
-        raise InputRefused("E_COLUMNS", f"{path}: a column name stands there twice")
-    return [name for name in names if name in wanted]
-
-
-def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter)
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-
-
-def _csv_line(path: Path, delimiter: str, row: int) -> int:
-    """The line on which data row `row`, from 0, ends."""
-    return next(line for number, (line, _) in enumerate(_csv_rows(path, delimiter), -1) if number == row)
-
-
-def _describe_bad_row(path: Path, delimiter: str) -> str:
-    width = 0
-    try:
-        for line, row in _csv_rows(path, delimiter):
-            width = width or len(row)
-            if len(row) != width:
-                return f"line {line}: {len(row)} cells, expected {width}"
-    except UnicodeDecodeError as error:
-        return f"byte {error.start} of a block: not UTF-8"
-    except csv.Error as error:
-        return f"not CSV: {error}"
-    return "the last line: not CSV, or not UTF-8"
-
-
-def _read_parquet(path: Path, required: tuple[str, ...]) -> Columns:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    wanted = (*required, *(name for name in OPTIONAL if name not in required))
-    try:
-        names = parquet.read_schema(path).names
-        chosen = _present(path, names, required, wanted)
-        check_parquet_columns(path, chosen, ReadConfig())
-        table = parquet.read_table(path, columns=chosen)
-        values = {
-            name: table[name].cast(pa.string()).combine_chunks() if name in TEXT_COLUMNS else table[name]
-            for name in table.column_names
-        }
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise InputRefused("E_PARQUET", f"{path}: not a readable table ({type(error).__name__})") from None
-    return Columns(values, lambda row: f"row {row + 1}")
-
-
-def _read_jsonl(path: Path, required: tuple[str, ...]) -> Columns:
-    import pyarrow as pa
-
-    wanted = (*required, *(name for name in OPTIONAL if name not in required))
-    lines: list[int] = []
-    columns: dict[str, list[Any]] = {name: [] for name in wanted}
-    kinds: dict[str, type] = {}
-    for number, record in _records(path):
-        lines.append(number)
-        for name, cells in columns.items():
-            value = record.get(name)
-            if name in TEXT_COLUMNS and value is not None:
-                if not isinstance(value, str | int) or kinds.setdefault(name, type(value)) is not type(value):
-                    message = f"{name} is not text, or not of the same type as above"
-                    raise InputRefused("E_TYPE", f"{path}, line {number}: {message}")
-                value = str(value).lower() if isinstance(value, bool) else str(value)
-            elif value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise InputRefused("E_TYPE", f"{path}, line {number}: {name} is not a number")
-            cells.append(value)
-    used = {
-        name: cells
-        for name, cells in columns.items()
-        if name in required or any(c is not None for c in cells)
-    }
-    types = {name: pa.string() if name in TEXT_COLUMNS else pa.float64() for name in used}
-    values = {name: pa.array(cells, types[name]) for name, cells in used.items()}
-    return Columns(values, lambda row: f"line {lines[row]}")
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    import msgspec
-
-    decode = msgspec.json.Decoder(dict[str, Any]).decode
-    with open(path, "rb") as file:
-        lines = iter(partial(file.readline, MAX_LINE + 1), b"")
-        for number, line in enumerate(lines, 1):
-            if len(line) > MAX_LINE:
-                raise InputRefused("E_LINE_SIZE", f"{path}, line {number}: over {MAX_LINE} bytes")
-            if not line.strip():
-                continue
-            try:
-                yield number, decode(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
-            except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError):
-                raise InputRefused("E_JSON", f"{path}, line {number}: not a JSON object") from None
-
-
-Places = NDArray[np.int64]
-REQUIRED = ("task", "worker", "label")
 
 
 def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
@@ -300,17 +245,14 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
         InputRefused: unreadable, a column is missing, a row is incomplete, or a worker answered a task
             twice; the message names file and line.
     """
-    columns = read_columns(path, REQUIRED)
-    label, labels = encode_labels(path, columns)
-    if not (label >= 0).any():
+    table = open_table(path, REQUIRED)
+    encoded = {"label": encode_labels(table)}
+    if not (encoded["label"][0] >= 0).any():
         raise InputRefused("E_NO_RECORDS", f"{path}: holds no answers")
-    encoded: dict[str, tuple[Any, Any]] = {"label": (label, labels)}
-    for name in NAMES & columns.values.keys():
-        encoded[name] = encode_names(path, columns, name)
-    timing: dict[str, Floats] = {
-        name: read_numbers(path, columns, name) for name in ("seconds", "at") if name in columns.values
-    }
-    counted = _select_rows(path, columns, encoded, last_wins)
+    for name in NAMES & table.values.keys():
+        encoded[name] = encode_names(table, name)
+    timing = {name: read_numbers(table, name) for name in ("seconds", "at") if name in table.values}
+    counted = _select_rows(table, encoded, last_wins)
     codes, code_names = encoded.get("code", (np.zeros(len(counted), np.int32), np.array([""])))
     return {
         str(code_names[number]): _answers(encoded, timing, counted & (codes == number))
@@ -319,96 +261,21 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     }
 
 
-ROUNDED = 0.01
-"""How far a task's probabilities may be from a sum of 1, as those rounded for people are."""
-
-
-def read_model_answers(path: Path, answers: Answers, code: str = "") -> tuple[Answers, Floats]:
-    """Read the model's probabilities of one code, shape (tasks, labels), rows of NaN where it has none, and
-    the answers with the labels that only the model has: a label without any answer, such as a rare error, may
-    still be true.
-
-    The file has columns task, label, probability, and code if `code` is not "". The difference from 1 is
-    distributed over the labels that are not in the file; a task whose probabilities sum to more than 1 is
-    refused.
-
-    Raises:
-        InputRefused: unreadable, not a probability, or a label twice.
-    """
-    columns = read_columns(path, ("task", "label", "probability", *(("code",) if code else ())))
-    codes = columns.values["code"].to_pylist() if code else [""] * len(columns.values["label"])
-    labels = [name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code]
-    existing = {label_key(name) for name in answers.labels}
-    new = {label_key(name): name for name in labels if name is not None and label_key(name) not in existing}
-    answers = answers.with_labels(new.values())
-    return answers, _probabilities(path, columns, answers, code)
-
-
-def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, str]]:
-    """Read the gold label of each task, by code; one code "" where the answers of the `tables` have none.
-
-    The file has columns task, label, and code if they have. Labels are spelled as in the answers.
-
-    Raises:
-        InputRefused: unreadable, a cell is empty, or a task is there twice.
-    """
-    names_of = ("task", *(("code",) if list(tables) != [""] else ()))
-    columns, texts = read_columns(path, ("label", *names_of)), []
-    for name in names_of:
-        place, names = encode_names(path, columns, name)
-        texts.append([str(names[one]) for one in place])
-    spelled = {code: {label_key(name): name for name in one.labels} for code, one in tables.items()}
-    label_places, labels = encode_labels(path, columns)
-    gold_labels: dict[str, dict[str, str]] = {}
-    for row, (place, task, *code) in enumerate(zip(label_places, *texts, strict=True)):
-        if place < 0:
-            refuse_row(path, columns, row, "label is missing")
-        of_code = code[0] if code else ""
-        of = gold_labels.setdefault(of_code, {})
-        if task in of:
-            refuse_row(path, columns, row, "this task stands here twice")
-        of[task] = spelled.get(of_code, {}).get(label_key(labels[place]), labels[place])
-    return gold_labels
-
-
-def gold_indices(answers: Answers, gold_labels: Mapping[str, str]) -> Places:
-    """The index of each task's gold label among the labels, -1 where there is none, shape (tasks,)."""
-    place = {label: number for number, label in enumerate(answers.labels)}
-    return np.array(
-        [place[gold_labels[task]] if task in gold_labels else -1 for task in answers.tasks], np.int64
-    )
-
-
-def _probabilities(path: Path, columns: Columns, answers: Answers, code: str) -> Floats:
-    names = {name: place for place, name in enumerate(answers.tasks)}
-    label_index = {label_key(name): place for place, name in enumerate(answers.labels)}
-    probabilities = np.full((len(names), len(label_index)), np.nan)
-    values = read_numbers(path, columns, "probability")
-    texts = [columns.values[name].to_pylist() for name in ("task", "label")]
-    codes = columns.values["code"].to_pylist() if code else [""] * len(values)
-    for row, (task, label, of, value) in enumerate(zip(*texts, codes, values, strict=True)):
-        if of != code:
-            continue
-        column = None if label is None else label_index.get(label_key(label))
-        if column is None or not 0 <= value <= 1:
-            refuse_row(path, columns, row, "expected a known label and a probability from 0 to 1")
-        if (place := names.get(task)) is not None:
-            if not np.isnan(probabilities[place, column]):
-                refuse_row(path, columns, row, "this task and label stand here twice")
-            probabilities[place, column] = value
-    return _complete(path, probabilities)
-
-
-def _complete(path: Path, probabilities: Floats) -> Floats:
-    has_value = ~np.isnan(probabilities)
-    rest = 1.0 - np.nansum(probabilities, axis=1)
-    open_labels = (~has_value).sum(axis=1)
-    has_model = np.asarray(has_value.any(axis=1))
-    if (has_model & ((rest < -ROUNDED) | ((open_labels == 0) & (rest > ROUNDED)))).any():
-        raise InputRefused("E_NUMBER", f"{path}: probabilities of a task do not sum to 1")
-    filled = np.where(has_value, probabilities, (np.maximum(rest, 0.0) / np.maximum(open_labels, 1))[:, None])
-    with np.errstate(invalid="ignore"):
-        return np.where(has_model[:, None], filled / filled.sum(axis=1, keepdims=True), np.nan)
+def _select_rows(table: Table, encoded: Mapping[str, tuple[Any, Any]], last_wins: bool) -> NDArray[np.bool_]:
+    """Which rows count, shape (rows,): all that have a label, or the last of each task and worker."""
+    counted = np.asarray(encoded["label"][0] >= 0, bool)
+    rows = np.flatnonzero(counted)
+    key = encoded["task"][0].astype(np.int64)
+    for name in ("worker", "code"):
+        if name in encoded:
+            key = key * len(encoded[name][1]) + encoded[name][0]
+    order = rows[np.argsort(key[rows], kind="stable")]
+    again = np.flatnonzero(key[order][1:] == key[order][:-1])
+    if len(again) and not last_wins:
+        row = int(order[again + 1].min())
+        table.refuse(row, "this worker answered this task before; --last-wins takes the later answer")
+    counted[order[again]] = False
+    return counted
 
 
 def _answers(
@@ -430,21 +297,93 @@ def _reindex(index: Any, names: Any, chosen: NDArray[np.bool_]) -> tuple[Any, An
     return names[used], place.astype(np.int32)
 
 
-def _select_rows(
-    path: Path, columns: Columns, encoded: Mapping[str, tuple[Any, Any]], last_wins: bool
-) -> NDArray[np.bool_]:
-    """Which rows count, shape (rows,): all that have a label, or the last of each task and worker."""
-    counted = np.asarray(encoded["label"][0] >= 0, bool)
-    rows = np.flatnonzero(counted)
-    key = encoded["task"][0].astype(np.int64)
-    for name in ("worker", "code"):
-        if name in encoded:
-            key = key * len(encoded[name][1]) + encoded[name][0]
-    order = rows[np.argsort(key[rows], kind="stable")]
-    again = np.flatnonzero(key[order][1:] == key[order][:-1])
-    if len(again) and not last_wins:
-        row = int(order[again + 1].min())
-        message = "this worker answered this task before; --last-wins takes the later answer"
-        refuse_row(path, columns, row, message)
-    counted[order[again]] = False
-    return counted
+def _labelled_rows(table: Table, tables: Mapping[str, Answers]) -> Iterator[tuple[int, str, str, str]]:
+    """Row, code, task and label of each row that is about a code of the answers in `tables`; labels are
+    spelled as there."""
+    spelled = {code: {label_key(name): name for name in one.labels} for code, one in tables.items()}
+    tasks, labels = (table.values[name].to_pylist() for name in ("task", "label"))
+    codes = [""] * len(tasks) if "" in tables else table.values["code"].to_pylist()
+    for row, (code, task, label) in enumerate(zip(codes, tasks, labels, strict=True)):
+        if code in tables:
+            if not task or label is None or label_key(label) in NO_LABELS:
+                table.refuse(row, "task or label is missing")
+            yield row, code, task, spelled[code].setdefault(label_key(label), label)
+
+
+def _key_columns(tables: Mapping[str, Answers]) -> tuple[str, ...]:
+    return ("task", "label") if "" in tables else ("task", "label", "code")
+
+
+def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, str]]:
+    """Read the gold label of each task by code, for the codes of `tables`; labels are spelled as there.
+
+    The file has columns task, label, and code if the answers have them.
+
+    Raises:
+        InputRefused: unreadable, a cell is empty, or a task is there twice.
+    """
+    table = open_table(path, _key_columns(tables))
+    gold_labels: dict[str, dict[str, str]] = {code: {} for code in tables}
+    for row, code, task, label in _labelled_rows(table, tables):
+        if task in gold_labels[code]:
+            table.refuse(row, "this task stands here twice")
+        gold_labels[code][task] = label
+    return gold_labels
+
+
+def gold_indices(answers: Answers, gold_labels: Mapping[str, str]) -> NDArray[np.int64]:
+    """The index of each task's gold label among the labels, -1 where there is none, shape (tasks,)."""
+    place = {label: number for number, label in enumerate(answers.labels)}
+    return np.array(
+        [place[gold_labels[task]] if task in gold_labels else -1 for task in answers.tasks], np.int64
+    )
+
+
+ROUNDED = 0.01
+"""How far a task's probabilities may be from a sum of 1, as those rounded for people are."""
+
+
+def read_model_answers(
+    path: Path, tables: Mapping[str, Answers]
+) -> tuple[dict[str, Answers], dict[str, Floats]]:
+    """Read a model's probabilities by code, shape (tasks, labels), rows of NaN where it has none, and return
+    them with the answers, which have the labels that only the model has: a label without any answer, such as
+    a rare error, may still be true.
+
+    The file has columns task, label, probability, and code if the answers have them. The difference from 1 is
+    distributed over the labels that are not in the file; a task whose probabilities sum to more than 1 is
+    refused.
+
+    Raises:
+        InputRefused: unreadable, not a probability, or a label twice.
+    """
+    table = open_table(path, (*_key_columns(tables), "probability"))
+    values = read_numbers(table, "probability")
+    cells: dict[str, dict[tuple[str, str], float]] = {code: {} for code in tables}
+    for row, code, task, label in _labelled_rows(table, tables):
+        if not 0 <= values[row] <= 1:
+            table.refuse(row, "expected a probability from 0 to 1")
+        if (task, label) in cells[code]:
+            table.refuse(row, "this task and label stand here twice")
+        cells[code][task, label] = values[row]
+    wider = {code: one.with_labels(label for _, label in cells[code]) for code, one in tables.items()}
+    return wider, {code: _fill(path, one, cells[code]) for code, one in wider.items()}
+
+
+def _fill(path: Path, answers: Answers, cells: Mapping[tuple[str, str], float]) -> Floats:
+    """The probabilities of all labels, where `cells` has some of a task's."""
+    tasks = {name: place for place, name in enumerate(answers.tasks)}
+    columns = {name: place for place, name in enumerate(answers.labels)}
+    probabilities = np.full((len(tasks), len(columns)), np.nan)
+    for (task, label), value in cells.items():
+        if task in tasks:
+            probabilities[tasks[task], columns[label]] = value
+    has_value = ~np.isnan(probabilities)
+    rest = 1.0 - np.nansum(probabilities, axis=1)
+    open_labels = (~has_value).sum(axis=1)
+    has_model = np.asarray(has_value.any(axis=1))
+    if (has_model & ((rest < -ROUNDED) | ((open_labels == 0) & (rest > ROUNDED)))).any():
+        raise InputRefused("E_NUMBER", f"{path}: probabilities of a task do not sum to 1")
+    filled = np.where(has_value, probabilities, (np.maximum(rest, 0.0) / np.maximum(open_labels, 1))[:, None])
+    with np.errstate(invalid="ignore"):
+        return np.where(has_model[:, None], filled / filled.sum(axis=1, keepdims=True), np.nan)

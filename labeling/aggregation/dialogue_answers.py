@@ -45,18 +45,16 @@ class Item(NamedTuple):
 @dataclass(frozen=True)
 class DialogueContext:
     """What aggregation reads of a dialogue: the turns that can hold an error, and the model's probabilities
-    by turn and code, if the verdict has them, with its `release`."""
+    by turn and code, if a verdict has them."""
 
     judged_turns: tuple[int, ...]
     probabilities: Mapping[int, Mapping[str, float]] | None
-    release: str | None = None
 
     @classmethod
-    def of(cls, dialogue: Dialogue, verdict: Verdict | None) -> DialogueContext:
+    def of(cls, dialogue: Dialogue, verdict: Verdict | None = None) -> DialogueContext:
         """The context of a dialogue and, if there is one, of the verdict on it."""
         is_scored = verdict is not None and verdict.status != "failed"
-        probabilities = verdict.probabilities if verdict is not None and is_scored else None
-        return cls(judged_turns(dialogue), probabilities, None if verdict is None else verdict.release)
+        return cls(judged_turns(dialogue), verdict.probabilities if verdict and is_scored else None)
 
     def probability(self, turn: int, code: str) -> float:
         """The model's probability of an error in a turn or, for `WHOLE_DIALOGUE`, the highest of any turn;
@@ -66,21 +64,24 @@ class DialogueContext:
         return max((codes[code] for codes in by_turn if code in codes), default=float("nan"))
 
 
+Span = tuple[int, int, int]
+"""Turn, start and end of the evidence of a finding."""
+
+
 @dataclass
 class CodeAnswers:
-    """All answers about one code: `votes` by item and person, `spans` (turn, start, end) of the findings, and
+    """All answers about one code: `votes` by item and person, the spans that were marked, none for a no; and
     the items of which somebody had the verdict in view."""
 
-    votes: dict[Item, dict[str, bool]] = field(default_factory=dict)
-    spans: dict[Item, dict[str, list[tuple[int, int, int]]]] = field(default_factory=dict)
+    votes: dict[Item, dict[str, tuple[Span, ...]]] = field(default_factory=dict)
     verdict_seen: set[Item] = field(default_factory=set)
 
     def table(self, workers: Mapping[str, int]) -> Answers:
         """The crowd table: tasks in the order of `votes`, labels no and yes."""
         rows = [
-            (task, workers[worker], yes)
+            (task, workers[worker], bool(spans))
             for task, votes in enumerate(self.votes.values())
-            for worker, yes in votes.items()
+            for worker, spans in votes.items()
         ]
         columns = np.array(rows, np.int32).reshape(-1, 3)
         task, worker, label = np.ascontiguousarray(columns.T)
@@ -90,7 +91,7 @@ class CodeAnswers:
     def locate(self, item: Item, judged_turns: tuple[int, ...]) -> tuple[int, int | None, int | None]:
         """The turn of an item, for a whole dialogue the one in which most found it, else the last; and start
         and end of the evidence most agree on."""
-        spans = [span for marked in self.spans.get(item, {}).values() for span in marked]
+        spans = [span for marked in self.votes.get(item, {}).values() for span in marked]
         if item.turn != WHOLE_DIALOGUE:
             turn = item.turn
         elif spans:
@@ -143,20 +144,16 @@ class CollectedAnswers:
         if dialogue not in self.contexts:
             self.contexts[dialogue] = load_context(dialogue)
         self.workers.setdefault(annotation.labeler, len(self.workers))
-        evidence: dict[tuple[str, Item], list[tuple[int, int, int]]] = {}
+        evidence: dict[tuple[str, Item], tuple[Span, ...]] = {}
         turns = self.contexts[dialogue].judged_turns
         for turn, code, findings in questions_in(annotation, turns, dialogue_codes):
             if turn in turns:
-                item = Item(dialogue, WHOLE_DIALOGUE if code in dialogue_codes else turn)
-                spans = evidence.setdefault((code, item), [])
-                spans += [(finding.turn, finding.start, finding.end) for finding in findings]
-        for (code, item), spans in evidence.items():
+                key = code, Item(dialogue, WHOLE_DIALOGUE if code in dialogue_codes else turn)
+                spans = ((finding.turn, finding.start, finding.end) for finding in findings)
+                evidence[key] = (*evidence.get(key, ()), *spans)
+        for (code, item), marked in evidence.items():
             answers = self.codes.setdefault(code, CodeAnswers())
-            answers.votes.setdefault(item, {})[annotation.labeler] = bool(spans)
-            if spans:
-                answers.spans.setdefault(item, {})[annotation.labeler] = spans
-            else:
-                answers.spans.get(item, {}).pop(annotation.labeler, None)
+            answers.votes.setdefault(item, {})[annotation.labeler] = marked
             if annotation.seen_verdict:
                 answers.verdict_seen.add(item)
         return list(evidence)

@@ -139,20 +139,6 @@ def update_workers(workers: WorkerModel, pairs: Pairs, counts: Floats) -> tuple[
     return replace(workers, kinds=normalise(shares), centre=centre / max(weight, 1e-12)), table
 
 
-def confusion_matrices(workers: WorkerModel, pairs: Pairs, counts: Floats) -> Floats:
-    """The probability of each worker's answers given the true label, shape (workers, truth, answer)."""
-    within = workers.items.label_probabilities * workers.items.weights[:, None]
-    within = within / np.maximum(within.sum(axis=0), 1e-300)  # (components, truth)
-    rows = []
-    for _, _, dense in worker_blocks(pairs, counts):
-        kind_probabilities = workers.kind_probabilities(dense)
-        probabilities = np.exp(
-            workers.logs(kind_probabilities, workers.raw_tables(dense, kind_probabilities))
-        )
-        rows.append(np.einsum("wlc,ck->wkl", probabilities, within))
-    return np.concatenate(rows)
-
-
 def worker_blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int64] | slice, int, Floats]]:
     """Iterate over blocks of workers: the slice of their pairs, the first worker, and the counts as a dense
     table of shape (workers, labels, components)."""
@@ -189,14 +175,12 @@ class JointFit:
     def posterior(self) -> Posterior:
         """The fit in the form common to all methods."""
         items = self.workers.items
-        matrices = confusion_matrices(self.workers, self.pairs, self.counts)
-        skills = np.einsum("k,wkk->w", items.weights @ items.label_probabilities, matrices)
         truth = normalise(self.responsibilities @ items.label_probabilities)
         expected = normalise(self.responsibilities @ items.shares)
         components = Components(
             self.responsibilities.astype(np.float32), items.shares, items.label_probabilities
         )
-        return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood, components)
+        return Posterior(truth, expected, components)
 
 
 @dataclass(frozen=True)

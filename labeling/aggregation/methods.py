@@ -22,82 +22,118 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.plugins import Plugin, plugins
 from dialint.labeling.aggregation.answers import Answers, Floats, stack_codes
 from dialint.labeling.aggregation.joint import joint_posterior
-from dialint.labeling.aggregation.posterior import Posterior, normalise
+from dialint.labeling.aggregation.posterior import Posterior, normalise, worker_label_pairs
 
 
 def majority(answers: Answers) -> Posterior:
-    """Shares of the votes. `skills` are the shares of a worker's answers that agree with the winner."""
+    """Shares of the votes."""
     shares = normalise(answers.votes())
-    return Posterior(shares, shares, skills=_agreement(answers, shares))
+    return Posterior(shares, shares)
 
 
 def wawa(answers: Answers) -> Posterior:
-    """Votes weighted by each worker's agreement with the plain majority.
+    """Votes weighted by each worker's agreement with the plain majority, where a tie counts one over the
+    number of labels that lead.
 
     Source: Appen's "worker agreement with aggregate". We add half a right answer of one to each worker,
     so that nobody's weight is 0 or rests on a single answer.
     """
-    agreed = _agreement(answers, normalise(answers.votes()), smoothing=1.0)
-    weighted = normalise(answers.votes(agreed[answers.worker]))
-    return Posterior(weighted, weighted, skills=agreed)
-
-
-def _agreement(answers: Answers, shares: Floats, smoothing: float = 0.0) -> Floats:
-    """The share of each worker's answers that have the most votes, one over their number in a tie;
-    `smoothing` pseudo-answers of one half are added. NaN for a worker without any."""
-    leads = shares == shares.max(axis=1, keepdims=True)
+    votes = answers.votes()
+    leads = votes == votes.max(axis=1, keepdims=True)
     agreed = leads[answers.task, answers.label] / leads.sum(axis=1)[answers.task]
-    right = np.bincount(answers.worker, weights=agreed, minlength=len(answers.workers))
-    totals = np.bincount(answers.worker, minlength=len(answers.workers)) + smoothing
-    result = np.full(len(totals), np.nan)
-    np.divide(right + smoothing / 2, totals, out=result, where=totals > 0)
-    return result
+    right = np.bincount(answers.worker, agreed) + 0.5
+    weights = right / (np.bincount(answers.worker) + 1.0)
+    weighted = normalise(answers.votes(weights[answers.worker]))
+    return Posterior(weighted, weighted)
 
 
-GLAD_ITERATIONS = 20
+def dawid_skene(answers: Answers) -> Posterior:
+    """A full confusion matrix for every worker. It has no prior: with few labels an item it overfits, which
+    is what `joint` is for. Source: Dawid and Skene 1979."""
+    from crowdkit.aggregation import DawidSkene
+
+    return fit_crowdkit(DawidSkene(), answers)
+
+
+def one_coin(answers: Answers) -> Posterior:
+    """One skill for every worker; wrong answers fall evenly on the other labels. Workers whose answer is
+    always the same are left out: one skill cannot say that they know nothing, as a matrix does. Source:
+    Zhang, Chen, Zhou and Jordan 2016."""
+    from crowdkit.aggregation import OneCoinDawidSkene
+
+    return fit_crowdkit(OneCoinDawidSkene(), answers.without_constant())
 
 
 def mace(answers: Answers) -> Posterior:
     """Workers who know or guess. Source: Hovy et al. 2013; crowd-kit's defaults, seed 0, and one start:
     crowd-kit 1.4.2 begins each of its ten restarts from the same seed, so nine of them repeat the first.
-
-    `skills` are the probabilities that a worker does not guess. For tables of some 100,000 answers.
-    """
+    For tables of some 100,000 answers."""
     from crowdkit.aggregation import MACE
 
-    model = MACE(n_restarts=1)
-    probabilities = crowdkit_probabilities(model, answers)
-    _, first = np.unique(answers.worker, return_index=True)
-    skills = np.full(len(answers.workers), np.nan)
-    skills[answers.worker[np.sort(first)]] = model.spamming_[:, 1]  # crowd-kit numbers workers as they appear
-    return Posterior(probabilities, probabilities, skills=skills)
+    return fit_crowdkit(MACE(n_restarts=1), answers)
+
+
+GLAD_ITERATIONS = 20
 
 
 def glad(answers: Answers) -> Posterior:
     """Workers' ability against items' difficulty. Source: Whitehill et al. 2009; crowd-kit's defaults
-    but for at most 20 iterations.
-
-    `skills` are the probabilities of a right answer to an item of middle difficulty. Slow: 100,000 answers
-    and 5 iterations take 32 s.
-    """
+    but for at most 20 iterations. Slow: 100,000 answers and 5 iterations take 32 s."""
     from crowdkit.aggregation import GLAD
 
-    model = GLAD(n_iter=GLAD_ITERATIONS, silent=True)
-    probabilities = crowdkit_probabilities(model, answers)
-    ability = model.alphas_.reindex(range(len(answers.workers))).to_numpy(float)
-    return Posterior(probabilities, probabilities, skills=1.0 / (1.0 + np.exp(-ability)))
+    return fit_crowdkit(GLAD(n_iter=GLAD_ITERATIONS, silent=True), answers)
 
 
-def crowdkit_probabilities(model: Any, answers: Answers) -> Floats:
-    """Fit a `model` of crowd-kit: its probabilities, shape (tasks, labels), even where nobody answered."""
+def fit_crowdkit(model: Any, answers: Answers) -> Posterior:
+    """Fit a `model` of crowd-kit; a task without answers gets the mean of the others."""
     import pandas as pd  # type: ignore[import-untyped]
 
     frame = pd.DataFrame({"task": answers.task, "worker": answers.worker, "label": answers.label})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of pandas' future, not of ours
         predicted = model.fit_predict_proba(frame)
-    wide = predicted.reindex(index=range(len(answers.tasks)), columns=range(len(answers.labels)))
-    return normalise(np.nan_to_num(wide.to_numpy(float), nan=0.0) + 1e-12)
+    by_label = predicted.reindex(columns=range(len(answers.labels)), fill_value=0.0).fillna(0.0)
+    wide = by_label.reindex(range(len(answers.tasks))).fillna(by_label.mean())
+    probabilities = normalise(wide.to_numpy(float) + 1e-12)
+    return Posterior(probabilities, probabilities)
+
+
+RIGHT, WRONG = 4.0, 1.0
+"""Of IBCC: pseudo-answers of each worker to each truth, right ones, and wrong ones for each wrong label."""
+PSEUDO_TASKS = 1.0
+"""Of IBCC: pseudo-tasks of each label."""
+MAX_ITERATIONS, CHANGE = 100, 1e-4
+"""Of IBCC: largest change of a task's probability at which iterating ends."""
+
+
+def ibcc(answers: Answers, model: Floats | None = None) -> Posterior:
+    """Independent Bayesian classifier combination: Dawid-Skene with a Dirichlet prior on the class shares and
+    on each row of each worker's confusion matrix, by mean-field variational Bayes. A baseline for `joint`,
+    and a method where labels are frequent; where they are rare and workers give few answers each, all
+    matrices may drift together to another meaning of the labels.
+
+    `model`, shape (tasks, labels), takes the place of the class shares where it is not NaN.
+
+    Source: Kim and Ghahramani 2012, section 2, there by Gibbs sampling; the updates are those of Simpson et
+    al. 2013, section 3. Ours: the rows' hyperparameters are fixed, 4 and 1, as in Li et al.'s comparison.
+    """
+    from scipy.special import digamma
+
+    answers = answers.without_constant()  # the prior of their rows would take them for right
+    crowd, size = worker_label_pairs(answers), len(answers.labels)
+    truth = normalise(answers.votes() + 1e-9)
+    counts, row = crowd.counts(truth), np.where(np.eye(size) > 0, RIGHT, WRONG)
+    fixed = np.full(truth.shape, np.nan) if model is None else np.log(np.maximum(model, 1e-6))
+    without_model = np.asarray(np.isnan(fixed).any(axis=1))
+    iterations, change = 0, 1.0
+    while iterations < MAX_ITERATIONS and change >= CHANGE:
+        iterations += 1
+        seen = crowd.per_worker(counts) + row.sum(axis=1)
+        table = digamma(counts + row[:, crowd.label].T) - digamma(seen)[crowd.worker]
+        classes = truth[without_model].sum(axis=0) + PSEUDO_TASKS
+        base = np.where(without_model[:, None], digamma(classes) - digamma(classes.sum()), fixed)
+        counts, _, change = crowd.expectation(table, base, truth)
+    return Posterior(truth, truth)
 
 
 WITH_MODEL = ("joint", "ibcc")

@@ -18,12 +18,11 @@ from enum import StrEnum
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.joint_items import possible_votes
-from dialint.labeling.aggregation.posterior import CELLS, Components, Posterior
+from dialint.labeling.aggregation.posterior import CELLS, Components
 
 GAIN = 0.01
 """Expected gain in right decisions from which an answer is requested: one in a hundred answers."""
@@ -69,14 +68,6 @@ class OverlapRule:
             return Decision.GIVE_UP
         is_worthwhile = n_labelers < self.minimum or left == 0 or gains[left - 1] >= self.gain
         return Decision.ASK if is_worthwhile else Decision.GIVE_UP
-
-
-def decisions(posterior: Posterior, n_labelers: NDArray[np.int64], rule: OverlapRule) -> tuple[Decision, ...]:
-    """What to do with each task, in the posterior's order."""
-    components = posterior.components
-    gains = np.zeros((len(n_labelers), 0)) if components is None else expected_gains(components)
-    rows = zip(posterior.confidence, n_labelers, gains, strict=True)
-    return tuple(rule.decide(float(confidence), int(count), row) for confidence, count, row in rows)
 
 
 def expected_gains(components: Components) -> Floats:

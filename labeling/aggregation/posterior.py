@@ -39,30 +39,12 @@ class Posterior:
 
     `probabilities` has shape (tasks, labels), rows sum to 1. `expected` is the share of answers that a
     large crowd would give, same shape: the soft label for learning; the same array where a method does
-    not distinguish the two. `skills`, shape (workers,), is each worker's probability of a right answer,
-    where the method has one; `confusion`, shape (workers, labels, labels), the probability of an answer
-    (last axis) given the truth (middle axis). `log_likelihood` is of the answers, in nats, NaN where
-    the method has none; of a variational method the bound. `components`, where the method has them, predict
-    further answers.
+    not distinguish the two. `components`, where the method has them, predict further answers.
     """
 
     probabilities: Floats
     expected: Floats
-    skills: Floats | None = None
-    confusion: Floats | None = None
-    iterations: int = 0
-    log_likelihood: float = float("nan")
     components: Components | None = None
-
-    @property
-    def winners(self) -> NDArray[np.int64]:
-        """The most probable label of each task, the first of equals, shape (tasks,)."""
-        return np.asarray(self.probabilities.argmax(axis=1), np.int64)
-
-    @property
-    def confidence(self) -> Floats:
-        """The probability of the winner, shape (tasks,), 0 to 1."""
-        return np.asarray(self.probabilities.max(axis=1), float)
 
     def part(self, rows: slice) -> Posterior:
         """The posterior of some tasks only."""

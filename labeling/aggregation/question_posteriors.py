@@ -7,7 +7,7 @@ read, in one project or everywhere; nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
@@ -88,9 +88,7 @@ class GoldAnswers:
 
 
 def question_posteriors(
-    answers: CollectedAnswers,
-    share_workers: bool = False,
-    gold: GoldAnswers | None = None,
+    answers: CollectedAnswers, share_workers: bool = False, gold: GoldAnswers | None = None
 ) -> Iterator[QuestionPosterior]:
     """The posteriors of the joint method, by code and in the order in which the questions were first
     answered; those of gold questions are not replaced (`GoldAnswers.override`)."""
@@ -116,7 +114,7 @@ def question_posteriors(
                 code,
                 float(probability),
                 n_labelers=len(votes),
-                n_yes=sum(votes.values()),
+                n_yes=sum(map(bool, votes.values())),
                 n_independent=len(votes.keys() - ignored),
                 model=None if np.isnan(by_model) else float(by_model),
                 start=start,
@@ -154,8 +152,14 @@ def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxono
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
+
+    def load(transaction: Transaction, name: str) -> DialogueContext:
+        dialogue = load_dialogue(transaction, name)
+        assert dialogue is not None, "a foreign key"
+        return DialogueContext.of(dialogue, load_verdict(transaction, name))
+
     annotations, codes = iterate_counted(store, actor, project), dialogue_codes(taxonomy)
-    answers = collect_answers(annotations, context_loader(store), codes)
+    answers = collect_answers(annotations, lambda name: store.read(partial(load, name=name)), codes)
     if not answers.codes:
         raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
     return answers
@@ -172,14 +176,3 @@ def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
         key = (gold.dialogue, WHOLE_DIALOGUE if gold.code in codes else gold.turn, gold.code)
         present[key] = gold.present or present.get(key, False)
     return GoldAnswers(present, codes)
-
-
-def context_loader(store: Store) -> Callable[[str], DialogueContext]:
-    """A function that loads the context of a dialogue by name."""
-
-    def load(transaction: Transaction, name: str) -> DialogueContext:
-        dialogue = load_dialogue(transaction, name)
-        assert dialogue is not None, "a foreign key"
-        return DialogueContext.of(dialogue, load_verdict(transaction, name))
-
-    return lambda name: store.read(partial(load, name=name))

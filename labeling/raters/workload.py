@@ -107,7 +107,7 @@ def measure_workload(
         if annotation.kind == "model":
             continue
         name = annotation.dialogue_id
-        answers.add(annotation, lambda name: DialogueContext.of(dialogues[name], None), dialogue_codes)
+        answers.add(annotation, lambda name: DialogueContext.of(dialogues[name]), dialogue_codes)
         turns = answers.contexts[name].judged_turns
         work.setdefault(annotation.labeler, LabelerWork()).add(annotation, turns, dialogue_codes)
         if (item := _read_item(annotation)) not in sizes:
@@ -138,7 +138,7 @@ def dated_tables(
     def load_context(name: str) -> DialogueContext:
         dialogue = dialogues[name]
         lengths[name] = [len(turn.text) for turn in dialogue.turns]
-        return DialogueContext.of(dialogue, None)
+        return DialogueContext.of(dialogue)
 
     for annotation in annotations:
         at = float("nan") if annotation.at is None else annotation.at.timestamp()
@@ -155,11 +155,10 @@ def dated_tables(
 def _read_texts(answers: CollectedAnswers, code: str, lengths: Mapping[str, list[int]]) -> Iterator[ReadText]:
     of_code = answers.codes[code]
     for item, votes in of_code.votes.items():
-        spans = of_code.spans.get(item, {})
         is_whole = item.turn == WHOLE_DIALOGUE
         for turn in answers.contexts[item.dialogue].judged_turns if is_whole else (item.turn,):
             marked = {
-                worker: [MarkedSpan(start, end) for at, start, end in spans.get(worker, ()) if at == turn]
-                for worker in votes
+                worker: [MarkedSpan(start, end) for at, start, end in spans if at == turn]
+                for worker, spans in votes.items()
             }
             yield ReadText(lengths[item.dialogue][turn], marked)

@@ -1,9 +1,8 @@
-"""How fast aggregation is at a size, beside crowd-kit on the same answers.
+"""How fast aggregation is at a size.
 
 Run: ``python runs/studies/aggregation_speed.py --answers 1000000``. A made-up crowd of five answers a task
 and 500 answers a worker; each method once, in one process: its processor time, which other work on the
-machine changes least, and wall time beside it. Crowd-kit's time is compared only if its winners are ours,
-task by task; whether they are right is not asked. Writes only what ``--out`` names.
+machine changes least, and wall time beside it. Writes only what ``--out`` names.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from answer_tables import CrowdPlan, simulate_crowd
@@ -23,11 +21,8 @@ from cyclopts import App, Parameter
 from dialint.detector.artifacts import package_versions, to_json_bytes, write_json
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.crowd_tables import read_answers
-from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
 from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fit_joint
-from dialint.labeling.aggregation.methods import crowdkit_probabilities, majority
-
-T = TypeVar("T")
+from dialint.labeling.aggregation.methods import dawid_skene, majority, one_coin
 
 
 @Parameter(name="*")
@@ -39,14 +34,12 @@ class SpeedConfig:
     """Answers in the table."""
     labels: int = 3
     """Labels that a task may have."""
-    crowdkit: bool = True
-    """Whether crowd-kit runs beside ours: minutes and gigabytes at a million answers."""
     out: Path | None = None
     """File for the figures as JSON; standard output has them in any case."""
 
 
 def speed(config: SpeedConfig | None = None) -> None:
-    """Time aggregation, ours and crowd-kit's."""
+    """Time aggregation."""
     config = config or SpeedConfig()
     plan = CrowdPlan(
         n_tasks=config.answers // 5,
@@ -57,43 +50,34 @@ def speed(config: SpeedConfig | None = None) -> None:
     )
     crowd = simulate_crowd(plan)
     figures = {"answers": len(crowd.answers), "workers": plan.n_workers, "labels": config.labels}
-    report = {**figures, **measured(crowd.answers, config.crowdkit), "versions": package_versions("numpy")}
+    report = {**figures, **measured(crowd.answers), "versions": package_versions("numpy")}
     sys.stdout.write(to_json_bytes(report).decode())
     if config.out:
         write_json(config.out, report)
 
 
-def measured(answers: Answers, crowdkit: bool) -> dict[str, dict[str, float]]:
-    """Seconds of each method, of the processor and of the clock, and crowd-kit's Dawid-Skene over ours.
-
-    Raises:
-        RuntimeError: crowd-kit's winners are others.
-    """
-    found: dict[str, Floats] = {"read CSV": _reading(answers)}
+def measured(answers: Answers) -> dict[str, dict[str, float]]:
+    """Seconds of each method, of the processor and of the clock."""
     majority(answers)  # the first call pays for imports
-    found["majority"], _ = _timed(lambda: majority(answers))
-    found["dawid-skene"], ours = _timed(lambda: dawid_skene(answers))
-    found["one-coin"], _ = _timed(lambda: one_coin(answers))
-    found["joint, given assumptions"], _ = _timed(lambda: fit_joint(answers, None, Assumptions(300.0)))
-    found["joint, choosing them"], _ = _timed(lambda: choose_assumptions(answers))
-    if crowdkit:
-        from crowdkit.aggregation import DawidSkene
-
-        found["crowd-kit dawid-skene"], theirs = _timed(lambda: crowdkit_probabilities(DawidSkene(), answers))
-        if not (ours.winners == theirs.argmax(axis=1)).all():
-            raise RuntimeError("crowd-kit's Dawid-Skene has other winners: its time says nothing")
-        found["times as fast as crowd-kit"] = found["crowd-kit dawid-skene"] / found["dawid-skene"]
+    found = {
+        "read CSV": _reading(answers),
+        "majority": _timed(lambda: majority(answers)),
+        "dawid-skene": _timed(lambda: dawid_skene(answers)),
+        "one-coin": _timed(lambda: one_coin(answers)),
+        "joint, given assumptions": _timed(lambda: fit_joint(answers, None, Assumptions(300.0))),
+        "joint, choosing them": _timed(lambda: choose_assumptions(answers)),
+    }
     return {
         clock: {name: float(f"{values[place]:.4g}") for name, values in found.items()}
         for place, clock in enumerate(("processor seconds", "seconds"))
     }
 
 
-def _timed(call: Callable[[], T]) -> tuple[Floats, T]:
-    """Seconds of the processor and of the clock, shape (2,), and what the call gives."""
+def _timed(call: Callable[[], object]) -> Floats:
+    """Seconds of the processor and of the clock, shape (2,)."""
     started = np.array([time.process_time(), time.perf_counter()])
-    result = call()
-    return np.array([time.process_time(), time.perf_counter()]) - started, result
+    call()
+    return np.array([time.process_time(), time.perf_counter()]) - started
 
 
 def _reading(answers: Answers) -> Floats:
@@ -107,7 +91,7 @@ def _reading(answers: Answers) -> Floats:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "crowd.csv"
         csv.write_csv(pa.table(columns), path)
-        return _timed(lambda: read_answers(path))[0]
+        return _timed(lambda: read_answers(path))
 
 
 if __name__ == "__main__":

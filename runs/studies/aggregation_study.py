@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+from answer_tables import from_rows
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
 
 from dialint.detector.artifacts import to_json_bytes, write_json
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.crowd_tables import read_model_answers
 from dialint.labeling.aggregation.joint import joint_posterior
-from dialint.labeling.aggregation.methods import crowdkit_probabilities, mace, majority, wawa
+from dialint.labeling.aggregation.methods import dawid_skene, mace, majority, wawa
 from dialint.labeling.aggregation.posterior import Posterior, normalise
 
 FIGURES = ("accuracy", "divergence", "knows_wrong")
@@ -70,7 +71,8 @@ def study(config: StudyConfig) -> None:
         )
     model = None
     if config.model is not None:
-        answers, model = read_model_answers(config.model, answers)
+        tables, models = read_model_answers(config.model, {"": answers})
+        answers, model = tables[""], models[""]
     figures = [measured(answers, n, config.draws, config.first_seed, model) for n in config.labels]
     report = {"answers": len(answers), "tasks": len(answers.tasks), "draws": config.draws, "labels": figures}
     sys.stdout.write(to_json_bytes(report).decode())
@@ -156,18 +158,11 @@ def places(answers: Answers, random: np.random.Generator) -> NDArray[np.int64]:
     return place
 
 
-def _crowdkit_dawid_skene(answers: Answers) -> Posterior:
-    from crowdkit.aggregation import DawidSkene
-
-    probabilities = crowdkit_probabilities(DawidSkene(), answers)
-    return Posterior(probabilities, probabilities)
-
-
 def _posteriors(seen: Answers, model: Floats | None) -> Iterator[tuple[str, Posterior]]:
     methods: dict[str, Callable[[Answers], Posterior]] = {
         "majority": majority,
         "wawa": wawa,
-        "crowd-kit Dawid-Skene": _crowdkit_dawid_skene,
+        "crowd-kit Dawid-Skene": dawid_skene,
         "crowd-kit MACE": mace,
         "joint": joint_posterior,
     }

@@ -9,6 +9,7 @@ collusion fails on it; it has spammers of three kinds, groups that share one ans
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -92,6 +93,19 @@ def _sample_workers(plan: CrowdPlan, random: np.random.Generator) -> NDArray[np.
     steps = random.integers(1, step + 1, (plan.n_tasks, plan.per_task))
     steps[:, 0] = random.integers(0, plan.n_workers, plan.n_tasks)
     return np.asarray(np.cumsum(steps, axis=1) % plan.n_workers, np.int64)
+
+
+def from_rows(rows: Sequence[tuple[str, str, str]], labels: Sequence[str] | None = None) -> Answers:
+    """Answers of (task, worker, label) rows: tasks and workers in order of appearance, labels sorted
+    unless they are passed."""
+    task_names, worker_names = (tuple(dict.fromkeys(row[place] for row in rows)) for place in (0, 1))
+    label_names = tuple(sorted({row[2] for row in rows}) if labels is None else labels)
+    columns = [
+        np.array([index[row[place]] for row in rows], np.int32)
+        for place, names in enumerate((task_names, worker_names, label_names))
+        for index in [{name: number for number, name in enumerate(names)}]
+    ]
+    return Answers(*columns, task_names, worker_names, label_names)
 
 
 def _truth(plan: CrowdPlan | AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:

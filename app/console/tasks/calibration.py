@@ -34,7 +34,6 @@ from dialint.labeling.adjudication.calibration_session import (
     CalibrationConfig,
     DisputedQuestion,
     Leans,
-    SessionReport,
     SessionResults,
     load_results,
     start_session,
@@ -214,10 +213,10 @@ def show_results(
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"**{safe_markdown(_('Agreement by code'))}**")
-        _show_agreement(results.report, taxonomy)
+        _show_agreement(results, taxonomy)
     with right:
         st.markdown(f"**{safe_markdown(_('Strict and lenient'))}**")
-        _show_leanings(results.report, account)
+        _show_leanings(results, account)
     st.markdown(f"**{safe_markdown(_('What to talk about'))}**")
     if results.disputed:
         _show_disputed(store, account, session, results.disputed, taxonomy)
@@ -226,15 +225,15 @@ def show_results(
     _show_note(store, account, name)
 
 
-def _show_agreement(report: SessionReport, taxonomy: Taxonomy) -> None:
+def _show_agreement(results: SessionResults, taxonomy: Taxonomy) -> None:
     headings = [_("Code"), _("Alpha (95 % interval)"), _("Questions")]
-    if report.before is not None:
+    if results.before is not None:
         headings.append(_("Before"))
     rows = []
-    for one in report.agreement:
+    for one in results.agreement:
         name = choose_name(lookup_code(one.code, taxonomy).name)
         row = [f"{one.code} {name}", estimate_text(one.now), show_number(one.now.n)]
-        if report.before is not None:
+        if results.before is not None:
             row.append("–" if one.before is None else estimate_text(one.before))
         rows.append(row)
     show_table(headings, rows)
@@ -248,9 +247,9 @@ def _leans_text(leans: Leans) -> str:
     }[leans]  # fmt: skip
 
 
-def _show_leanings(report: SessionReport, account: Account) -> None:
+def _show_leanings(results: SessionResults, account: Account) -> None:
     marks = []
-    for one in report.leanings:
+    for one in results.biases:
         if one.code != ALL:
             continue
         estimate, has_interval = one.difference, one.leans != "too few"
@@ -267,7 +266,7 @@ def _show_leanings(report: SessionReport, account: Account) -> None:
         _("How much more or less often each person says yes than the others, with 95 % intervals"), 0.0,
         len(marks) + 1,
     )  # fmt: skip
-    leaning = [one for one in report.leanings if one.code != ALL and one.leans in ("strict", "lenient")]
+    leaning = [one for one in results.biases if one.code != ALL and one.leans in ("strict", "lenient")]
     if leaning:
         show_table(
             (_("Person"), _("Code"), _("Yes"), _("Others"), _("Difference"), _("Leans")),
@@ -301,7 +300,7 @@ def _show_disputed(
             st.markdown(f"**{safe_markdown(_('Yes, an error'))}**")
             for who in yes:
                 st.text(safe_text(f"✓ {who}"))
-                for finding in one.findings.get(who, ()):
+                for finding in one.votes[who]:
                     quote = finding.quote[:MAX_QUOTE] + ("…" if len(finding.quote) > MAX_QUOTE else "")
                     st.caption(safe_markdown(f"{finding.severity} “{quote}”"))
         with for_no, st.container(border=True):
@@ -322,7 +321,7 @@ def _show_disputed(
                 safe_text(f"{who} {one.code}"),
                 "open",
             )
-            for who, findings in one.findings.items()
+            for who, findings in one.votes.items()
             for each in findings
         ]
         show_marked_dialogue(dialogue, marks, one.turn, f"disputed:{one.task}:{one.code}:{one.turn}")
@@ -331,7 +330,7 @@ def _show_disputed(
 def _question_text(one: DisputedQuestion, taxonomy: Taxonomy) -> str:
     entry = lookup_code(one.code, taxonomy)
     where = "" if one.turn is None else _(", turn {turn}").format(turn=one.turn)
-    split = _("{yes} of {n} say yes").format(yes=sum(one.votes.values()), n=len(one.votes))
+    split = _("{yes} of {n} say yes").format(yes=one.n_yes, n=len(one.votes))
     return f"{one.code} {choose_name(entry.name)} · {one.dialogue}{where} · {split}"
 
 

@@ -58,14 +58,14 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None
 
     start_session(group, "lea", CalibrationConfig(name="w2", codes=("C1",), skill="g", n=10), TAXONOMY)
     answer(group, made, "w2", dict.fromkeys(GROUP, lambda place: place % 2 == 0))
-    found = load_results(group, "lea", "w2", "w1", TAXONOMY).report
+    found = load_results(group, "lea", "w2", "w1", TAXONOMY)
     (agreement,) = found.agreement
     assert agreement.before is not None
     assert agreement.now.value == 1.0 > agreement.before.value
-    first = load_results(group, "lea", "w1", None, TAXONOMY).report
-    leans = {one.worker: one.leans for one in first.leanings if one.code == "C1"}
+    first = load_results(group, "lea", "w1", None, TAXONOMY)
+    leans = {one.worker: one.leans for one in first.biases if one.code == "C1"}
     assert leans == {"ann": "strict", "ben": "lenient", "rob": "lenient"}
-    ann = next(one for one in first.leanings if (one.worker, one.code) == ("ann", "C1"))
+    ann = next(one for one in first.biases if (one.worker, one.code) == ("ann", "C1"))
     assert (ann.yes, ann.others, ann.difference.value) == (1.0, 0.5, 0.5)
     assert math.isnan(first.agreement[1].now.value), "nobody ever found T1"
 

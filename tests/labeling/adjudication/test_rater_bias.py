@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 
 from dialint.labeling.adjudication.calibration_session import ALL, rater_biases
-from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Item
+from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Item, Span
+
+
+def marked(row: dict[str, bool]) -> dict[str, tuple[Span, ...]]:
+    return {who: ((1, 0, 4),) if yes else () for who, yes in row.items()}
 
 
 def made(votes: dict[str, list[dict[str, bool]]]) -> CollectedAnswers:
     """`votes` by code: one dialogue with one turn for each row."""
     codes = {
-        code: CodeAnswers({Item(f"d{place}", 1): row for place, row in enumerate(rows)})
+        code: CodeAnswers({Item(f"d{place}", 1): marked(row) for place, row in enumerate(rows)})
         for code, rows in votes.items()
     }
     people = sorted({who for rows in votes.values() for row in rows for who in row})
@@ -34,7 +38,7 @@ def test_differences_by_hand() -> None:
 
 
 def test_dialogues_are_counted_not_turns() -> None:
-    answers = CodeAnswers({Item("d", turn): {"ann": True, "ben": False} for turn in range(30)})
+    answers = CodeAnswers({Item("d", turn): marked({"ann": True, "ben": False}) for turn in range(30)})
     (first, *_) = rater_biases(CollectedAnswers({"C1": answers}, {"ann": 0, "ben": 1}, {}))
     assert (first.n, first.difference.n, first.leans) == (30, 1, "too few")
 

@@ -52,9 +52,9 @@ def collect(*annotations: Annotation, told: Verdict | None = None) -> CollectedA
 def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
     found = collect(said("ann", finding("C1", 3)), said("ben", finding("P1", 1), finding("P1", 3)))
     assert found.codes["C1"].votes == {
-        Item("d", 1): {"ann": False, "ben": False}, Item("d", 3): {"ann": True, "ben": False},
+        Item("d", 1): {"ann": (), "ben": ()}, Item("d", 3): {"ann": ((3, 0, 4),), "ben": ()},
     }  # fmt: skip
-    assert found.codes["P1"].votes == {Item("d", WHOLE_DIALOGUE): {"ann": False, "ben": True}}
+    assert found.codes["P1"].votes == {Item("d", WHOLE_DIALOGUE): {"ann": (), "ben": ((1, 0, 4), (3, 0, 4))}}
     table = found.tables()["C1"]
     assert (table.workers, table.labels) == (("ann", "ben"), ("no", "yes"))
     assert sorted(zip(table.task, table.worker, table.label, strict=True)) == [
@@ -64,8 +64,7 @@ def test_every_judged_turn_is_a_question_and_a_dialogue_code_is_one() -> None:
 
 def test_the_last_answer_of_a_person_counts() -> None:
     found = collect(said("ann", finding("C1", 1)), said("ann", codes=("C1",)))
-    assert found.codes["C1"].votes[Item("d", 1)] == {"ann": False}
-    assert found.codes["C1"].spans[Item("d", 1)] == {}
+    assert found.codes["C1"].votes[Item("d", 1)] == {"ann": ()}
 
 
 def test_what_a_model_answered_is_no_persons_answer() -> None:

@@ -11,17 +11,15 @@ from dialint.labeling.aggregation.overlap import (
     LOOKAHEAD,
     Decision,
     OverlapRule,
-    decisions,
     expected_gains,
 )
-from dialint.labeling.aggregation.posterior import Components, Posterior
+from dialint.labeling.aggregation.posterior import Components
 
 
 def test_when_asking_ends() -> None:
     rule = OverlapRule(minimum=2, maximum=4, sure=0.9)
-    shares = np.array([[0.99, 0.01], [0.95, 0.05], [0.6, 0.4], [0.6, 0.4]])
-    found = decisions(Posterior(shares, shares), np.array([1, 2, 3, 4]), rule)
-    assert found == (Decision.ASK, Decision.STOP, Decision.ASK, Decision.GIVE_UP)
+    found = [rule.decide(sure, n) for sure, n in ((0.99, 1), (0.95, 2), (0.6, 3), (0.6, 4))]
+    assert found == [Decision.ASK, Decision.STOP, Decision.ASK, Decision.GIVE_UP]
 
 
 def item(chances: list[float], yes: list[float]) -> Components:
@@ -80,8 +78,8 @@ def test_a_moot_item_stops_early_and_one_merely_uncertain_goes_on() -> None:
     moot, open_one = item([0.4, 0.6], [0.49, 0.51]), item([0.4, 0.6], [0.2, 0.8])
     for known, decision in ((moot, Decision.GIVE_UP), (open_one, Decision.ASK)):
         truth = known.responsibilities @ known.label_probabilities
-        assert decisions(Posterior(truth, truth, components=known), np.array([2]), rule) == (decision,)
-        assert decisions(Posterior(truth, truth), np.array([2]), rule) == (Decision.ASK,)
+        assert rule.decide(float(truth.max()), 2, expected_gains(known)[0]) is decision
+        assert rule.decide(float(truth.max()), 2) is Decision.ASK
     always = OverlapRule(minimum=2, maximum=11, sure=0.95, gain=0.0)
     assert always.decide(0.6, 10, expected_gains(moot)[0]) is Decision.ASK
     assert rule.decide(0.6, 1, expected_gains(moot)[0]) is Decision.ASK  # not before the minimum

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from answer_tables import CrowdPlan, simulate_crowd
+from answer_tables import CrowdPlan, from_rows, simulate_crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.statistics import wilson_interval
-from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.raters.agreement import (
     Level,
     MarkedSpan,

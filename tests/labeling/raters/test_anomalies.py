@@ -9,12 +9,12 @@ from math import comb
 import numpy as np
 import pytest
 from aggregation_study import auroc
-from answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
+from answer_tables import AnomalousCrowdPlan, from_rows, simulate_anomalous_crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.posterior import softmax
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.raters.competence import estimate_competence, leave_one_out
@@ -159,13 +159,15 @@ def test_the_quickest_of_a_crowd_of_equals_is_no_cheat() -> None:
     typical = {f"w{n}": 20.0 for n in range(9)} | {"quick": 9.0, "racer": 1.0}
     rows = [(f"t{n}", who, "x") for n in range(30) for who in typical]
     seconds = np.array([typical[who] for _, who, _ in rows]) * np.exp(random.normal(0, 0.1, len(rows)))
-    found = measure_response_times(from_rows(rows, seconds=seconds))
+    found = measure_response_times(replace(from_rows(rows), seconds=seconds))
     assert found.p_value[list(typical).index("racer")] < 1e-9
     assert found.p_value[list(typical).index("quick")] > 0.05
 
 
 def test_too_few_people_or_no_seconds_say_nothing_of_pace() -> None:
-    answers = from_rows([(f"t{n}", w, "x") for n in range(20) for w in ("a", "b")], seconds=np.full(40, 0.01))
+    answers = replace(
+        from_rows([(f"t{n}", w, "x") for n in range(20) for w in ("a", "b")]), seconds=np.full(40, 0.01)
+    )
     assert measure_response_times(answers).p_value.tolist() == [1, 1]
     silent = from_rows([("t", "a", "x")])
     assert measure_response_times(silent).n.tolist() == [0]

@@ -9,10 +9,11 @@ import pytest
 from answer_tables import (
     AnomalousCrowd,
     AnomalousCrowdPlan,
+    from_rows,
     simulate_anomalous_crowd,
 )
 
-from dialint.labeling.aggregation.answers import Answers, from_rows
+from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.raters import collusion
 from dialint.labeling.raters.anomalies import find_anomalies
 from dialint.labeling.raters.collusion import (

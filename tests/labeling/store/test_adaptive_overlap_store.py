@@ -11,14 +11,16 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.adaptive_overlap import (
     OverlapConfig,
     TaskStatus,
+    decide,
     task_statuses,
     update_overlap,
 )
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
-from dialint.labeling.store import annotations, leases, projects, tasks
-from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NotAllowed, Project
+from dialint.labeling.store import accounts, annotations, gold, leases, projects, tasks
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.records import Gold, NotAllowed, Project
+from dialint.labeling.store.tasks import list_answered_tasks
 
 TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))
@@ -51,6 +53,36 @@ def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> N
     told = update_overlap(answered, "lea", OverlapConfig("p", sure=1.0, gain=0.0), TAXONOMY)
     assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 11
+
+
+def test_corrections_gold_and_bans_are_heard(answered: Store, made: Any) -> None:
+    decided = [update_overlap(answered, "lea", CONFIG, TAXONOMY)]
+    mine = next(one for one in annotations.list_annotations(answered, "rob", "d5") if one.labeler == "ann")
+    annotations.correct(answered, "ann", int(mine.id), "changed", [made.finding()])
+    decided.append(update_overlap(answered, "lea", CONFIG, TAXONOMY))
+    true = Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert")
+    gold.set_gold(answered, "eve", true)
+    decided.append(update_overlap(answered, "lea", CONFIG, TAXONOMY))
+    accounts.ban(answered, "lea", "ben", "answers at random")
+    decided.append(update_overlap(answered, "lea", CONFIG, TAXONOMY))
+    assert [one[Decision.STOP] for one in decided] == [11, 10, 11, 0]
+    assert decided[-1] == {Decision.ASK: 12}  # ann alone is left everywhere, one fewer than the minimum
+
+
+def test_who_decided_from_fewer_answers_does_not_overwrite(store: Store, made: Any) -> None:
+    """Ben's answers came, and d0 is to have a third, while somebody still decides from ann's alone."""
+
+    def read(transaction: Transaction) -> list[tasks.TaskProgress]:
+        return list_answered_tasks(transaction, "p", ["d0"])
+
+    make_project(store, made, len(NAMES), overlap=2, most=3)
+    answer(store, made, "ann", set())
+    old = store.read(read)
+    answer(store, made, "ben", {"d0"})
+    tasks.set_wanted(store, "lea", 1, 3)
+    for known, wanted in ((old, 3), (store.read(read), 2)):
+        decide(store, "lea", OverlapRule(1, 3, 0.9), known, {("d0", None): TaskStatus(1.0, ())})
+        assert [one.wanted for one in store.read(read)] == [wanted]
 
 
 def belief(name: str, n_labelers: int, model: float | None = 0.01, gold: bool = False) -> QuestionPosterior:

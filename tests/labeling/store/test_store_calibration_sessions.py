@@ -88,7 +88,7 @@ def test_results_are_shown_when_all_are_done(started: Store, made: Any) -> None:
     assert len(results.disputed) == 2
     assert set(disputed) == {("C1", 1)}
     # d0: ann and rob of three say yes; d1: ann alone; each is split one to two
-    assert [one.split for one in results.disputed] == pytest.approx([1 / 3, 1 / 3])
+    assert [one.n_yes for one in results.disputed] == [2, 1]
     with pytest.raises(StoreRefused, match="no such project"):
         sessions.load_answers(started, "lea", "none")
 
