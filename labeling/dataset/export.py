@@ -2,9 +2,9 @@
 
 Reads logs, our annotations and, optionally, aggregated labels (which replace the share of people) and
 verdicts (whose findings people corrected). Writes into a folder ``train``, ``dev``, ``calibration`` and
-``test`` examples and ``preferences``, each ``.jsonl``, ``lineage.jsonl`` (each label's
-annotations and their labelers, ids only) and last the manifest. A turn and code without a label counts as
-free of that error, so only dialogues whose every turn and code people answered become examples. Personal data
+``test`` examples, ``preferences`` and ``lineage`` (each label's annotations and their labelers, ids only), all
+as JSON lines, and last the manifest. A turn and code without a label counts as free of that error, so only
+dialogues whose every turn and code people answered become examples. Personal data
 become placeholders, and offsets move along, unless ``--no-masked``; groups and splits are computed from the
 original text, so they are the same either way.
 """
@@ -12,17 +12,21 @@ original text, so they are the same either way.
 from __future__ import annotations
 
 import gc
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from dialint.detector.artifacts import (
     MANIFEST,
+    TEMPORARY,
+    atomic_file,
     disk_errors,
     file_entry,
     make_output_folder,
@@ -32,10 +36,9 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.progress import track
-from dialint.detector.records import Example
+from dialint.detector.records import Example, Record
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.dataset.examples import SPLITS, DatasetBuilder, DatasetConfig, DialogueAnnotations
-from dialint.labeling.dataset.files import RecordBuffer, RecordWriter, encode_record, set_split
 from dialint.labeling.dataset.preferences import preferences
 from dialint.labeling.dataset.splits import DialogueGrouper, assign_split, fingerprint_key, split_key
 
@@ -88,10 +91,10 @@ def _write_dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
     """Write all files and return the manifest's content."""
     builder = DatasetBuilder.load(config)
     grouper, outcomes = DialogueGrouper(config.by, config.near or None), Counter[str]()
-    with RecordBuffer.open() as buffer:
-        _build_records(builder, grouper, buffer, outcomes)
+    with disk_errors(TEMPORARY), tempfile.TemporaryFile() as spool:
+        targets = list(_spool_records(builder, grouper, spool, outcomes))
         groups = grouper.groups()
-        files = _write_files(config, key, groups, buffer)
+        files = _write_files(config, key, groups, targets, spool)
     logs = [source.path for source in open_logs(list(config.dialogues))]
     inputs = [*logs, *config.annotations, *filter(None, (config.labels, config.verdicts))]
     return {
@@ -116,20 +119,30 @@ def _config_entry(config: DatasetConfig, key: str, taxonomy: Taxonomy) -> dict[s
     return {**entry, "annotations": [path.name for path in config.annotations]}
 
 
-def _build_records(
-    builder: DatasetBuilder, grouper: DialogueGrouper, buffer: RecordBuffer, outcomes: Counter[str]
-) -> None:
-    """Add every dialogue to the grouper, and its records to the buffer."""
+EXAMPLE, PREFERENCES, LINEAGE = "example", "preferences", "lineage"
+
+
+def _spool_records(
+    builder: DatasetBuilder, grouper: DialogueGrouper, spool: BinaryIO, outcomes: Counter[str]
+) -> Iterator[tuple[str, ...]]:
+    """Add every dialogue to the grouper and its records, still without a split, to the spool; yields what the
+    dialogue's lines there are."""
     for dialogue in track(builder.read_dialogues(), None, "exporting"):
         grouper.add(dialogue)
         annotations = builder.annotations_of(dialogue)
-        example = builder.example(annotations)
-        lines = [encode_record(example), _lineage(example, annotations)] if example is not None else []
-        verdict = builder.verdicts.get(dialogue.id)
-        all_pairs = preferences(annotations, verdict) if verdict else ()
-        pairs = [pair for pair in all_pairs if pair.code in builder.codes]
-        outcomes.update(pair.outcome for pair in pairs)
-        buffer.add(lines, [encode_record(pair) for pair in pairs])
+        lines: list[tuple[str, bytes]] = []
+        if (example := builder.example(annotations)) is not None:
+            lines = [(EXAMPLE, _encode(example)), (LINEAGE, _lineage(example, annotations))]
+        if verdict := builder.verdicts.get(dialogue.id):
+            pairs = [pair for pair in preferences(annotations, verdict) if pair.code in builder.codes]
+            outcomes.update(pair.outcome for pair in pairs)
+            lines += [(PREFERENCES, _encode(pair)) for pair in pairs]
+        spool.writelines(line for _, line in lines)
+        yield tuple(target for target, _ in lines)
+
+
+def _encode(record: Record) -> bytes:
+    return record.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
 def _lineage(example: Example, annotations: DialogueAnnotations) -> bytes:
@@ -144,22 +157,25 @@ def _lineage(example: Example, annotations: DialogueAnnotations) -> bytes:
     return msgspec.json.encode(row) + b"\n"
 
 
+NO_SPLIT = b'"split":""}\n'
+"""How every record ends: its split depends on all other dialogues."""
+
+
 def _write_files(
-    config: DatasetConfig, key: str, groups: list[str], buffer: RecordBuffer
+    config: DatasetConfig, key: str, groups: list[str], targets: list[tuple[str, ...]], spool: BinaryIO
 ) -> list[dict[str, Any]]:
     """Write all files, each record to its split, and return their manifest entries."""
     shares = list(zip(SPLITS, config.shares, strict=True))
-    paths = {name: config.out / f"{name}.jsonl" for name in (*SPLITS, "preferences")}
-    lineage_path = config.out / "lineage.jsonl"
+    paths = {name: config.out / f"{name}.jsonl" for name in (*SPLITS, PREFERENCES, LINEAGE)}
+    rows = Counter[str]()
+    spool.seek(0)
     with ExitStack() as stack:
-        outputs = {name: stack.enter_context(RecordWriter.open(path)) for name, path in paths.items()}
-        lineage = stack.enter_context(RecordWriter.open(lineage_path))
-        for group, (example, pairs) in zip(groups, buffer.read(), strict=True):
+        files = {name: stack.enter_context(atomic_file(path)) for name, path in paths.items()}
+        for group, of_dialogue in zip(groups, targets, strict=True):
             split = assign_split(group, key, shares)
-            if example:
-                outputs[split].add(set_split(example[0], split))
-                lineage.add(set_split(example[1], split))
-            for pair in pairs:
-                outputs["preferences"].add(set_split(pair, split))
-    entries = [file_entry(path, outputs[name].rows) for name, path in paths.items()]
-    return [*entries, file_entry(lineage_path, lineage.rows)]
+            for target in of_dialogue:
+                name = split if target == EXAMPLE else target
+                line = spool.readline().removesuffix(NO_SPLIT)
+                files[name].write(line + b'"split":"' + split.encode() + b'"}\n')
+                rows[name] += 1
+    return [file_entry(path, rows[name]) for name, path in paths.items()]

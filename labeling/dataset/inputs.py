@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.readers.tables import detect_table_format, read_rows
@@ -21,110 +19,78 @@ from dialint.detector.taxonomy import Taxonomy
 
 SUM_TOLERANCE = 0.01
 """How far a sum of probabilities may be from 1, since they may be rounded."""
-YES_COLUMNS = ("probability_yes", "probability:yes", "p_yes", "yes")
-"""Columns that may hold the probability of a yes; the probabilities may also be one object."""
+COLUMN = "probability:"
+EXPECTED = (
+    "a label record, a task called dialogue/turn/code with the probability of a yes, or a task called "
+    "dialogue/turn with those of codes that exclude one another, together 1"
+)
 
 
 def read_labels(path: Path, taxonomy: Taxonomy) -> Iterator[Label]:
-    """The labels of a file: `Label` records, or a table (CSV, Parquet or JSONL) of tasks called
-    dialogue/turn/code with the probability of a yes, or dialogue/turn with that of each of the codes
-    that exclude one another; a row with a label and no probability has probability 1.
+    """The labels of a file: `Label` records, or a table (CSV, Parquet or JSONL) as ``dialint label aggregate``
+    writes it, of tasks called dialogue/turn/code with the probability of a yes, or dialogue/turn with that of
+    each of the codes that exclude one another; there a row with a label and no probability has probability 1.
 
     Raises:
         InputRefused: E_LABEL with the line; whatever makes the file unreadable.
     """
     (source,) = open_logs([str(path)])
     for line, _, row in read_rows(source, detect_table_format(source)):
-        where = f"{path}, line {line}"
         if isinstance(row, BadRecord):
-            raise InputRefused("E_LABEL", f"{where}: {row.code}, expected {row.expected}")
-        if codes := taxonomy.rivals(str(row.get("label"))) if "task" in row else ():
-            yield from _turn_labels(row, codes, where)
-        elif "task" in row:
-            yield _task_label(row, where)
-        else:
-            yield _parse_label(json.dumps(row, default=str), where)
+            raise InputRefused("E_LABEL", f"{path}, line {line}: {row.code}, expected {row.expected}")
+        try:
+            if "task" not in row:
+                yield Label.model_validate_json(json.dumps(row, default=str))
+            elif codes := taxonomy.rivals(str(row.get("label"))):
+                dialogue, _, turn = str(row["task"]).rpartition("/")
+                if not dialogue:
+                    raise ValueError("a turn of no dialogue")
+                yield from _labels(row, dialogue, turn, _distribution(row, codes))
+            else:
+                name, own = str(row["task"]), row.get("code")
+                if isinstance(own, str) and not name.endswith(f"/{own}"):
+                    name = f"{name}/{own}"
+                dialogue, turn, code = name.rsplit("/", 2)
+                yield from _labels(row, dialogue, turn, {code: _probability_of_yes(row)})
+        except (ValueError, TypeError, OverflowError):
+            raise InputRefused("E_LABEL", f"{path}, line {line}: expected {EXPECTED}") from None
 
 
-def _parse_label(line: str, where: str) -> Label:
-    try:
-        return Label.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise InputRefused("E_LABEL", f"{where}: no valid label ({first['msg']})") from None
-
-
-def _turn_labels(row: dict[str, Any], codes: tuple[str, ...], where: str) -> Iterator[Label]:
-    """A label of each of `codes`, those of probability 0 too: the share of people must not replace them."""
-    dialogue, _, turn = str(row["task"]).rpartition("/")
-    try:
-        if not dialogue:
-            raise ValueError("a turn of no dialogue")
-        for code, probability in _distribution(row, codes).items():
-            yield Label(
-                dialogue_id=dialogue,
-                turn=int(turn),
-                code=code,
-                probability=probability,
-                method=str(row.get("method") or "aggregated"),
-                n_labelers=int(row.get("n_labelers") or 0),
-            )
-    except (ValueError, TypeError, OverflowError):
-        expected = f"a task called dialogue/turn and probabilities of {', '.join(codes)}, together 1"
-        raise InputRefused("E_LABEL", f"{where}: expected {expected}") from None
-
-
-def _distribution(row: dict[str, Any], codes: tuple[str, ...]) -> dict[str, float]:
-    """Probabilities of `codes`, which sum to 1.
-
-    Raises:
-        ValueError: the row does not hold them.
-    """
-    start = "probability:"
-    values = row.get("probabilities") or {n[len(start) :]: p for n, p in row.items() if n.startswith(start)}
-    if not values and {"probability", "worker"}.isdisjoint(row):
-        values = {row["label"]: 1.0}
-    if not isinstance(values, dict) or set(values) - set(codes):
-        raise ValueError("other codes than these")
-    probabilities = {code: float(values.get(code) or 0.0) for code in codes}
-    total = sum(probabilities.values())
-    if not abs(total - 1.0) <= SUM_TOLERANCE:
-        raise ValueError("not a distribution")
-    return {code: probability / total for code, probability in probabilities.items()}
-
-
-def _task_label(row: dict[str, Any], where: str) -> Label:
-    name, code = str(row["task"]), row.get("code")
-    if isinstance(code, str) and not name.endswith(f"/{code}"):
-        name = f"{name}/{code}"
-    parts = name.rsplit("/", 2)
-    try:
-        return Label(
-            dialogue_id=parts[0],
-            turn=int(parts[1]),
-            code=parts[2],
-            probability=float(_probability_of_yes(row)),
+def _labels(
+    row: dict[str, Any], dialogue: str, turn: str, probabilities: dict[str, float]
+) -> Iterator[Label]:
+    """A label of each code, those of probability 0 too: the share of people must not replace them."""
+    for code, probability in probabilities.items():
+        yield Label(
+            dialogue_id=dialogue,
+            turn=int(turn),
+            code=code,
+            probability=probability,
             method=str(row.get("method") or "aggregated"),
             n_labelers=int(row.get("n_labelers") or 0),
         )
-    except (ValueError, TypeError, IndexError, OverflowError):
-        expected = f"a task called dialogue/turn/code and one of {', '.join(YES_COLUMNS)}, 0 to 1"
-        raise InputRefused("E_LABEL", f"{where}: expected {expected}") from None
 
 
-def _probability_of_yes(row: dict[str, Any]) -> Any:
-    """The value of the row's probability of a yes.
+def _values(row: dict[str, Any]) -> dict[str, float]:
+    """The probability of each label that the row has one of."""
+    columns = {name.removeprefix(COLUMN): p for name, p in row.items() if name.startswith(COLUMN)}
+    return {name: float(p) for name, p in dict(row.get("probabilities") or columns).items() if p is not None}
 
-    Raises:
-        ValueError: there is none.
-    """
-    nested = row.get("probabilities")
-    if isinstance(nested, dict):
-        return nested.get("yes") or 0.0
-    for name in YES_COLUMNS:
-        if row.get(name) is not None:
-            return row[name]
-    if row.get("probability") is not None and row.get("label") in ("yes", "no"):
-        probability = float(row["probability"])
-        return probability if row["label"] == "yes" else 1.0 - probability
-    raise ValueError("no probability of a yes")
+
+def _distribution(row: dict[str, Any], codes: tuple[str, ...]) -> dict[str, float]:
+    """Probabilities of `codes`, which sum to 1."""
+    values = _values(row)
+    if not values and {"probability", "worker"}.isdisjoint(row):
+        values = {row["label"]: 1.0}
+    total = sum(values.values())
+    if set(values) - set(codes) or not abs(total - 1.0) <= SUM_TOLERANCE:
+        raise ValueError("no distribution over these codes")
+    return {code: values.get(code, 0.0) / total for code in codes}
+
+
+def _probability_of_yes(row: dict[str, Any]) -> float:
+    if values := _values(row):
+        return values.get("yes", 0.0)
+    if row.get("probability") is None or row.get("label") not in ("yes", "no"):
+        raise ValueError("no probability of a yes")
+    return float(row["probability"]) if row["label"] == "yes" else 1.0 - float(row["probability"])

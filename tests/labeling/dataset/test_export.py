@@ -273,7 +273,7 @@ def test_an_aggregated_label_of_the_dialogue_moves_to_where_people_found_it(tmp_
     said = [annotation("a1", "d", "w1", finding("R1", 1, 0, 4)), annotation("a2", "d", "w2")]
     house = House(tmp_path, [dialogue("d", SAYS)], said)
     out, _ = house.run(
-        labels=lines(tmp_path / "labels.jsonl", [{"task": "d/3/R1", "yes": 0.7, "n_labelers": 2}])
+        labels=lines(tmp_path / "labels.jsonl", [{"task": "d/3/R1", "probability:yes": 0.7, "n_labelers": 2}])
     )
     assert labels(out) == {("d", 1, "R1"): (0.7, "aggregated", 2, 0, 4)}
 
@@ -474,10 +474,10 @@ def test_inputs_that_are_wrong_are_named(tmp_path: Path) -> None:
     for number, row in enumerate(
         [
             {"task": "d/1"},
-            {"task": "d/x/C1", "yes": 1},
-            {"task": "d/1/C1", "yes": 7},
+            {"task": "d/x/C1", "probability:yes": 1},
+            {"task": "d/1/C1", "probability:yes": 7},
             {"dialogue_id": "d"},
-            {"task": "d/9/C1", "yes": 1},
+            {"task": "d/9/C1", "probability:yes": 1},
         ]
     ):
         with pytest.raises(InputRefused, match="E_LABEL"):
