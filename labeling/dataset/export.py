@@ -2,8 +2,8 @@
 
 Reads logs, our annotations and, optionally, aggregated labels (which replace the share of people) and
 verdicts (whose findings people corrected). Writes into a folder ``train``, ``dev``, ``calibration`` and
-``test`` examples, ``preferences`` and ``lineage`` (each label's annotations and their labelers, ids only), all
-as JSON lines, and last the manifest. A turn and code without a label counts as free of that error, so only
+``test`` examples, ``preferences`` and ``lineage`` (each label's annotations and their labelers, ids only) as
+JSON lines, and last the manifest. A turn and code without a label counts as free of that error, so only
 dialogues whose every turn and code people answered become examples. Personal data
 become placeholders, and offsets move along, unless ``--no-masked``; groups and splits are computed from the
 original text, so they are the same either way.
