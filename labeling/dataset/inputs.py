@@ -27,9 +27,9 @@ EXPECTED = (
 
 
 def read_labels(path: Path, taxonomy: Taxonomy) -> Iterator[Label]:
-    """The labels of a file: `Label` records, or a table (CSV, Parquet or JSONL), as ``dialint label
-    aggregate`` writes it, of tasks called dialogue/turn/code with the probability of a yes, or dialogue/turn with that of
-    each of the codes that exclude one another; there a row with a label and no probability has probability 1.
+    """The labels of a file: `Label` records, or a table of ``dialint label aggregate`` (CSV, Parquet, JSONL).
+    Its tasks are called dialogue/turn/code, with that of a yes, or dialogue/turn, with that of each
+    of the codes that exclude one another; a label without a probability has probability 1 there.
 
     Raises:
         InputRefused: E_LABEL with the line; whatever makes the file unreadable.
