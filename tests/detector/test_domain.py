@@ -154,10 +154,3 @@ def test_in_a_far_log_the_scans_findings_are_suggestions_of_lower_probability_an
                 assert tempered == pytest.approx(value if code == "M2" else far.temper(value), abs=1e-5)
     assert n_scan > 0
     assert n_checked > 0
-
-
-def test_a_release_without_a_reference_calls_no_log_far(tmp_path: Path) -> None:
-    detector = load_detector(DetectorConfig(release=tiny.write_release(tmp_path / "r")))
-    assert detector.info.domain is None
-    items = list(log(AWAY, 30))
-    assert score(items, detector) == detector.verdicts(items)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import venv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.masking import mask_text, recognizer_plugins
 from dialint.detector.masking.dialogue import load_recognizers
 from dialint.detector.pipeline import load_detector
-from dialint.detector.plugins import OWN, Plugin, describe, plugins
+from dialint.detector.plugins import OWN, describe, plugins
 from dialint.detector.records import Dialogue, Turn
 
 CHECK = """
@@ -195,42 +194,6 @@ def test_the_manifest_names_the_file_of_a_check_and_another_file_is_another_job(
     other = subprocess.run(command, capture_output=True, text=True, check=False)
     assert other.returncode == 2
     assert "E_OTHER_JOB" in other.stderr
-
-
-@pytest.mark.slow
-def test_pip_installs_a_check(tmp_path: Path) -> None:
-    """Into an environment of its own, which sees the packages of this one."""
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "acme_checks.py").write_text(CHECK.format(evidence="47, 50"))
-    (source / "pyproject.toml").write_text(
-        '[build-system]\nrequires = ["setuptools>=77"]\nbuild-backend = "setuptools.build_meta"\n'
-        '[project]\nname = "acme-checks"\nversion = "3.4"\n'
-        '[project.entry-points."dialint.checks"]\nshouting = "acme_checks:shouting"\n'
-        '[tool.setuptools]\npy-modules = ["acme_checks"]\n'
-    )
-    venv.create(tmp_path / "env", with_pip=False)
-    python = tmp_path / "env/bin/python"
-    (site,) = (tmp_path / "env/lib").glob("*/site-packages")
-    paths = [path for path in sys.path if path.endswith("-packages")]
-    (site / "shared.pth").write_text(
-        "\n".join(f"import site; site.addsitedir({path!r})" for path in paths) + "\n"
-    )
-    command = (
-        str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", str(source),
-    )  # fmt: skip
-    subprocess.run(command, check=True)
-    code = (
-        "from dialint.detector.checks import check_plugins, load_checks\n"
-        "plugin = check_plugins()['shouting']\n"
-        "print(plugin.origin, plugin.version, load_checks()['shouting'].codes['T1'].precision)\n"
-    )
-    result = subprocess.run((str(python), "-c", code), capture_output=True, text=True, check=False)
-    assert result.stdout.split() == ["acme-checks", "3.4", "0.923"], result.stderr
-
-
-def test_a_plugin_of_a_file_needs_no_import() -> None:
-    assert Plugin("one", "dialint.checks", "own.py:one", "own.py", "0" * 64, content="one").load(str) == "one"
 
 
 FORMAT = """

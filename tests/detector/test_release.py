@@ -20,12 +20,6 @@ from dialint.detector.pipeline import load_detector
 from dialint.detector.release import WEIGHTS, Release, finalize_release
 
 
-def test_a_sound_release_opens(tmp_path: Path) -> None:
-    release = Release(tiny.write_release(tmp_path / "r"))
-    assert release.info.id == "tiny-1"
-    assert release.info.head_codes == ("L1", "T1", "R1")
-
-
 def test_one_flipped_bit_anywhere_is_found(tmp_path: Path) -> None:
     """F19 for releases: 100 of 100, over all files, the manifest among them."""
     folder = tiny.write_release(tmp_path / "r")
@@ -179,8 +173,5 @@ def test_another_version_of_the_taxonomy_is_refused_with_both_named(tmp_path: Pa
     folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(taxonomy=version))
     with pytest.raises(ReleaseRefused, match=rf"{version}, and this one is 1\.0"):
         load_detector(DetectorConfig(release=folder))
-
-
-def test_a_patch_of_the_taxonomy_is_let_through(tmp_path: Path) -> None:
-    folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(taxonomy="1.0.99"))
-    assert load_detector(DetectorConfig(release=folder)).info.taxonomy == "1.0.99"
+    patched = tiny.write_release(tmp_path / "patched", info=tiny.release_info(taxonomy="1.0.99"))
+    assert load_detector(DetectorConfig(release=patched)).info.taxonomy == "1.0.99"

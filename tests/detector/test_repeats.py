@@ -67,18 +67,6 @@ def test_a_turn_sent_again_changes_no_score_of_it_and_has_the_same(
         np.testing.assert_allclose(both[index].spans[:, columns], alone[place].spans[:, columns], atol=1e-4)
 
 
-def test_without_the_rule_the_property_does_not_hold(random_model: ReleaseDetector) -> None:
-    from dataclasses import replace
-
-    plain = replace(random_model.scanner, context_free=())
-    turns = [("customer", "w1 w2"), ("agent", "w3 w4 w5"), ("customer", "w6")]
-    (alone,), (both,) = plain.scan([dialogue(*turns)]), plain.scan([dialogue(*turns, turns[1])])
-    assert isinstance(alone, tuple)
-    assert isinstance(both, tuple)
-    assert np.abs(alone[0].scores[:2] - both[0].scores[:2]).max() > 1e-3
-    assert np.abs(both[0].scores[:2] - both[1].scores[:2]).max() > 1e-3
-
-
 @pytest.mark.parametrize(("text", "code"), [(CARD, "V2"), (RUDE, "T1"), (SLOT, "M2")])
 def test_each_of_many_occurrences_is_found(embedded: ReleaseDetector, text: str, code: str) -> None:
     replies = ("Is that really needed?", "I'd rather not.", "Why?", "Hm, let me think about it.")

@@ -139,24 +139,6 @@ def test_rows_keep_the_token_budget_and_hold_every_window_once() -> None:
     assert all(len(row) == 1 or sum(sizes[place] for place in row) <= 120 for row in rows)
 
 
-def test_int8_rows_with_scales_load_close_to_the_original(tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
-    from dialint.detector.release import SCALE, WEIGHTS, finalize_release
-
-    exact = Release(tiny.write_release(tmp_path / "exact"))
-    folder = tiny.write_release(tmp_path / "int8")
-    tensors = load_file(folder / WEIGHTS)
-    name = "backbone.embeddings.word_embeddings.weight"
-    scale = tensors[name].abs().amax(dim=1).clamp_min(1e-8) / 127
-    tensors[name] = (tensors[name] / scale[:, None]).round().to(torch.int8)
-    save_file({**tensors, name + SCALE: scale}, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
-    finalize_release(folder, tiny.release_info())
-    first = local.load_engine(exact, "fp32", 256, "cpu").scan(windows())
-    second = local.load_engine(Release(folder), "fp32", 256, "cpu").scan(windows())
-    assert 0 < max(map(far, first, second)) < 0.2
-
-
 ROBERTA = {**tiny.ENCODER, "model_type": "roberta", "pad_token_id": 1}
 MISTRAL = {**tiny.DECODER, "model_type": "mistral"}
 GEMMA2 = {**tiny.DECODER, "model_type": "gemma2", "query_pre_attn_scalar": 8}
@@ -242,28 +224,11 @@ def test_loading_a_release_runs_the_check(tmp_path: Path) -> None:
         local.load_engine(Release(folder), "fp32", 256, "cpu")
 
 
-def test_roberta_packed_equals_its_own_positions() -> None:
-    runs = engine(ROBERTA)
-    reference = copy.deepcopy(runs.model.backbone)
-    reference.set_attn_implementation("eager")
-    item = next(item for item in windows() if 1 not in item.ids[1:])
-    ids = [2 if token == 1 else token for token in item.ids]  # 1 is RoBERTa's padding
-    own = reference(input_ids=torch.tensor([ids])).last_hidden_state[0]
-    with torch.no_grad():
-        assert (runs.model.hidden_states(packed.pack([ids], 0)) - own).abs().max() < 1e-5
-
-
 @pytest.mark.parametrize("device", ["foo", "cuda:x", "meta", "cuda:999", ""])
 def test_a_device_that_is_none_is_the_users_error(device: str) -> None:
     with pytest.raises(ConfigError) as wrong:
         local.LocalEngine(ScanModel(backbone_from_config(tiny.ENCODER), 3), device=device)
     assert wrong.value.code == "E_DEVICE"
-
-
-def test_the_fingerprint_names_the_tokens_of_a_row() -> None:
-    assert (
-        engine(tiny.ENCODER, row_tokens=120).fingerprint != engine(tiny.ENCODER, row_tokens=121).fingerprint
-    )
 
 
 @SHAPES

@@ -82,31 +82,10 @@ def test_a_dialogue_without_turns() -> None:
     assert (after.turns, masked, after.masked) == ((), (), True)
 
 
-PIECES = st.sampled_from(
-    [
-        *(
-            "What is your name?",
-            "Ben",
-            "ben",
-            "my name is Ben Park",
-            "Thanks Ben",
-            "call 555 0199",
-            "phone number?",
-        ),
-        *(
-            "5550199",
-            "[NAME_2]",
-            "Park it, Ben Park",
-            "your passport number please",
-            "533380006",
-            "ok",
-            " ",
-            "Hi ",
-        ),
-    ]
-)
-
-
+PIECES = st.sampled_from((
+    "What is your name?", "Ben", "ben", "my name is Ben Park", "Thanks Ben", "call 555 0199", "phone number?", "5550199",
+    "[NAME_2]", "Park it, Ben Park", "your passport number please", "533380006", "ok", " ", "Hi ",
+))  # fmt: skip
 LINES = st.lists(PIECES, min_size=1, max_size=4).map(" ".join)
 CALLS = st.builds(ToolCall, name=LINES, arguments=st.dictionaries(LINES, LINES, max_size=2))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.masking import KINDS, mask_text
+from dialint.detector.masking import mask_text
 
 GOES = [
     ("my card4111111111111111", "my card[CARD_1]"),
@@ -92,53 +92,13 @@ STAYS = [
 ]
 
 FRAGMENTS = [
-    *(text for text, _ in GOES),
-    *STAYS,
-    *(
-        "Hi ",
-        "Anna",
-        "Will",
-        "may",
-        " at ",
-        " dot ",
-        "com",
-        "@",
-        "(at)",
-        "[",
-        "]",
-        "_1",
-        "my name is ",
-        "Mr. ",
-    ),
-    *(
-        "[NAME_1]",
-        "[EMAIL_7]",
-        "[PHONE_0]",
-        "[NAME_",
-        "order ",
-        "call ",
-        "555",
-        "0199",
-        "-",
-        " ",
-        "\n",
-        ", ",
-        "+",
-    ),
-    *("\u200b", "\ue000", "４１", "é", "İ", "ß", "one two ", "three four ", "street", "12 Elm ", "passport "),
-    *(
-        "电话",
-        "です",
-        "тел",
-        "هو",
-        "%40",
-        "@bob_1",
-        "my insta is ",
-        "the PIN is ",
-        "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
-        "13900001111",
-    ),
-]
+    *(text for text, _ in GOES), *STAYS,
+    "Hi ", "Anna", "Will", "may", " at ", " dot ", "com", "@", "(at)", "[", "]", "_1", "my name is ",
+    "Mr. ", "[NAME_1]", "[EMAIL_7]", "[PHONE_0]", "[NAME_", "order ", "call ", "555", "0199", "-", " ",
+    "\n", ", ", "+", "\u200b", "\ue000", "４１", "é", "İ", "ß", "one two ", "three four ", "street",
+    "12 Elm ", "passport ", "电话", "です", "тел", "هو", "%40", "@bob_1", "my insta is ", "the PIN is ",
+    "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", "13900001111",
+]  # fmt: skip
 TEXTS = st.one_of(st.lists(st.sampled_from(FRAGMENTS), max_size=9).map("".join), st.text(max_size=60))
 
 
@@ -211,54 +171,3 @@ def test_spans_tell_exactly_what_was_replaced(text: str) -> None:
         rebuilt += masked.text[position : span.start] + text[span.original_start : span.original_end]
         position, original = span.end, span.original_end
     assert rebuilt + masked.text[position:] == text
-
-
-HOSTILE = [
-    *(
-        "a",
-        "1",
-        "1 ",
-        "@",
-        "a@",
-        "a@a@",
-        "a at b dot c ",
-        "0123456789 ",
-        "5 5 5 0 1 9 9 ",
-        "one two three ",
-        "a ",
-    ),
-    *(
-        "Mr. ",
-        "Hi Anna, ",
-        "my name is ",
-        "passport  ",
-        "ssn ",
-        "de12 3456",
-        "12 a b c ",
-        "12 Main Street ",
-        " ",
-        "\n",
-    ),
-    *(
-        "ул. а",
-        "calle a ",
-        "zip code is ",
-        "a:",
-        "1.1.1.",
-        "A-B-",
-        "A B ",
-        "Regards,\n",
-        "[NAME_1]",
-        "a\u200b",
-        "x'",
-    ),
-]
-
-
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_long_hostile_text_is_masked_in_one_go(piece: str) -> None:
-    """No clock: a pattern whose cost grows with the square of the text would not come back."""
-    text = (piece * (30_000 // len(piece)))[:30_000]
-    masked = mask_text(text)
-    assert {span.kind for span in masked.spans} <= set(KINDS)
-    assert sum(span.original_end - span.original_start for span in masked.spans) <= len(text)
