@@ -3,25 +3,27 @@
     python -m dialint.labeling.simulation.crowd --examples build/examples --limit 1000 --out build/crowd
     python -m dialint.labeling.simulation.crowd --dialogues LOG --labels LABELS --out build/crowd
 
-For trying `dialint label aggregate`, `dialint export dataset` and what follows without people. Reads the
-training examples of ``dialint data inject``, or a log with labels. Dialogues go into the store without their
-labels, with the verdicts of a release; labelers annotate blindly in one project, reviewers correct the
-verdicts in another, through the store's own accounts, projects, tasks and leases. All accounts, projects and
-the manifest are called simulated. Writes ``store.sqlite``, which later commands may go on writing to, and
-last the manifest, with the skill of each person.
-"""
+For trying `dialint label aggregate`, `dialint export dataset` and what follows without people: nothing that
+is measured on these annotations is a claim about people. Reads the training examples of ``dialint data
+inject``, or a log with labels. Dialogues go into the store without their labels, with the verdicts of a
+release; labelers annotate blindly in one project, reviewers correct the verdicts in another, through the
+store's own accounts, projects, tasks and leases. All accounts, projects and the manifest are called
+simulated. Writes ``store.sqlite``, which later commands may go on writing to, and last the manifest, with the
+skill of each person. """
 
 from __future__ import annotations
 
-import random
+import math
+import re
 import secrets
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from random import Random
+from typing import Annotated, Any, NamedTuple
 
 from cyclopts import App, Parameter
 from pydantic import Field
@@ -40,11 +42,10 @@ from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.option_ranges import check_ranges, format_usage_error
-from dialint.detector.records import Dialogue, Example, Label, Verdict
+from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.taxonomy import Code, load_taxonomy
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.exchange.store_import import batches
-from dialint.labeling.simulation.people import LABELERS, REVIEWERS, Person, TrueLabels, evidence_lengths
 from dialint.labeling.store import accounts, dialogues, leases, projects, tasks
 from dialint.labeling.store.annotations import submit
 from dialint.labeling.store.database.transactions import Store
@@ -163,7 +164,7 @@ def sample_examples(config: CrowdConfig) -> list[Example]:
             examples = sources.setdefault(example.dialogue.id.partition("~")[0], [])
             examples.append(example.model_copy(update={"dialogue": bare}))
     names = sorted(sources)
-    random.Random(config.plan.seed).shuffle(names)
+    Random(config.plan.seed).shuffle(names)
     sample: list[Example] = []
     for name in names:
         if config.limit is None or len(sample) + len(sources[name]) <= config.limit:
@@ -188,18 +189,115 @@ def _read_examples(config: CrowdConfig) -> Iterator[Example]:
             yield Example(dialogue=item.dialogue, labels=true_labels, split="train")
 
 
+class Skills(NamedTuple):
+    """Shapes of the Beta distributions of a group's skills. A question is one agent turn (or dialogue) and
+    one code: `sensitivity` is the share of true errors that a person annotates, `specificity` the share of
+    the other questions that the person leaves alone."""
+
+    sensitivity: tuple[float, float]
+    specificity: tuple[float, float]
+
+
+SKILLS: dict[AccountRole, Skills] = {
+    "labeler": Skills((8, 2), (1000, 2)),
+    "reviewer": Skills((18, 2), (4000, 2)),
+}
+KEEP_PROBABILITY = 0.7
+"""Probability that a reviewer leaves a displayed finding unchanged where it overlaps their own, and that the
+evidence of anybody is exact; else it begins or ends a word early or late."""
+MAX_WORDS = 6
+"""Words of the evidence of a false positive."""
+TrueLabels = Mapping[tuple[int, str], Label]
+"""The errors of a dialogue, by turn and code."""
+
+
 @dataclass(frozen=True)
-class TaskData:
-    """The dialogues to annotate with their true labels, and the release's verdicts, by dialogue id."""
+class Person:
+    """A simulated person. `sensitivity` and `specificity` lie in [0, 1]."""
 
-    labeled: Mapping[str, tuple[Dialogue, TrueLabels]]
-    verdicts: Mapping[str, Verdict]
+    name: str
+    sensitivity: float
+    specificity: float
 
-    @property
-    def codes(self) -> tuple[Code, ...]:
-        """The codes of all true labels, in the taxonomy's order."""
-        codes = {code for _, true_labels in self.labeled.values() for _, code in true_labels}
-        return tuple(code for code in load_taxonomy().codes.values() if code.code in codes)
+    @classmethod
+    def sample(cls, name: str, role: AccountRole, seed: int) -> Person:
+        """A person with the skills of a role, the same for the same name and seed."""
+        rng = Random(f"{seed}/{name}")
+        return cls(name, *(rng.betavariate(*shape) for shape in SKILLS[role]))
+
+    def annotate(
+        self,
+        dialogue: Dialogue,
+        true_labels: TrueLabels,
+        codes: Iterable[Code],
+        seed: int,
+        seen: Verdict | None = None,
+    ) -> tuple[Finding, ...]:
+        """This person's findings in `dialogue` for `codes`, the same for the same seed. `seen` is the verdict
+        displayed beside the dialogue, if any."""
+        rng = Random(f"{seed}/{self.name}/{dialogue.id}")
+        displayed = {(finding.turn, finding.code): finding for finding in (seen.findings if seen else ())}
+        findings = []
+        for turn, code in _questions(dialogue, true_labels, codes):
+            label = true_labels.get((turn.index, code.code))
+            if rng.random() >= (self.sensitivity if label is not None else 1 - self.specificity):
+                continue
+            start, end = _sample_evidence(turn.text, label, rng)
+            existing = displayed.get((turn.index, code.code))
+            overlaps = existing is not None and existing.start < end and start < existing.end
+            if existing is not None and overlaps and rng.random() < KEEP_PROBABILITY:
+                findings.append(existing.model_copy(update={"probability": 1.0}))
+                continue
+            findings.append(
+                Finding(
+                    code=code.code,
+                    turn=turn.index,
+                    severity=code.severity,
+                    fault="bot" if turn.role == "bot" else code.fault,
+                    probability=1.0,
+                    quote=turn.text[start:end],
+                    start=start,
+                    end=end,
+                    reason=f"{code.name.en}: {code.definition.split('. ')[0].rstrip('.')}.",
+                )
+            )
+        return tuple(findings)
+
+    def answer_seconds(self, dialogue: Dialogue, seed: int) -> float:
+        """Seconds that this person needs for the dialogue: 30, and some 5 a turn."""
+        rng = Random(f"{seed}/{self.name}/{dialogue.id}/seconds")
+        return round(30 + 5 * len(dialogue.turns) * math.exp(rng.gauss(0, 0.4)), 1)
+
+
+def _questions(
+    dialogue: Dialogue, true_labels: TrueLabels, codes: Iterable[Code]
+) -> Iterator[tuple[Turn, Code]]:
+    """Every agent turn and code. A code of the scope dialogue is one question: at its first error, else at
+    the last agent turn."""
+    turns = {turn.index: turn for turn in dialogue.turns}
+    judged = judged_turns(dialogue)
+    for code in codes:
+        asked = judged
+        if code.scope == "dialogue":
+            asked = (next((turn for turn in judged if (turn, code.code) in true_labels), judged[-1]),)
+        yield from ((turns[turn], code) for turn in asked)
+
+
+def _sample_evidence(text: str, label: Label | None, rng: Random) -> tuple[int, int]:
+    """Offsets of the evidence: the label's span, the whole text if it has none or, for a false positive, some
+    words anywhere."""
+    words = [match.span() for match in re.finditer(r"\S+", text)]
+    if label is None:
+        first = rng.randrange(len(words))
+        last = min(first + rng.randrange(MAX_WORDS), len(words) - 1)
+        return words[first][0], words[last][1]
+    if label.start is None or label.end is None:
+        return words[0][0], words[-1][1]
+    if rng.random() < KEEP_PROBABILITY:
+        return label.start, label.end
+    covered = [at for at, (start, end) in enumerate(words) if start < label.end and end > label.start]
+    first, last = max(0, covered[0] - rng.randrange(2)), min(covered[-1] + rng.randrange(2), len(words) - 1)
+    return words[first][0], words[last][1]
 
 
 def simulate_annotations(
@@ -212,26 +310,27 @@ def simulate_annotations(
         NotAllowed: `admin` is not an administrator.
         StoreRefused: there is a simulated crowd already.
     """
-    people = [
-        *_create_accounts(store, admin, "labeler", plan),
-        *_create_accounts(store, admin, "reviewer", plan),
-    ]
-    data = TaskData(
-        {example.dialogue.id: (example.dialogue, _true_labels(example)) for example in examples},
-        {verdict.dialogue_id: verdict for verdict in _add_dialogues(store, admin, examples, detector)},
-    )
-    names = list(data.labeled)
-    reviewed = random.Random(plan.seed).sample(names, round(plan.reviewed * len(names)))
-    codes = tuple(code.code for code in data.codes)
+    labelers = _create_accounts(store, admin, "labeler", plan.labelers, plan.seed)
+    reviewers = _create_accounts(store, admin, "reviewer", plan.reviewers, plan.seed)
+    verdicts = {verdict.dialogue_id: verdict for verdict in _add_dialogues(store, admin, examples, detector)}
+    labeled = {example.dialogue.id: (example.dialogue, _true_labels(example)) for example in examples}
+    names, present = list(labeled), {code for _, labels in labeled.values() for _, code in labels}
+    reviewed = Random(plan.seed).sample(names, round(plan.reviewed * len(names)))
+    asked = tuple(code for code in load_taxonomy().codes.values() if code.code in present)
+    codes = tuple(code.code for code in asked)
     blind = Project(id=LABELS, codes=codes, overlap=plan.overlap, most=max(5, plan.overlap), masked=False)
     review = Project(id=REVIEWS, codes=codes, purpose="review", prelabelled=True)
     n_answers = Counter[str]()
-    for project, profile, ids in ((blind, LABELERS, names), (review, REVIEWERS, reviewed)):
+    for project, members, ids in ((blind, labelers, names), (review, reviewers, reviewed)):
         projects.create(store, admin, project)
         for batch in batches(iter(ids), MAX_PER_CALL):
             tasks.add(store, admin, project.id, [NewTask(dialogue=name, why="simulated") for name in batch])
-        members = [person for person in people if person.profile is profile]
-        n_answers.update(_answer_tasks(store, project, members, data, plan.seed))
+
+        def annotate(person: Person, name: str, seen: bool = project.prelabelled) -> dict[str, Any]:
+            findings = person.annotate(*labeled[name], asked, plan.seed, verdicts[name] if seen else None)
+            return {"findings": findings, "seconds": person.answer_seconds(labeled[name][0], plan.seed)}
+
+        n_answers.update(_answer_tasks(store, project.id, members, annotate, plan.seed))
     return {
         "dialogues": len(names),
         "reviewed": len(reviewed),
@@ -243,7 +342,7 @@ def simulate_annotations(
                 "specificity": person.specificity,
                 "answers": n_answers[person.name],
             }
-            for person in people
+            for person in (*labelers, *reviewers)
         ],
     }
 
@@ -252,13 +351,12 @@ def _true_labels(example: Example) -> TrueLabels:
     return {(label.turn, label.code): label for label in example.labels if label.probability > 0.5}
 
 
-def _create_accounts(store: Store, admin: str, role: AccountRole, plan: AnnotationPlan) -> Iterator[Person]:
+def _create_accounts(store: Store, admin: str, role: AccountRole, n: int, seed: int) -> list[Person]:
     """Create accounts that nobody can sign in to; the simulated people who use them."""
-    profile, n = (LABELERS, plan.labelers) if role == "labeler" else (REVIEWERS, plan.reviewers)
-    for number in range(1, n + 1):
-        name = f"simulated-{role}-{number}"
+    names = [f"simulated-{role}-{number}" for number in range(1, n + 1)]
+    for name in names:
         accounts.create(store, admin, Account(id=name, role=role))
-        yield Person.sample(name, profile, plan.seed)
+    return [Person.sample(name, role, seed) for name in names]
 
 
 def _add_dialogues(
@@ -272,31 +370,26 @@ def _add_dialogues(
 
 
 def _answer_tasks(
-    store: Store, project: Project, people: Sequence[Person], data: TaskData, seed: int
+    store: Store,
+    project: str,
+    people: Sequence[Person],
+    annotate: Callable[[Person, str], dict[str, Any]],
+    seed: int,
 ) -> Counter[str]:
     """Claim and answer tasks, one a person in an order that changes each round, until none is left; the
     number of answers of each person."""
-    rng, codes, n_answers = random.Random(f"{seed}/{project.id}"), data.codes, Counter[str]()
-    lengths = evidence_lengths(data.labeled.values())
+    rng, n_answers = Random(f"{seed}/{project}"), Counter[str]()
     active = list(people)
     while active:
         rng.shuffle(active)
         for person in tuple(active):
-            lease = leases.claim(store, person.name, project.id)
+            lease = leases.claim(store, person.name, project)
             if lease is None:
                 active.remove(person)
                 continue
-            dialogue, true_labels = data.labeled[lease.dialogue]
-            seen = data.verdicts[lease.dialogue] if project.prelabelled else None
-            submit(
-                store,
-                person.name,
-                lease.task,
-                lease.token,
-                key=f"{project.id}/{person.name}/{lease.dialogue}",
-                findings=person.annotate(dialogue, true_labels, codes, seed, seen, lengths),
-                seconds=person.answer_seconds(dialogue, seed),
-            )
+            key = f"{project}/{person.name}/{lease.dialogue}"
+            answer = annotate(person, lease.dialogue)
+            submit(store, person.name, lease.task, lease.token, key=key, **answer)
             n_answers[person.name] += 1
     return n_answers
 

@@ -24,6 +24,7 @@ from dialint.labeling.simulation.crowd import (
     REVIEWS,
     AnnotationPlan,
     CrowdConfig,
+    Person,
     sample_examples,
     simulate_annotations,
 )
@@ -131,6 +132,24 @@ def test_the_same_seed_gives_the_same_store(store: Store, made: Any, tmp_path: P
         simulate_annotations(other, "ada", examples(8), Suspicious(made), PLAN)
         for project in (LABELS, REVIEWS):
             assert answers_by_person(answers(store, project)) == answers_by_person(answers(other, project))
+
+
+def test_findings_follow_the_true_labels_and_the_skill() -> None:
+    """Of a perfect person they are the true errors, with evidence at their span or a word beside it; of a blind
+    one there are none."""
+    codes = tuple(load_taxonomy().codes[name] for name in ("T1", "C1"))
+    quotes = set()
+    for number in range(0, 60, 2):
+        example = examples(number + 1)[-1]
+        labels = {(label.turn, label.code): label for label in example.labels}
+        (finding,) = Person("p", 1.0, 1.0).annotate(example.dialogue, labels, codes, seed=1)
+        assert (finding.turn, finding.code) == (1, "T1")
+        assert finding.quote == AGENT_TEXTS[0][finding.start : finding.end]
+        quotes.add(finding.quote)
+        assert Person("p", 0.0, 1.0).annotate(example.dialogue, labels, codes, seed=1) == ()
+        assert len(Person("p", 1.0, 0.0).annotate(example.dialogue, labels, codes, seed=1)) == 4
+    assert AGENT_TEXTS[0][:23] in quotes
+    assert len(quotes) > 1
 
 
 @pytest.fixture
