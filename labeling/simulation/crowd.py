@@ -9,7 +9,8 @@ inject``, or a log with labels. Dialogues go into the store without their labels
 release; labelers annotate blindly in one project, reviewers correct the verdicts in another, through the
 store's own accounts, projects, tasks and leases. All accounts, projects and the manifest are called
 simulated. Writes ``store.sqlite``, which later commands may go on writing to, and last the manifest, with the
-skill of each person. """
+skill of each person.
+"""
 
 from __future__ import annotations
 
