@@ -92,7 +92,7 @@ TRAIN: Commands = {
     "merge": ("dialint.finetune.judge.merge_adapter:merge", "Merge a judge's adapter into its base model."),
     "prefer": (
         "dialint.finetune.judge.preference:prefer",
-        "Align a judge on preferences directly (DPO, KTO).",
+        "Align a judge on preferences directly (DPO).",
     ),
     "screen": ("dialint.finetune.screening:screen", "Filter out examples that must not be learned."),
     "search": ("dialint.finetune.search:search", "Search the best hyperparameters of a stage."),

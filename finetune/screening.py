@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -244,9 +244,8 @@ def find_label_errors(
     folds = np.zeros(len(units), np.int64)
     if len(set(groups)) >= FOLDS:
         of_unit = np.array(groups)[example]
-        for fold, (_, rows) in enumerate(
-            GroupKFold(FOLDS, shuffle=True, random_state=seed).split(of_unit, groups=of_unit)
-        ):
+        splits = GroupKFold(FOLDS, shuffle=True, random_state=seed).split(of_unit, groups=of_unit)
+        for fold, (_, rows) in enumerate(splits):
             folds[rows] = fold
     is_error = labels > 0.5
     in_others = np.array([is_error[folds != fold].sum(axis=0) for fold in range(FOLDS)]).min(axis=0)
@@ -257,8 +256,7 @@ def find_label_errors(
     suspects: list[Suspect] = []
     for number, column in enumerate(columns):
         code = codes[column]
-        given: Floats = labels[:, column]
-        predicted: Floats = probability[:, number]
+        given, predicted = labels[:, column], probability[:, number]
         of_dialogue = code in dialogue_codes
         if of_dialogue:
             given, predicted = (_max_by(example, part, len(examples)) for part in (given, predicted))
@@ -336,17 +334,11 @@ def copy_without(folder: Path, entry: dict[str, Any], out: Path, dropped: set[st
         with atomic_file(target) as file:
             file.write(source.read_bytes())
         return entry
-    n = _filter_lines(source, target, lambda name, split: split != "train" or name not in dropped)
-    return file_entry(target, n)
-
-
-def _filter_lines(source: Path, target: Path, is_retained: Callable[[str, str], bool]) -> int:
-    """Copy the lines of JSONL that `is_retained` selects; their number."""
     n = 0
     with open(source, "rb") as lines, atomic_file(target) as file:
         for line in lines:
             row = json.loads(line)
-            if is_retained(row.get("dialogue_id") or row["dialogue"]["id"], row["split"]):
+            if row["split"] != "train" or (row.get("dialogue_id") or row["dialogue"]["id"]) not in dropped:
                 file.write(line)
                 n += 1
-    return n
+    return file_entry(target, n)

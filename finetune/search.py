@@ -4,10 +4,11 @@
         --space learning_rate=1e-5..1e-3:log adapter=lora rank=4,8,16 -- --examples E --base B --epochs 0.5
 
 Options after ``--`` are passed to the stage. Each trial is a run of the stage in a folder of its own, one
-after another in this process. Writes ``study.db`` (Optuna) and last ``search.json``: all trials, the best
-one, and its command. The same command resumes a search that was killed: finished trials stay, the interrupted
-one runs again in its folder, where the stage resumes from its own checkpoint, and the following trials are
-those that would have followed. A larger ``--trials`` extends a finished search.
+after another in this process. Writes last ``search.json``: all trials, the best one, and its command. Optuna
+samples; what it samples follows from the seed and the values before. So the same command resumes a search
+that was killed: finished trials stay, the interrupted one runs again in its folder, where the stage resumes
+from its own checkpoint, and the following trials are those that would have followed. A larger ``--trials``
+extends a finished search.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +33,7 @@ from dialint.detector.artifacts import (
     option_changes,
     package_versions,
     read_manifest,
+    write_json,
     write_manifest,
 )
 from dialint.detector.environment import require_single_process
@@ -42,11 +43,10 @@ from dialint.finetune.train.lineage import git_commit
 from dialint.finetune.train.metrics_log import METRICS
 
 if TYPE_CHECKING:
-    from optuna import Study
     from optuna.distributions import BaseDistribution
 
 SEARCH = "search.json"
-STUDY = "study.db"
+JOB = "job.json"
 Direction = Literal["maximize", "minimize"]
 _RANGE = re.compile(r"\A(?P<low>[^,]{1,80}?)\.\.(?P<high>[^,]{1,80}?)(?P<log>:log)?")
 
@@ -123,7 +123,7 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         ConfigError: E_OPTION, an option of the stage that is unknown, missing or out of its range.
         OutputRefused: E_OTHER_JOB, `out` has another search.
     """
-    from optuna.trial import TrialState
+    import optuna
 
     require_single_process("train search")
     space = parse_space(config.space)
@@ -144,26 +144,25 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
     }
     with disk_errors(config.out):
         make_output_folder(config.out)
-    with open_study(config.out / STUDY, settings) as study:
-        while (number := next_trial(study, space, config.trials, config.seed)) is not None:
-            folder = config.out / _trial_name(number)
-            manifest = folder / stage.manifest
-            values = study.get_trials(deepcopy=False)[number].params
-            completed = manifest.exists() or _run_trial(
-                stage, number, [*options, *to_options(values), f"--out={folder}"]
-            )
-            if completed and not manifest.exists():
+    _require_same_job(config.out / JOB, {**settings, **package_versions("optuna")})
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study, trials = optuna.create_study(direction=settings["direction"]), []
+    for number in range(config.trials):
+        study.sampler = optuna.samplers.TPESampler(seed=(config.seed * 1_000_003 + number) % 2**32)
+        trial = study.ask(space)
+        folder = config.out / f"trial-{number:04d}"
+        manifest, failed = folder / stage.manifest, folder.with_suffix(".failed")
+        if not manifest.exists() and not failed.exists():
+            if not _run_trial(stage, number, [*options, *to_options(trial.params), f"--out={folder}"]):
+                failed.touch()
+            elif not manifest.exists():
                 return None
-            value = read_figure(folder, stage, settings["objective"]) if completed else None
-            study.tell(number, value, TrialState.FAIL if value is None else TrialState.COMPLETE)
-        trials = [
-            {"folder": _trial_name(each.number), "options": each.params, "value": (each.values or [None])[0]}
-            for each in study.get_trials(deepcopy=False)
-            if each.params.keys() == space.keys()
-        ]
+        value = read_figure(folder, stage, settings["objective"]) if manifest.exists() else None
+        study.tell(trial, value, None if value is not None else optuna.trial.TrialState.FAIL)
+        trials.append({"folder": folder.name, "options": trial.params, "value": value})
     sign = 1 if settings["direction"] == "maximize" else -1
-    scored: list[dict[str, Any]] = [trial for trial in trials if trial["value"] is not None]
-    best = max(scored, key=lambda trial: sign * float(trial["value"]), default=None)
+    scored = [each for each in trials if each["value"] is not None]
+    best = max(scored, key=lambda each: sign * float(each["value"]), default=None)
     if best is not None:
         out = config.out.with_name(f"{config.out.name}-best")
         command = shlex.join([*options, *to_options(best["options"]), f"--out={out}"])
@@ -174,8 +173,19 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
     return content
 
 
-def _trial_name(number: int) -> str:
-    return f"trial-{number:04d}"
+def _require_same_job(path: Path, job: dict[str, Any]) -> None:
+    """Write the job of a new search, or compare it with that of the search in the folder.
+
+    Raises:
+        OutputRefused: E_OTHER_JOB, they differ.
+    """
+    job = json.loads(json.dumps(job))
+    if not path.exists():
+        write_json(path, job)
+    elif changes := option_changes(json.loads(path.read_text()), job):
+        raise OutputRefused(
+            "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
+        )
 
 
 def _run_trial(stage: Stage, number: int, options: Sequence[str]) -> bool:
@@ -273,53 +283,3 @@ def parse_space(texts: Sequence[str]) -> dict[str, BaseDistribution]:
 def to_options(values: Mapping[str, Any]) -> list[str]:
     """Values as options of a command line."""
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
-
-
-@contextmanager
-def open_study(path: Path, settings: Mapping[str, Any]) -> Iterator[Study]:
-    """Create or resume the study of a file. `settings` identify the search.
-
-    Raises:
-        OutputRefused: E_OTHER_JOB, the file has another search.
-    """
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storage = optuna.storages.RDBStorage(f"sqlite:///{path.resolve()}")
-    try:
-        study = optuna.create_study(
-            storage=storage, study_name="search", direction=settings["direction"], load_if_exists=True
-        )
-        job = dict(json.loads(json.dumps(settings)))
-        if changes := option_changes(study.user_attrs.get("job", job), job):
-            raise OutputRefused(
-                "E_OTHER_JOB", f"{path}: another search: {', '.join(changes)}; name another folder by --out"
-            )
-        study.set_user_attr("job", job)
-        yield study
-    finally:
-        storage.remove_session()
-        storage.engine.dispose()
-
-
-def next_trial(study: Study, space: Mapping[str, BaseDistribution], max_trials: int, seed: int) -> int | None:
-    """The number of the trial that was interrupted, else of a new one; None after `max_trials`.
-
-    The sampler's seed follows from the number of trials before, so that a search that was killed samples what
-    it would have sampled.
-    """
-    from optuna.samplers import TPESampler
-    from optuna.trial import TrialState
-
-    n_started = 0
-    for trial in study.get_trials(deepcopy=False):
-        is_sampled = trial.params.keys() == space.keys()
-        if trial.state == TrialState.RUNNING and is_sampled:
-            return trial.number
-        if trial.state == TrialState.RUNNING:
-            study.tell(trial.number, state=TrialState.FAIL)  # killed while it was sampled: does not count
-        n_started += is_sampled
-    if n_started >= max_trials:
-        return None
-    study.sampler = TPESampler(seed=(seed * 1_000_003 + n_started) % 2**32)
-    return study.ask(dict(space)).number

@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dialint.detector.engines.base_models import validate_sizes
-from dialint.detector.engines.quantization import require_full_precision
-from dialint.detector.errors import ConfigError, native_errors
+from dialint.detector.errors import ConfigError
 from dialint.finetune.decoder.text import Piece
+from dialint.finetune.decoder.tokenizer import BEGIN, CONTROL, END, PAD
 
 if TYPE_CHECKING:
     import torch
@@ -31,11 +29,11 @@ TOLERANCE = 2e-4
 """Largest difference of a logit, as a share of the largest; see `detector.engines.equivalence_check`."""
 
 
-def decoder_config(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) -> dict[str, Any]:
+def decoder_config(depth: int, vocabulary: int, row_tokens: int) -> dict[str, Any]:
     """Qwen3's options for `depth` layers: width 32 x depth, one head for each 32 of it, half as many for
     keys and values where that is even, feed-forward 3 x width, tied embeddings.
 
-    `ids` are those of begin, end and pad. Depth 6 has 2.65 M parameters beside the embeddings.
+    Depth 6 has 2.65 M parameters beside the embeddings.
     """
     width = HEAD_DIM * depth
     return {
@@ -49,9 +47,9 @@ def decoder_config(depth: int, vocabulary: int, ids: dict[str, int], row_tokens:
         "max_position_embeddings": max(2048, row_tokens),
         "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0},
         "tie_word_embeddings": True,
-        "bos_token_id": ids["begin"],
-        "eos_token_id": ids["end"],
-        "pad_token_id": ids["pad"],
+        "bos_token_id": CONTROL.index(BEGIN),
+        "eos_token_id": CONTROL.index(END),
+        "pad_token_id": CONTROL.index(PAD),
     }
 
 
@@ -63,35 +61,6 @@ def init_decoder(shape: dict[str, Any], seed: int) -> PreTrainedModel:
     torch.manual_seed(seed)
     model: PreTrainedModel = Qwen3ForCausalLM(Qwen3Config(**shape))
     return model
-
-
-def load_decoder(folder: Path) -> PreTrainedModel:
-    """The decoder in a folder, in fp32: local files, safetensors, no code of the folder's.
-
-    Raises:
-        ConfigError: E_BASE, there is none that loads under these terms.
-    """
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
-        raise ConfigError("E_BASE", f"{folder}: no config.json with *.safetensors")
-    loader: Any = AutoModelForCausalLM
-    require_full_precision(folder)
-    validate_sizes(folder)
-    with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no decoder that loads ({name})")):
-        model, loading_info = loader.from_pretrained(
-            folder,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
-    if loading_info["missing_keys"] or loading_info["mismatched_keys"]:
-        raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
-    loaded: PreTrainedModel = model
-    return loaded
 
 
 @dataclass(frozen=True)

@@ -28,16 +28,12 @@ class PretrainConfig:
     """Layers of the small decoder; width, heads and all else follow from it."""
     vocabulary: int = 8192
     """Tokens of the small decoder's tokenizer."""
-    style: Literal["auto", "template", "plain"] = "auto"
-    """How dialogues are written for a base: its chat template, plain words, or the first that it has."""
+    style: Literal["template", "plain"] = "template"
+    """How dialogues are written for a base: by its chat template, if it has one, or in plain words."""
     chat_share: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
     languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Languages to read; none: all."""
-    sources: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Sources to read; none: all."""
-    raw: bool = False
-    """Leave personal data in the text rather than mask them."""
     epochs: Annotated[float, Field(gt=0)] = 4.0
     """Passes over the training dialogues, at most."""
     row_tokens: Annotated[int, Field(ge=16)] = 1024
@@ -46,8 +42,6 @@ class PretrainConfig:
     """Rows in one step; each is a forward pass."""
     learning_rate: Annotated[float | None, Field(gt=0)] = None
     """Peak rate; none: 2e-3 for the small decoder, 5e-5 for a base."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.1
-    """Decay of matrices."""
     warm_up: Annotated[float, Field(ge=0, le=1)] = 0.03
     """Share of steps in which the rate rises."""
     eval_steps: Annotated[int, Field(ge=1)] = 200

@@ -15,64 +15,48 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     disk_errors,
     file_entry,
     fingerprint,
     make_output_folder,
     package_versions,
+    read_manifest,
     require_new,
     sha256_file,
     write_manifest,
 )
-from dialint.detector.engines.base_models import resolve_base
+from dialint.detector.engines.base_models import ModelSource, load_base_model, resolve_base, weights_sha256
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.progress import track
 from dialint.finetune.decoder.options import PretrainConfig
 from dialint.finetune.decoder.text import (
-    Corpus,
     Piece,
     SourcedDialogue,
     Writer,
     load_tokenizer,
     own_writer,
+    read_corpus,
     sample,
     template_writer,
-    writer_of,
 )
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
 from dialint.finetune.train.finite import validate_finite
-from dialint.finetune.train.lineage import (
-    TRAINING,
-    config_to_dict,
-    job_of_config,
-    render_template,
-)
-from dialint.finetune.train.memory import ForwardPass, parse_gpu_memory, print_plan, setup_from_options
+from dialint.finetune.train.lineage import TRAINING, config_to_dict, job_of_config, render_template
+from dialint.finetune.train.memory import TrainingSetup, print_plan
 
 if TYPE_CHECKING:
     from dialint.finetune.decoder.trainer import PretrainTrainer
     from dialint.finetune.train.loop import TrainerState
 
+SPLITS: tuple[Literal["train", "heldout"], ...] = ("train", "heldout")
+TOKENIZER_FILES = ("*token*.json", "chat_template.jinja")
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
-TOKENIZER_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.jinja",
-    "vocab.json",
-    "merges.txt",
-    "tokenizer.model",
-)
-"""Files that a base's tokenizer may consist of."""
 
 
 def pretrain(config: PretrainConfig) -> None:
@@ -84,33 +68,28 @@ def pretrain(config: PretrainConfig) -> None:
     """
     import torch
 
-    require_new(config.out, TRAINING, "a trained decoder")
-    require_single_process("train pretrain")
-    config.running.validate()
-    if config.base is not None:
-        config = replace(config, base=resolve_base(config.base).folder)
-    torch.set_num_threads(config.running.threads)
-    if config.running.dry_run:
-        with tempfile.TemporaryDirectory() as folder:
-            _pretrain(replace(config, out=Path(folder)))
-    else:
-        _pretrain(config)
-
-
-def _pretrain(config: PretrainConfig) -> None:
-    import torch
-
     from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.finetune.decoder.trainer import PretrainTrainer
 
+    require_new(config.out, TRAINING, "a trained decoder")
+    require_single_process("train pretrain")
     running = config.running
-    corpus = Corpus(config.corpus, config.languages, config.sources, config.raw)
-    base_files = sorted(path for path in config.base.glob("*") if path.is_file()) if config.base else []
-    base_hashes = [(path.name, sha256_file(path)) for path in base_files]
-    job = job_of_config(config, fingerprint(corpus.manifest()), base_hashes)
-    train, heldout = list(track(corpus.read("train"), None, "reading")), list(corpus.read("heldout"))
+    running.validate()
+    if config.base is not None:
+        config = replace(config, base=resolve_base(config.base).folder)
+    if running.dry_run:
+        _print_memory(config)
+        return
+    torch.set_num_threads(running.threads)
+    base_hashes = []
+    if config.base is not None:
+        load_tokenizer(config.base)
+        base_hashes = [weights_sha256(config.base), sha256_file(config.base / "tokenizer.json")]
+    corpus = fingerprint(read_manifest(config.corpus / MANIFEST))
+    job = job_of_config(config, corpus, *base_hashes)
+    train, heldout = (list(read_corpus(config.corpus, split, config.languages)) for split in SPLITS)
     if not train or not heldout:
-        raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages and sources")
+        raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages")
     with disk_errors(config.out):
         make_output_folder(config.out)
     writers = _build_writers(config, train)
@@ -120,18 +99,19 @@ def _pretrain(config: PretrainConfig) -> None:
         raise ConfigError("E_TEMPLATE", "the template refuses every dialogue; use --style plain")
     n_tokens = sum(len(piece.ids) for piece in pieces)
     print(f"{len(pieces)} pieces to train on, {n_tokens} tokens", file=sys.stderr, flush=True)
-    device = "cpu" if parse_gpu_memory(running.device) else resolve_device(running.device)
+    device = resolve_device(running.device)
     bf16 = resolve_precision(running.precision, torch.device(device)) == "bf16"
     trainer = PretrainTrainer(config, _build_model(config, device), bf16, pieces, heldout_sample)
-    if running.dry_run:
-        _print_estimate(config, trainer)
-        return
     loop = trainer.build_loop(job)
     if not loop.run():
         return
-    all_heldout = writers[0].pieces(heldout, config.row_tokens)
-    save_decoder(config, trainer, loop.state, all_heldout, _describe_data(train, heldout, writers))
-    checkpoint.remove_all(config.out)
+    facts = {
+        **_count_sources(train, heldout),
+        "written": [writer.name for writer in writers],
+        "corpus": corpus,
+    }
+    save_decoder(config, trainer, loop.state, writers[0].pieces(heldout, config.row_tokens), facts)
+    checkpoint.remove_except(config.out)
 
 
 def _build_writers(config: PretrainConfig, dialogues: Sequence[SourcedDialogue]) -> list[Writer]:
@@ -139,10 +119,10 @@ def _build_writers(config: PretrainConfig, dialogues: Sequence[SourcedDialogue])
     from dialint.finetune.decoder import tokenizer
 
     if config.base is not None:
-        for name in TOKENIZER_FILES:
-            if (config.base / name).is_file():
-                (config.out / name).write_bytes((config.base / name).read_bytes())
-        return [writer_of(config.base, config.style)]
+        for pattern in TOKENIZER_FILES:
+            for path in config.base.glob(pattern):
+                (config.out / path.name).write_bytes(path.read_bytes())
+        return [template_writer(config.base, plain=config.style == "plain")]
     texts = (turn.text for item in dialogues for turn in item.dialogue.turns if turn.role != "tool")
     tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
     writers = [own_writer((config.out / "tokenizer.json").read_text())]
@@ -168,21 +148,18 @@ def _encode(
 
 def _build_model(config: PretrainConfig, device: str) -> Any:
     """The model ready to train."""
-    from dialint.finetune.decoder.model import decoder_config, enable_packing, init_decoder, load_decoder
-    from dialint.finetune.decoder.tokenizer import BEGIN, END, PAD
+    from dialint.finetune.decoder.model import decoder_config, enable_packing, init_decoder
     from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
-    tokens = load_tokenizer(config.out)
+    n_tokens = len(load_tokenizer(config.out))
     if config.base is not None:
-        model = load_decoder(config.base)
+        source = ModelSource(resolve_base(config.base), weights_sha256(config.base))
+        model = load_base_model(source, trainable=True, full_precision=True)
         n_rows: Any = model.get_input_embeddings().num_embeddings
-        if len(tokens) > n_rows:
-            raise ConfigError("E_BASE", f"{config.base}: {len(tokens)} tokens, but embeddings for {n_rows}")
+        if n_tokens > n_rows:
+            raise ConfigError("E_BASE", f"{config.base}: {n_tokens} tokens, but embeddings for {n_rows}")
     else:
-        marks = {"begin": BEGIN, "end": END, "pad": PAD}
-        ids = {name: tokens.convert_tokens_to_ids(mark) for name, mark in marks.items()}
-        shape = decoder_config(config.depth, len(tokens), ids, config.row_tokens)
-        model = init_decoder(shape, config.running.seed)
+        model = init_decoder(decoder_config(config.depth, n_tokens, config.row_tokens), config.running.seed)
     model.to(device)  # type: ignore[arg-type]
     enable_packing(model, config.row_tokens)
     if recomputes_activations(config.running, model):
@@ -190,29 +167,27 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
     return model
 
 
-def _print_estimate(config: PretrainConfig, trainer: PretrainTrainer) -> None:
-    """Print what the training would take; a few of its steps are run for it and discarded."""
-    if config.base is None:
-        trainer.model.config.save_pretrained(config.out)
-    work = ForwardPass(1, config.row_tokens, config.row_tokens)
-    adapters = AdapterOptions(adapter="none")
-    folder = config.base or config.out
-    print_plan(setup_from_options(folder, "CAUSAL_LM", adapters, config.running, work), config.running.device)
-    steps = count()
-    step_time = measure_step_time(lambda _: trainer.train_step(next(steps) % trainer.n_steps).tokens)
-    print_time(trainer.n_steps, step_time, estimate_cost(config.running, str(trainer.model.device)))
+def _print_memory(config: PretrainConfig) -> None:
+    from transformers import Qwen3Config
+
+    from dialint.finetune.decoder.model import decoder_config
+
+    with tempfile.TemporaryDirectory() as folder:
+        shape = Qwen3Config(**decoder_config(config.depth, config.vocabulary, config.row_tokens))
+        shape.save_pretrained(folder)
+        all_weights, n = AdapterOptions(adapter="none"), config.row_tokens
+        base = config.base or Path(folder)
+        print_plan(TrainingSetup(base, "CAUSAL_LM", all_weights, config.running, 1, n, n))
 
 
-def _describe_data(
-    train: Sequence[SourcedDialogue], heldout: Sequence[SourcedDialogue], writers: Sequence[Writer]
-) -> dict[str, Any]:
-    """The data's part of the manifest: licence and number of dialogues of each source, and the writers."""
+def _count_sources(train: Sequence[SourcedDialogue], heldout: Sequence[SourcedDialogue]) -> dict[str, Any]:
+    """Licence and number of dialogues of each source."""
     sources: dict[str, dict[str, Any]] = {}
     for name, items in (("train", train), ("heldout", heldout)):
         for item in items:
             source = sources.setdefault(item.source, {"licence": item.licence, "train": 0, "heldout": 0})
             source[name] += 1
-    return {"sources": sources, "written": [writer.name for writer in writers]}
+    return {"sources": sources}
 
 
 def save_decoder(
@@ -248,7 +223,6 @@ def save_decoder(
         "heldout": {"all": sum_costs(costs).to_dict(), **figures},
         "precision": "bf16" if trainer.bf16 else "fp32",
         "base_sha256": {path.name: sha256_file(path) for path in bases},
-        "corpus": fingerprint(Corpus(config.corpus).manifest()),
         "config": config_to_dict(config),
         "versions": package_versions("torch", "transformers", "tokenizers"),
         "seconds": round(state.seconds),

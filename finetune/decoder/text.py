@@ -1,5 +1,4 @@
-"""Dialogues of a corpus, and their token ids for a language model: in our own marks, a chat template, or
-plain words.
+"""Dialogues of a corpus, and their token ids for a language model: in our own marks, or by a chat template.
 
 A corpus is a folder of Parquet shards with a manifest, as `dialint data dedup` writes them:
 ``train-*.parquet`` are trained on, ``heldout-*.parquet`` evaluated. Personal data are masked on the way in,
@@ -18,12 +17,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationError
 
-from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.engines.base_models import load_folder_tokenizer
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.masking import mask_dialogue
@@ -32,10 +30,17 @@ from dialint.detector.render import load_tokenizer as tokenizer_of
 from dialint.detector.render import visible_text
 from dialint.finetune.decoder.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 COLUMNS = ("dialogue_id", "source", "language", "licence", "turns")
+PLAIN = (
+    "{{ bos_token or '' }}{% for message in messages %}"
+    "{{ 'Agent: ' if message['role'] == 'assistant' else 'Customer: ' }}{{ message['content'] + '\n' }}"
+    "{% endfor %}{{ eos_token or '' }}"
+)
+"""The chat template of a tokenizer that has none: plain words."""
+Units = list[list[int]]
+Write = Callable[[Sequence[Turn]], Units]
+"""Token ids of each turn with the marks around it; together the whole dialogue. Empty: refused."""
+_PLACE = re.compile("\ue000(\\d+)\ue001")
 
 
 @dataclass(frozen=True)
@@ -47,44 +52,22 @@ class SourcedDialogue:
     licence: str
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """A folder of shards. `languages` and `sources` choose; none chooses all. `raw` leaves personal data
-    in the text."""
+def read_corpus(
+    folder: Path, split: Literal["train", "heldout"], languages: Sequence[str] = ()
+) -> Iterator[SourcedDialogue]:
+    """The masked dialogues of a split in these languages (none: all), in the order of file and row, blank
+    turns left out.
 
-    folder: Path
-    languages: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    raw: bool = False
-
-    def manifest(self) -> dict[str, Any]:
-        """The folder's manifest; without one the folder is not complete.
-
-        Raises:
-            OutputRefused: missing or changed.
-        """
-        return read_manifest(self.folder / MANIFEST)
-
-    def read(self, split: Literal["train", "heldout"]) -> Iterator[SourcedDialogue]:
-        """The dialogues of a split in the order of file and row, blank turns left out.
-
-        Raises:
-            InputRefused: no shard, an unreadable one, or one without the columns of a corpus.
-        """
-        paths = sorted(self.folder.glob(f"{split}-*.parquet"))
-        if not paths:
-            raise InputRefused("E_CORPUS", f"{self.folder}: no {split}-*.parquet")
-        for path in paths:
-            for row in _rows(path):
-                if self._is_wanted(row) and (dialogue := _read_dialogue(path, row)):
-                    if not self.raw:
-                        dialogue, _ = mask_dialogue(dialogue)
-                    yield SourcedDialogue(dialogue, row["source"], row["licence"])
-
-    def _is_wanted(self, row: dict[str, Any]) -> bool:
-        return (not self.languages or row["language"] in self.languages) and (
-            not self.sources or row["source"] in self.sources
-        )
+    Raises:
+        InputRefused: E_CORPUS, no shard, an unreadable one, or one without the columns of a corpus.
+    """
+    paths = sorted(folder.glob(f"{split}-*.parquet"))
+    if not paths:
+        raise InputRefused("E_CORPUS", f"{folder}: no {split}-*.parquet")
+    for path in paths:
+        for row in _rows(path):
+            if (not languages or row["language"] in languages) and (dialogue := _read_dialogue(path, row)):
+                yield SourcedDialogue(mask_dialogue(dialogue)[0], row["source"], row["licence"])
 
 
 def sample(dialogues: list[SourcedDialogue], per_source: int) -> list[SourcedDialogue]:
@@ -126,15 +109,6 @@ def _read_dialogue(path: Path, row: dict[str, Any]) -> Dialogue | None:
         raise InputRefused(
             "E_CORPUS", f"{path}: dialogue {row['dialogue_id']} has no id, or a turn without role or text"
         ) from None
-
-
-Style = Literal["auto", "template", "plain"]
-Units = list[list[int]]
-Write = Callable[[Sequence[Turn]], Units]
-"""Token ids of each turn with the marks around it; together the whole dialogue. Empty: refused."""
-
-_PLACE = re.compile("\ue000(\\d+)\ue001")
-_NAMES = {"customer": "Customer", "agent": "Agent", "bot": "Agent", "system": "System"}
 
 
 @dataclass(frozen=True)
@@ -189,7 +163,7 @@ def _cut(units: Units, opening: tuple[int, ...], limit: int) -> Iterable[list[in
 def own_writer(tokenizer_json: str) -> Writer:
     """The small decoder's own way: the same tokens that the scanner's renderer writes, and an end."""
     tokenizer = tokenizer_of(tokenizer_json)
-    mark = {name: _token_id(tokenizer, name) for name in (*ROLES.values(), BEGIN, END, SLOT, DIALOGUE_SLOT)}
+    mark = {name: tokenizer.token_to_id(name) for name in (*ROLES.values(), BEGIN, END, SLOT, DIALOGUE_SLOT)}
     encode = plain_encoder(tokenizer_json)
 
     def write(turns: Sequence[Turn]) -> Units:
@@ -205,62 +179,37 @@ def own_writer(tokenizer_json: str) -> Writer:
     return Writer("marks", write, (mark[BEGIN],))
 
 
-def template_writer(folder: Path) -> Writer:
-    """The way of the folder's chat template: customers are its users, agents its assistants.
+def template_writer(folder: Path, *, plain: bool = False) -> Writer:
+    """The way of the chat template of the folder's tokenizer: customers are its users, agents its assistants.
+    Without a template, or if `plain`, in plain words.
 
     Raises:
-        ConfigError: the folder's tokenizer has no template.
+        ConfigError: E_BASE, there is no tokenizer that needs no code.
     """
     tokenizer = load_tokenizer(folder)
-    if not tokenizer.chat_template:
-        raise ConfigError("E_TEMPLATE", f"{folder}: its tokenizer has no chat template; use --style plain")
+    template = None if plain else tokenizer.chat_template
     tokenizer_json = (folder / "tokenizer.json").read_text()
     encode, marked = plain_encoder(tokenizer_json), tokenizer_of(tokenizer_json)
 
     def write(turns: Sequence[Turn]) -> Units:
-        merged = _alternating(turns)
-        messages = [{"role": role, "content": f"\ue000{i}\ue001"} for i, (role, _) in enumerate(merged)]
-        between = _between(tokenizer, messages)
+        messages = _alternating(turns)
+        between = _between(tokenizer, template or PLAIN, [role for role, _ in messages])
         if between is None:
             return []
         marks = [marked.encode(text, add_special_tokens=False).ids for text in between]
-        texts = encode([text for _, text in merged])
+        texts = encode([text for _, text in messages])
         units = [[*before, *text] for before, text in zip(marks, texts, strict=False)]
         units[-1] += marks[-1]
         return units
 
-    return Writer("template", write, silent=("system",))
-
-
-def plain_writer(folder: Path) -> Writer:
-    """Plain words, ``Customer: ...``, between the tokenizer's own begin and end where it has them."""
-    tokenizer = load_tokenizer(folder)
-    encode = plain_encoder((folder / "tokenizer.json").read_text())
-    begin = [tokenizer.bos_token_id] if tokenizer.bos_token_id is not None else []
-    end = [tokenizer.eos_token_id] if tokenizer.eos_token_id is not None else []
-
-    def write(turns: Sequence[Turn]) -> Units:
-        units = encode([f"{_NAMES[turn.role]}: {turn.text}\n" for turn in turns])
-        if units:
-            units[0] = [*begin, *units[0]]
-            units[-1] += end
-        return units
-
-    return Writer("plain", write, tuple(begin))
-
-
-def writer_of(folder: Path, style: Style) -> Writer:
-    """The writer for a base model; `auto` takes the template where there is one."""
-    if style == "plain" or (style == "auto" and not load_tokenizer(folder).chat_template):
-        return plain_writer(folder)
-    return template_writer(folder)
+    return Writer("template" if template else "plain", write, silent=("system",))
 
 
 def load_tokenizer(folder: Path) -> Any:
     """The folder's tokenizer as transformers reads it: local files only, no code of the folder's.
 
     Raises:
-        ConfigError: there is none that needs no code.
+        ConfigError: E_BASE, there is none that needs no code.
     """
     if not (folder / "tokenizer.json").is_file():
         raise ConfigError("E_BASE", f"{folder}: no tokenizer.json")
@@ -294,25 +243,19 @@ def _alternating(turns: Sequence[Turn]) -> list[tuple[str, str]]:
     return messages
 
 
-def _between(tokenizer: Any, messages: list[dict[str, str]]) -> list[str] | None:
-    """What the template writes before, between and after the contents; None where it refuses the
-    dialogue or does not write every content once and in order."""
+def _between(tokenizer: Any, template: str, roles: Sequence[str]) -> list[str] | None:
+    """What the template writes before, between and after the messages of these roles; None where it refuses
+    them or does not write every content once and in order."""
     from jinja2 import TemplateError
 
-    if not messages:
+    if not roles:
         return None
+    messages = [{"role": role, "content": f"\ue000{index}\ue001"} for index, role in enumerate(roles)]
     try:
-        text = tokenizer.apply_chat_template(messages, tokenize=False)
+        text = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
     except TemplateError:
         return None
     parts = _PLACE.split(text)
-    if [int(place) for place in parts[1::2]] != list(range(len(messages))):
+    if [int(place) for place in parts[1::2]] != list(range(len(roles))):
         return None
     return parts[::2]
-
-
-def _token_id(tokenizer: Tokenizer, mark: str) -> int:
-    token_id = tokenizer.token_to_id(mark)
-    if token_id is None:
-        raise ConfigError("E_BASE", f"the tokenizer lacks the mark {mark}")
-    return int(token_id)

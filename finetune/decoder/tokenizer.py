@@ -2,7 +2,7 @@
 
 Learns merges from the text of dialogues; any bytes can be written, digits one by one. Every control
 token has the form ``<|name|>``; text that looks like one is never encoded as one by the renderer and
-by `dialint.finetune.decoder.writing`, which take the added tokens out before they read what people wrote.
+by `dialint.finetune.decoder.text`, which take the added tokens out before they read what people wrote.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ from dialint.finetune.train.loop import (
 )
 
 LOG_STEPS = 20
+WEIGHT_DECAY = 0.1
+"""Decay of matrices."""
 FLOOR = 0.1
 """Learning rate of the last step, as a share of the peak."""
 
@@ -54,7 +56,7 @@ class PretrainTrainer:
             config.running.optimizer,
             [group for group in (matrices, others) if group],
             self.model.device.type,
-            config.weight_decay,
+            WEIGHT_DECAY,
             betas=(0.9, 0.95),
         )
         for group in self.optimizer.param_groups[1:]:

@@ -1,13 +1,15 @@
-"""Aligns a judge by GRPO or RLOO: answers that earn more than the others of their group become more probable.
+"""Aligns a judge by GRPO: answers that earn more than the others of their group become more probable.
 
     dialint train grpo --dataset build/dataset --model build/judge --ratio 5 --out build/aligned
 
 Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a reward
 model and a scanner's release. Several answers to each question are sampled from the judge and rewarded
 (`rewards/verifiable.py`), with a penalty on the KL divergence from the initial judge. Groups of equal rewards
-are left out and counted. GRPO divides rewards by the standard deviation of the whole step: divided by that of
+are left out and counted. Rewards are divided by the standard deviation of the whole step: divided by that of
 its own group, a costly mistake would weigh no more than a cheap one. Writes a model folder as SFT does. trl's
-trainers do the work: GRPO (Shao et al. 2024, DeepSeekMath) or RLOO (Ahmadian et al. 2024).
+trainer does the work.
+
+Source: Shao et al. 2024, DeepSeekMath.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -44,8 +46,6 @@ class GrpoConfig:
     """The judge: a folder of `dialint train sft judge`, or a base that judges without fine-tuning."""
     out: Path
     """Folder for the aligned judge."""
-    method: Literal["grpo", "rloo"] = "grpo"
-    """How the rewards of a group become advantages."""
     reward: str | None = None
     """Folder of a reward model, or a function of your own, module:function or FILE.py:function, called as trl
     calls its reward_funcs; one more term."""
@@ -106,7 +106,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
 
     validate_config(config, "train")
     context = prepare(config)
-    questions = context.read_questions("train", few=True)
+    questions = context.read_questions("train")
     model = context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
     trainer = _build_trainer(config, model, context.prompt, questions, reward_function)
@@ -123,20 +123,13 @@ def _build_trainer(
     reward_function: RewardFunction,
 ) -> Any:
     from datasets import Dataset
-    from trl import GRPOConfig, RLOOConfig
+    from trl import GRPOConfig
 
-    from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer, JudgeRLOOTrainer
+    from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer
     from dialint.finetune.train.hf_trainer import build_trainer_config
 
-    trainers: dict[str, tuple[Any, Any]] = {
-        "grpo": (GRPOConfig, JudgeGRPOTrainer),
-        "rloo": (RLOOConfig, JudgeRLOOTrainer),
-    }
-    config_class, trainer_class = trainers[config.method]
-    # by the deviation of its own group, rewards would not depend on the ratio
-    scaling = {"scale_rewards": "batch"} if config.method == "grpo" else {}
     arguments = build_trainer_config(
-        config_class,
+        GRPOConfig,
         config.running,
         config.out,
         model,
@@ -150,13 +143,13 @@ def _build_trainer(
         beta=config.kl,
         temperature=1.0,
         use_vllm=config.vllm,
-        **scaling,
+        scale_rewards="batch",  # by the deviation of its own group, rewards would not depend on the ratio
     )
     rows = [
         {"prompt": prompt.messages(item.question, item.code), "index": index, "turn": item.text}
         for index, item in enumerate(questions)
     ]
-    trainer = trainer_class(
+    trainer = JudgeGRPOTrainer(
         model=model,
         reward_funcs=to_trl_reward(reward_function),
         args=arguments,

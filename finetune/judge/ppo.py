@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import math
 import sys
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,18 +24,17 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
 from dialint.finetune.train.options import PpoOptions, RunOptions
 
 if TYPE_CHECKING:
     from dialint.finetune.rl.rollouts import Prompt, RewardFn
-    from dialint.finetune.train.distributed import ProcessGroup
 
 
 @Parameter(name="*")
@@ -95,13 +93,12 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.detector.engines.quote_constraint import TokenSpellings
     from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.rl.rollouts import Prompt
-    from dialint.finetune.train.distributed import init_process_group, resolve_device
 
+    require_single_process("train ppo")
     validate_config(config, "train")
     context = prepare(config)
-    questions = context.read_questions("train", few=True)
-    tokenizer, device = context.prompt.tokenizer, resolve_device(config.running)
-    group, model = init_process_group(device), context.load_model()
+    questions = context.read_questions("train")
+    tokenizer, model = context.prompt.tokenizer, context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
@@ -115,21 +112,8 @@ def run(config: PpoConfig) -> dict[str, Any]:
         Prompt(tuple(context.prompt.ids(item.question, item.code)), index, verbatim.of(item.text))
         for index, item in enumerate(questions)
     ]
-    if config.running.dry_run:
-        window = max(len(prompt.ids) for prompt in prompts) + config.options.answer_tokens
-
-        def run_step(n_questions: int) -> int:
-            with tempfile.TemporaryDirectory() as folder:
-                options = replace(config.options, steps=1, questions=n_questions)
-                step_config = replace(config, out=Path(folder), options=options)
-                align(step_config, model, tokenizer, prompts, reward, context.job, group)
-            return window * n_questions * options.answers
-
-        step_time = measure_step_time(run_step, config.options.questions)
-        print_time(config.options.steps, step_time, estimate_cost(config.running, device))
-        return {}
     make_output_folder(config.out)
-    figures = align(config, model, tokenizer, prompts, reward, context.job, group)
+    figures = align(config, model, tokenizer, prompts, reward, context.job)
     return context.save("judge", model, figures)
 
 
@@ -149,7 +133,6 @@ def align(
     prompts: Sequence[Prompt],
     reward: RewardFn,
     job: str,
-    group: ProcessGroup,
 ) -> dict[str, Any]:
     """Train `model` in place, from the last checkpoint of `job` in ``config.out`` if there is one; the run's
     figures. The caller saves the model.
@@ -157,8 +140,7 @@ def align(
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged. ConfigError: too few positions for the
         prompts; a reward or a gradient that is not finite. SystemExit: 0, after SIGTERM, when a checkpoint is
-        saved and the same command resumes; and in processes
-            that do not save the model.
+        saved and the same command resumes.
     """
     from dialint.finetune.rl.logprobs import enable_packed_attention
     from dialint.finetune.rl.ppo_trainer import PpoTrainer
@@ -177,14 +159,9 @@ def align(
 
     recomputes = recomputes_activations(running, model)
     policy = PolicyModel(model, decode, stop_ids, recomputes, uses_bf16(running))
-    trainer = PpoTrainer(policy, prompts, reward, options, running, group)
+    trainer = PpoTrainer(policy, prompts, reward, options, running)
     loop = trainer.loop(config.out, job)
-    if not loop.run() or not group.is_main:
+    if not loop.run():
         sys.exit(0)
     unwrap(model).set_attn_implementation(attention)
-    return {
-        "step": loop.state.step,
-        "kl_weight": trainer.kl_weight,
-        "tokens": loop.state.tokens,
-        "last": trainer.last,
-    }
+    return {"step": loop.state.step, "tokens": loop.state.tokens, **trainer.extra}

@@ -1,10 +1,11 @@
-"""Aligns a judge with preferences directly, without a reward model, by DPO or KTO.
+"""Aligns a judge with preferences directly, without a reward model, by DPO.
 
     dialint train prefer --dataset build/dataset --model build/judge --out build/aligned
 
 Reads the preference pairs of a data set's folder (`rewards/pairs.py`). Writes a model folder as SFT does.
-trl's trainers do the work: DPO (Rafailov et al. 2023), with the mean agreement of the pairs as label
-smoothing, or KTO (Ethayarajh et al. 2024), which takes each side of a pair by itself.
+trl's trainer does the work, with the mean agreement of the pairs as label smoothing.
+
+Source: Rafailov et al. 2023, Direct preference optimization.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -40,8 +41,6 @@ class PreferConfig:
     """The judge: a folder of `dialint train sft judge`."""
     out: Path
     """Folder for the aligned judge."""
-    method: Literal["dpo", "kto"] = "dpo"
-    """dpo takes pairs, kto each side of a pair by itself."""
     steps: Annotated[int, Field(ge=1)] = 200
     """Training steps."""
     pairs: Annotated[int, Field(ge=1)] = 8
@@ -68,7 +67,7 @@ class PreferConfig:
 
 
 def prefer(config: PreferConfig) -> None:
-    """Align a judge with preferences directly (DPO, KTO)."""
+    """Align a judge with preferences directly (DPO)."""
     run(config)
 
 
@@ -93,35 +92,31 @@ def _build_trainer(
     config: PreferConfig, model: Any, prompt: JudgePrompt, pairs: Sequence[PreferencePair]
 ) -> Any:
     from datasets import Dataset
-    from trl import DPOConfig, KTOConfig
+    from trl import DPOConfig
 
-    from dialint.finetune.judge.trl_trainers import JudgeDPOTrainer, JudgeKTOTrainer
+    from dialint.finetune.judge.trl_trainers import JudgeDPOTrainer
     from dialint.finetune.train.hf_trainer import build_trainer_config
 
-    forward_pairs = config.pairs // config.accumulate
-    if config.method == "dpo":
-        disagreement = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
-        config_class, more = DPOConfig, {"label_smoothing": min(disagreement, 0.49)}
-        trainer_class, rows = JudgeDPOTrainer, dpo_rows(pairs, prompt)
-    else:
-        config_class, more = KTOConfig, {}
-        trainer_class, rows = JudgeKTOTrainer, kto_rows(pairs, prompt, forward_pairs)
+    disagreement = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
     arguments = build_trainer_config(
-        config_class,
+        DPOConfig,
         config.running,
         config.out,
         model,
-        per_device_train_batch_size=forward_pairs if config.method == "dpo" else 2 * forward_pairs,
+        per_device_train_batch_size=config.pairs // config.accumulate,
         gradient_accumulation_steps=config.accumulate,
         max_steps=config.steps,
         learning_rate=config.learning_rate,
         warmup_steps=0,
         beta=config.kl,
         max_length=None,
-        **more,
+        label_smoothing=min(disagreement, 0.49),
     )
-    return trainer_class(
-        model=model, args=arguments, train_dataset=Dataset.from_list(rows), processing_class=prompt.tokenizer
+    return JudgeDPOTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_list(dpo_rows(pairs, prompt)),
+        processing_class=prompt.tokenizer,
     )
 
 
@@ -137,24 +132,3 @@ def dpo_rows(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[
         }
         for pair in pairs
     ]
-
-
-def kto_rows(
-    pairs: Sequence[PreferencePair], prompt: JudgePrompt, forward_pairs: int
-) -> list[dict[str, Any]]:
-    """Rows of one answer with a boolean label, in the same token ids. ``KL_completion_ids`` is the answer to
-    another question among `forward_pairs` pairs, by which KTO estimates the KL divergence.
-
-    Source: Ethayarajh et al. 2024, KTO, section 4.1.
-    """
-    rows = [
-        {"prompt_ids": row["prompt_ids"], "completion_ids": row[side], "label": side == "chosen_ids"}
-        for row in dpo_rows(pairs, prompt)
-        for side in ("chosen_ids", "rejected_ids")
-    ]
-    for start in range(0, len(rows), 2 * forward_pairs):
-        batch = rows[start : start + 2 * forward_pairs]
-        others = batch[-2:] + batch[:-2] if len(batch) > 2 else batch[::-1]
-        for row, other in zip(batch, others, strict=True):
-            row["KL_completion_ids"] = other["completion_ids"]
-    return rows

@@ -20,7 +20,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -40,7 +39,6 @@ from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.hf_trainer import TrainResult
 from dialint.finetune.train.loop import (
     Evaluation,
-    GeneratorState,
     StepOutput,
     TrainingLoop,
     build_optimizer,
@@ -132,38 +130,6 @@ def set_noisy_gradient(
         weight.grad = (total + noise * CLIP * gaussian) / expected
 
 
-@dataclass(frozen=True)
-class PrivacyPlan:
-    """Poisson sampling and noise of a run: each of `owners` dialogues is in a step with probability
-    `rate`."""
-
-    owners: int
-    rate: float
-    steps: int
-    noise: float
-
-    @property
-    def expected(self) -> float:
-        """Expected number of dialogues in a step."""
-        return self.rate * self.owners
-
-
-def plan_privacy(config: SftJudgeConfig, n_questions: int, owners: int) -> PrivacyPlan:
-    """As many questions per step as without privacy, on average, and as many epochs, with the noise that they
-    need.
-
-    Raises:
-        ConfigError: E_OPTION, a delta that would allow to publish a dialogue, or no noise is enough.
-    """
-    if config.private_delta >= 1 / owners:
-        raise ConfigError("E_OPTION", f"--private-delta must be far below 1/{owners}, one over the dialogues")
-    learning = config.learning
-    rate = min(1.0, config.questions * learning.accumulate / n_questions)
-    steps = learning.steps or math.ceil(learning.epochs / rate)
-    epsilon = config.private_epsilon or math.inf
-    return PrivacyPlan(owners, rate, steps, noise_multiplier(epsilon, config.private_delta, rate, steps))
-
-
 def train_privately(
     config: SftJudgeConfig,
     model: Any,
@@ -174,41 +140,78 @@ def train_privately(
 ) -> TrainResult:
     """Train `model` in place, from the last checkpoint of `job` if there is one; the run's figures.
 
+    A step has on average as many questions as without privacy, and a run as many epochs.
+
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
-        ConfigError: an option out of its range, or a gradient that is not finite.
+        ConfigError: E_OPTION, a delta that would allow to publish a dialogue, or no noise is enough;
+            E_DIVERGED, a gradient that is not finite.
         SystemExit: 0, after SIGTERM, when a checkpoint is saved and the same command resumes.
     """
     started = time.monotonic()
+    running, learning, delta = config.running, config.learning, config.private_delta
     rows = _rows_by_dialogue(questions, prompt)
-    plan = plan_privacy(config, len(questions), len(rows))
+    if delta >= 1 / len(rows):
+        raise ConfigError(
+            "E_OPTION", f"--private-delta must be far below 1/{len(rows)}, one over the dialogues"
+        )
+    rate = min(1.0, config.questions * learning.accumulate / len(questions))
+    n_steps = learning.steps or math.ceil(learning.epochs / rate)
+    noise = noise_multiplier(config.private_epsilon or math.inf, delta, rate, n_steps)
     attention = unwrap(model).config._attn_implementation
     if config.packed:
         enable_packed_attention(model, max(len(row["input_ids"]) for owned in rows for row in owned))
     make_output_folder(config.out)
-    judge = LocalJudge(model, prompt, bf16=uses_bf16(config.running))
-    figures: dict[str, float] = {}
+    judge = LocalJudge(model, prompt, bf16=uses_bf16(running))
+    weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    optimizer = build_optimizer(running.optimizer, [weights.values()], model.device.type, 0.0)
+    extra = {"seed": secrets.randbits(62)}
+    checkpointing = recomputes_activations(running, model)
+    if checkpointing:
+        enable_gradient_checkpointing(model)
 
-    def evaluate() -> dict[str, float]:
-        figures.update(evaluate_probabilities(judge, dev_questions))
-        return figures
+    def train_step(step: int) -> StepOutput:
+        model.train(checkpointing)
+        generator = torch.Generator().manual_seed(extra["seed"] + step)
+        sampled = [rows[owner] for owner in sample_owners(len(rows), rate, generator)]
+        losses = (partial(compute_loss, model, owned, uses_bf16(running)) for owned in sampled)
+        set_noisy_gradient(list(weights.values()), losses, noise, rate * len(rows), generator, step + 1)
+        set_learning_rates(optimizer, [config.learning_rate], warmup_cosine(step, n_steps))
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        n_tokens = sum(len(row["input_ids"]) for owned in sampled for row in owned)
+        return StepOutput(n_tokens, message=f"noise {noise:.2f}")
 
-    if not _build_loop(config, model, plan, rows, evaluate, job).run():
+    def evaluate(step: int) -> Evaluation:
+        return Evaluation({"of": n_steps, "eval": evaluate_probabilities(judge, dev_questions)})
+
+    loop = TrainingLoop(
+        out=config.out,
+        job=job,
+        n_steps=n_steps,
+        train_step=train_step,
+        parameters=weights,
+        optimizer=optimizer,
+        extra=extra,
+        evaluate=evaluate,
+        eval_steps=learning.eval_steps,
+        eval_last_step=True,
+        log_steps=None,
+        running=running,
+    )
+    if not loop.run():
         sys.exit(0)
-    if not figures:  # resumed after the last step
-        evaluate()
     unwrap(model).set_attn_implementation(attention)
-    epsilon = compute_epsilon(plan.noise, config.private_delta, plan.rate, plan.steps)
     private = {
-        "epsilon": round(epsilon, 4),
-        "delta": config.private_delta,
-        "noise": plan.noise,
+        "epsilon": round(compute_epsilon(noise, delta, rate, n_steps), 4),
+        "delta": delta,
+        "noise": noise,
         "clip": CLIP,
-        "rate": plan.rate,
-        "dialogues": plan.owners,
+        "rate": rate,
+        "dialogues": len(rows),
     }
-    seconds = round(time.monotonic() - started, 1)
-    return TrainResult(model, {"steps": plan.steps, "seconds": seconds, "last": figures, "private": private})
+    figures = {"steps": n_steps, "seconds": round(time.monotonic() - started, 1), "private": private}
+    return TrainResult(model, {**figures, "last": evaluate_probabilities(judge, dev_questions)})
 
 
 def _rows_by_dialogue(
@@ -230,47 +233,3 @@ def compute_loss(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torc
         logprobs = compute_logprobs(model, prompts, answers).logprobs
     weights = [row["weight"] for row, answer in zip(rows, answers, strict=True) for _ in answer]
     return -(logprobs * torch.tensor(weights, device=logprobs.device)).mean()
-
-
-def _build_loop(
-    config: SftJudgeConfig,
-    model: Any,
-    plan: PrivacyPlan,
-    rows: Sequence[Sequence[dict[str, Any]]],
-    evaluate: Callable[[], dict[str, float]],
-    job: str,
-) -> TrainingLoop:
-    """The loop over all steps of a private run; the state of the noise is in its checkpoints."""
-    running = config.running
-    weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    optimizer = build_optimizer(running.optimizer, [weights.values()], model.device.type, 0.0)
-    generator = torch.Generator().manual_seed(secrets.randbits(63))
-    checkpointing = recomputes_activations(running, model)
-    if checkpointing:
-        enable_gradient_checkpointing(model)
-
-    def train_step(step: int) -> StepOutput:
-        model.train(checkpointing)
-        sampled = [rows[owner] for owner in sample_owners(plan.owners, plan.rate, generator)]
-        losses = (partial(compute_loss, model, owned, uses_bf16(running)) for owned in sampled)
-        set_noisy_gradient(list(weights.values()), losses, plan.noise, plan.expected, generator, step + 1)
-        set_learning_rates(optimizer, [config.learning_rate], warmup_cosine(step, plan.steps))
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        n_tokens = sum(len(row["input_ids"]) for owned in sampled for row in owned)
-        return StepOutput(n_tokens, message=f"noise {plan.noise:.2f}")
-
-    return TrainingLoop(
-        out=config.out,
-        job=job,
-        n_steps=plan.steps,
-        train_step=train_step,
-        parameters=weights,
-        optimizer=optimizer,
-        extra_state={"generator": GeneratorState(generator)},
-        evaluate=lambda step: Evaluation({"of": plan.steps, "eval": evaluate()}),
-        eval_steps=config.learning.eval_steps,
-        eval_last_step=True,
-        log_steps=None,
-        running=running,
-    )

@@ -5,7 +5,7 @@
 Reads the preferences and labels of a data set's folder. The model is a base with a scalar head at the end of
 the answer, trained with adapters on the judge's base (from the judge's weights, where all of them were
 trained). Writes a model folder, whose manifest has accuracy and calibration on held-out pairs beside those of
-two baselines (`rewards/trainer.py`). `dialint train ppo` and `dialint train grpo` use it.
+a baseline (`rewards/reward_trainer.py`). `dialint train ppo` and `dialint train grpo` use it.
 """
 
 from __future__ import annotations
@@ -105,17 +105,17 @@ def run(config: RewardConfig) -> dict[str, Any]:
     make_output_folder(config.out)
     result = run_trainer(trainer, config.out, context.job, config.running)
     by_origin = evaluate_held_out(
-        result.model, prompt, train_pairs, dev_pairs[: config.held_pairs], dev_rows[: config.held_pairs]
+        result.model,
+        prompt.tokenizer.pad_token_id,
+        train_pairs,
+        dev_pairs[: config.held_pairs],
+        dev_rows[: config.held_pairs],
     )
     for origin, figures in by_origin.items():
-        accuracies = (
-            f"{name} {own['accuracy']:.3f} ({own['accuracy_95'][0]:.3f} to {own['accuracy_95'][1]:.3f})"
-            for name, own in (
-                ("accuracy of the reward model", figures),
-                ("of the answers alone", figures["answer_only"]),
-                ("asked about another dialogue", figures["other_question"]),
-            )
+        print(
+            f"{figures['pairs']} held-out pairs of {origin}: accuracy of the reward model "
+            f"{figures['accuracy']:.3f}, of the answers alone {figures['answer_only']['accuracy']:.3f}",
+            file=sys.stderr,
         )
-        print(f"{figures['pairs']} held-out pairs of {origin}: {', '.join(accuracies)}", file=sys.stderr)
     figures = {**result.figures, "pairs": len(train_pairs), "held_out": by_origin}
     return context.save("reward", result.model, figures, result.weights)

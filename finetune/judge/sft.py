@@ -44,8 +44,8 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
 
     validate_config(config, "train", "dev")
     if config.private_epsilon is not None:
-        if config.neftune or config.adapters.adapter_dropout:
-            raise ConfigError("E_OPTION", "--private-epsilon excludes --neftune and --adapter-dropout")
+        if config.adapters.adapter_dropout:
+            raise ConfigError("E_OPTION", "--private-epsilon excludes --adapter-dropout")
         require_single_process("train sft judge --private-epsilon")
         require_library("opacus", "--private-epsilon")
     context = prepare(config)
@@ -92,7 +92,6 @@ def _train(
         dev_questions,
         packed=config.packed,
         bf16=uses_bf16(config.running),
-        neftune=config.neftune,
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     result = run_trainer(trainer, config.out, job, config.running)

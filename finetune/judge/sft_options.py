@@ -36,8 +36,6 @@ class SftJudgeConfig:
     """Maximum tokens of a prompt."""
     detail: Detail = "short"
     """How much of a code's taxonomy entry the prompt has."""
-    neftune: Annotated[float, Field(ge=0)] = 0.0
-    """Noise on embeddings in training (Jain et al. 2023, NEFTune); 5 is usual, 0 is none."""
     packed: bool = True
     """Pack questions end to end; false: pad them, as trl does by itself."""
     dev_questions: Annotated[int, Field(ge=1)] = 400

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,6 @@ from dialint.detector.judge import VERDICTS, answer_json
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import LabelledQuestion, target_answer
 from dialint.finetune.rl.logprobs import enable_packed_attention
-from dialint.finetune.train.distributed import unwrap
 
 
 def tokenize_questions(questions: Sequence[LabelledQuestion], prompt: JudgePrompt) -> list[dict[str, Any]]:
@@ -60,7 +58,6 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
 
     judge: LocalJudge
     dev_questions: Sequence[LabelledQuestion]
-    neftune: float
 
     @classmethod
     def create(
@@ -73,11 +70,9 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         *,
         packed: bool,
         bf16: bool,
-        neftune: float = 0.0,
     ) -> JudgeSFTTrainer:
         """A trainer of `model` on `rows`; `packed` lays the questions of a batch end to end where the model's
-        attention allows it. `neftune` is the noise on embeddings: transformers' own would be scaled by the
-        length of the whole row."""
+        attention allows it."""
         packed = packed and enable_packed_attention(model, max(len(row["input_ids"]) for row in rows))
         trainer = cls(
             model=model,
@@ -88,7 +83,7 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
             data_collator=WeightedCollator(pad_token_id=prompt.tokenizer.pad_token_id, padding_free=packed),
         )
         trainer.judge = LocalJudge(trainer.model, prompt, bf16=bf16)
-        trainer.dev_questions, trainer.neftune = dev_questions, neftune
+        trainer.dev_questions = dev_questions
         return trainer
 
     def compute_loss(
@@ -98,14 +93,12 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         head."""
         labels, weights = inputs.pop("labels")[:, 1:], inputs.pop("token_weights")[:, 1:]
         is_target = labels != -100
-        alpha = self.neftune if model.training else 0.0
-        with embedding_noise(alpha, unwrap(model).get_input_embeddings(), row_lengths(inputs)):
-            if len(labels) == 1:
-                outputs = model(**inputs, logits_to_keep=is_target[0].nonzero()[:, 0], use_cache=False)
-                logits = outputs.logits[0]
-            else:
-                outputs = model(**inputs, use_cache=False)
-                logits = outputs.logits[:, :-1][is_target]
+        if len(labels) == 1:
+            outputs = model(**inputs, logits_to_keep=is_target[0].nonzero()[:, 0], use_cache=False)
+            logits = outputs.logits[0]
+        else:
+            outputs = model(**inputs, use_cache=False)
+            logits = outputs.logits[:, :-1][is_target]
         losses = cross_entropy(logits.float(), labels[is_target], reduction="none")
         count = is_target.sum() if num_items_in_batch is None else num_items_in_batch
         loss = (losses * weights[is_target].to(losses)).sum() / count
@@ -124,38 +117,6 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         self.log(metrics)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
-
-
-@contextmanager
-def embedding_noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor) -> Iterator[None]:
-    """Add uniform noise to the output of the embeddings `table`: in each sequence at most alpha over the root
-    of its number of values. `lengths`, of the shape of the ids, is the length of each token's own sequence:
-    a row may hold several, or padding.
-
-    Source: Jain et al. 2023, "NEFTune", algorithm 1.
-    """
-    if not alpha:
-        yield
-        return
-
-    def add_noise(_module: Any, _inputs: Any, embedded: torch.Tensor) -> torch.Tensor:
-        numbers = lengths.to(embedded.device)[..., None] * embedded.shape[-1]
-        return embedded + ((2 * torch.rand_like(embedded) - 1) * alpha / numbers.sqrt()).to(embedded.dtype)
-
-    hook = table.register_forward_hook(add_noise)
-    try:
-        yield
-    finally:
-        hook.remove()
-
-
-def row_lengths(inputs: dict[str, Any]) -> torch.Tensor:
-    """For each token, the length of its own question with its answer, in the shape of the ids."""
-    if "cu_seq_lens_q" in inputs:
-        sizes: torch.Tensor = inputs["cu_seq_lens_q"].diff()
-        return sizes.repeat_interleave(sizes)[None]
-    lengths: torch.Tensor = inputs["attention_mask"].sum(1, keepdim=True)
-    return lengths.expand_as(inputs["input_ids"])
 
 
 def evaluate_probabilities(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> dict[str, float]:

@@ -26,7 +26,7 @@ from dialint.detector.manifests import Model
 from dialint.eval.judge import REWARD_MODEL
 from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
-from dialint.finetune.train.memory import ForwardPass, count_weights, print_plan, setup_from_options
+from dialint.finetune.train.memory import TrainingSetup, count_weights, print_plan
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
 """peft's task types: a judge, or a reward model."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
-DRY_RUN_ITEMS = 256
-"""Dialogues and questions that a dry run reads, where the number of steps is an option: masking takes
-longest."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +50,15 @@ class StageContext:
     job: str
     task_type: TaskType
 
-    def read_questions(self, split: str, *, few: bool = False) -> list[LabelledQuestion]:
-        """The questions of a split; with `few` a dry run gets some of them, evenly spread.
+    def read_questions(self, split: str) -> list[LabelledQuestion]:
+        """The questions of a split.
 
         Raises:
             ConfigError: E_EXAMPLE, there are none.
         """
         from dialint.eval.questions import read_questions
 
-        if not (few and self.config.running.dry_run):
-            return self._read(read_questions, "question", split)
-        questions = self._read(read_questions, "question", split, DRY_RUN_ITEMS)
-        return questions[:: -(-len(questions) // DRY_RUN_ITEMS)]
+        return self._read(read_questions, "question", split)
 
     def read_pairs(self, split: str) -> list[PreferencePair]:
         """The preference pairs of a split.
@@ -76,15 +70,10 @@ class StageContext:
 
         return self._read(read_pairs, "pair", split)
 
-    def _read(
-        self, read: Callable[..., list[Any]], noun: str, split: str, max_dialogues: int | None = None
-    ) -> list[Any]:
-        config = self.config
-        limits = [limit for limit in (config.question_config.limit, max_dialogues) if limit is not None]
-        question_config = replace(config.question_config, limit=min(limits, default=None))
-        items = read(config.dataset, split, question_config, config.running.seed)
+    def _read(self, read: Callable[..., list[Any]], noun: str, split: str) -> list[Any]:
+        items = read(self.config.dataset, split, self.config.question_config, self.config.running.seed)
         if not items:
-            raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {noun} in {split}")
+            raise ConfigError("E_EXAMPLE", f"{self.config.dataset}: holds no {noun} in {split}")
         return items
 
     def load_model(self) -> Any:
@@ -122,7 +111,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
 
     Raises:
         ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or trained with another prompt version.
-        SystemExit: 0, after the plan for ``--device cuda:24GB`` was printed.
+        SystemExit: 0, after the memory was printed in a dry run.
     """
     import torch
 
@@ -140,32 +129,34 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
         prompt = JudgePrompt.of(tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = load_prompt(source)
-    if config.running.dry_run and _print_memory(config, source, prompt, task_type):
+    if config.running.dry_run:
+        _print_memory(config, source, prompt, task_type)
         sys.exit(0)
     job = lineage.job_of_config(config, fingerprints, source)
     return StageContext(config, source, prompt, fingerprints, job, task_type)
 
 
-def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType) -> bool:
-    """Print what the stage would need of memory; whether that was for the size of a GPU."""
+def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType) -> None:
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
 
-    options, running = getattr(config, "options", config), config.running
-    answer_tokens = getattr(options, "answer_tokens", MAX_ANSWER_TOKENS)
-    n_forward, n_sampled = config.forward_answers, getattr(config, "sampled_answers", 0)
-    n_scored = n_forward * answer_tokens if task_type == "CAUSAL_LM" else n_forward
-    work = ForwardPass(n_forward, prompt.max_tokens + answer_tokens, n_scored, n_sampled)
-    reward, reward_bytes = reward_folder(getattr(config, "reward", None)), 0
-    if reward is not None:
-        reward_source = resolve_source(str(reward))
-        setup = setup_from_options(reward_source.base.folder, "SEQ_CLS", config.adapters, running, work)
-        weights = count_weights(setup)
-        reward_bytes = 4 * weights.n_trained + weights.frozen_bytes
-    folder, copies = source.base.folder, int(n_sampled > 0)
-    setup = setup_from_options(
-        folder, task_type, config.adapters, running, work, copies=copies, extra=reward_bytes
+    answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", MAX_ANSWER_TOKENS)
+    rows = config.forward_answers
+    setup = TrainingSetup(
+        source.base.folder,
+        task_type,
+        config.adapters,
+        config.running,
+        rows,
+        prompt.max_tokens + answer_tokens,
+        rows * (answer_tokens if task_type == "CAUSAL_LM" else 1),
+        getattr(config, "sampled_answers", 0),
     )
-    return print_plan(setup, running.device)
+    reward = reward_folder(getattr(config, "reward", None))
+    if reward is not None:
+        folder = resolve_source(str(reward)).base.folder
+        weights = count_weights(replace(setup, folder=folder, kind="SEQ_CLS"))
+        setup = replace(setup, extra=4 * weights.n_trained + weights.frozen_bytes)
+    print_plan(setup)
 
 
 def validate_config(config: Any, *splits: str) -> None:
@@ -224,5 +215,5 @@ def save_judge(
         card = lineage.render_template(CARD, name=out.name, flat_figures=flat, **content)
         (out / "README.md").write_text(card)
     manifest = lineage.seal_folder(out, content)
-    checkpoint.remove_all(out)
+    checkpoint.remove_except(out)
     return manifest

@@ -1,9 +1,9 @@
 """trl's trainers with private methods overridden, written for trl 1.16.
 
-GRPO and RLOO sample with quotes constrained to the turn (`dialint.detector.engines.quote_constraint`), as in
-serving, and compute each prompt once for its group of answers. Where vLLM samples or the model is sharded,
-trl's own methods run, without that constraint. DPO and KTO take token ids as they are: trl would render each
-answer by the chat template again.
+GRPO samples with quotes constrained to the turn (`dialint.detector.engines.quote_constraint`), as in
+serving, and computes each prompt once for its group of answers. Where vLLM samples or the model is sharded,
+trl's own methods run, without that constraint. DPO takes token ids as they are: trl would render each answer
+by the chat template again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from trl import DPOTrainer, GRPOTrainer, KTOTrainer, RLOOTrainer
+from trl import DPOTrainer, GRPOTrainer
 
 from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
 from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
@@ -24,14 +24,18 @@ EQUAL_ADVANTAGES = 1e-5
 have a standard deviation of about 1."""
 
 
-class SamplingMixin:
-    """Sampling and scoring of answers, mixed into a trainer of trl. The rows of its data set have the
-    ``turn`` that the prompt asks about."""
+class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
+    """Samples and scores answers by our own methods. The rows of its data set have the ``turn`` that the
+    prompt asks about.
+
+    Trains on groups of different rewards; the others are removed from a step's loss, its KL divergence and
+    its denominator, and counted as ``idle_groups``.
+    """
 
     own_sampling = False
     packed = False
 
-    def enable_own_sampling(self: Any, longest: int) -> None:
+    def enable_own_sampling(self, longest: int) -> None:
         """Sample and score by our own methods, up to `longest` tokens with the answer, unless vLLM samples or
         the model is sharded."""
         is_sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
@@ -42,12 +46,12 @@ class SamplingMixin:
         if self.own_sampling and self.accelerator.num_processes == 1:
             self.packed = enable_packed_attention(self.model, longest)
 
-    def restore_attention(self: Any) -> None:
+    def restore_attention(self) -> None:
         """Restore the model's own attention."""
         if self.packed:
             unwrap(self.model).set_attn_implementation(self._attention)
 
-    def sample_completions(self: Any, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+    def sample_completions(self, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:
         """Token ids of an answer to each prompt; prompts of a group are adjacent. torch's global generator
         determines the answers."""
         n = self.num_generations
@@ -71,13 +75,8 @@ class SamplingMixin:
             )
         return [list(answer.ids) for group in answers for answer in group]
 
-    def _generate_and_score_completions(self: Any, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self._turns = [row["turn"] for row in inputs]
-        output: dict[str, Any] = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
-        return output
-
     def _get_per_token_logps_and_entropies(
-        self: Any,
+        self,
         model: Any,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
@@ -88,7 +87,7 @@ class SamplingMixin:
         """As trl's: log-probabilities and entropies in nats, shape (answers, tokens), 0 for padding."""
         if not self.own_sampling:
             output: tuple[torch.Tensor, torch.Tensor | None, None] = (
-                super()._get_per_token_logps_and_entropies(  # type: ignore[misc]
+                super()._get_per_token_logps_and_entropies(
                     model, input_ids, attention_mask, logits_to_keep, *args, **kwargs
                 )
             )
@@ -111,11 +110,6 @@ class SamplingMixin:
             entropies = entropies.masked_scatter(is_answer, tokens.entropies)
         return logprobs, entropies, None
 
-
-class JudgeGRPOTrainer(SamplingMixin, GRPOTrainer):  # type: ignore[misc]
-    """Trains on groups of different rewards; the others are removed from a step's loss, its KL divergence and
-    its denominator, and counted as ``idle_groups``."""
-
     def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if self.own_sampling:
             return self.sample_completions(prompt_ids), None
@@ -123,6 +117,7 @@ class JudgeGRPOTrainer(SamplingMixin, GRPOTrainer):  # type: ignore[misc]
         return output
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        self._turns = [row["turn"] for row in inputs]
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         varied = mask_varied_groups(output["advantages"], self.num_generations)
         all_varied = self.accelerator.gather(varied.float())
@@ -132,15 +127,6 @@ class JudgeGRPOTrainer(SamplingMixin, GRPOTrainer):  # type: ignore[misc]
         return {**output, "completion_mask": mask, "num_items_in_batch": n_tokens}
 
 
-class JudgeRLOOTrainer(SamplingMixin, RLOOTrainer):  # type: ignore[misc]
-    """Keeps groups of equal rewards: their advantages are 0, and nothing else contributes to the gradient."""
-
-    def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.own_sampling:
-            return self.sample_completions(prompt_ids)
-        return super()._generate_single_turn(prompt_ids, *args, **kwargs)
-
-
 def mask_varied_groups(advantages: torch.Tensor, answers: int) -> torch.Tensor:
     """Which answers are of a group with different rewards: 0 or 1, of shape (groups times `answers`,)."""
     groups = advantages.view(-1, answers)
@@ -148,16 +134,8 @@ def mask_varied_groups(advantages: torch.Tensor, answers: int) -> torch.Tensor:
     return (spread > EQUAL_ADVANTAGES).int().repeat_interleave(answers)
 
 
-class PretokenizedMixin:
-    """Takes the token ids of a data set as they are; mixed into a trainer of trl."""
+class JudgeDPOTrainer(DPOTrainer):  # type: ignore[misc]
+    """Rows have ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``, which are taken as they are."""
 
     def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
         return dataset
-
-
-class JudgeDPOTrainer(PretokenizedMixin, DPOTrainer):  # type: ignore[misc]
-    """Rows have ``prompt_ids``, ``chosen_ids`` and ``rejected_ids``."""
-
-
-class JudgeKTOTrainer(PretokenizedMixin, KTOTrainer):  # type: ignore[misc]
-    """Rows have ``prompt_ids``, ``completion_ids``, ``KL_completion_ids`` and ``label``."""

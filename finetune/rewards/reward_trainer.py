@@ -1,14 +1,14 @@
 """The trainer of a reward model, and its evaluation on held-out pairs.
 
-A pair's target is the share of people who agree with it. Accuracy on held-out pairs is reported beside two
-baselines: a bag-of-words model of the answers alone, and the reward model asked about another dialogue. What
-it gets right beyond those it has from the dialogue.
+A pair's target is the share of people who agree with it. Accuracy on held-out pairs is reported beside that
+of a bag-of-words model of the answers alone: what the reward model gets right beyond it, it has from the
+dialogue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -112,18 +112,13 @@ def evaluate_pairs(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> dict
 
 def evaluate_held_out(
     model: Any,
-    prompt: JudgePrompt,
+    pad: int,
     train_pairs: Sequence[PreferencePair],
     pairs: Sequence[PreferencePair],
     rows: Sequence[dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """Figures of held-out pairs by origin; `rows` are those of `pairs`.
-
-    Beside the model's accuracy, each with its interval, stand ``answer_only``, the accuracy of a baseline
-    that does not see the question, and ``other_question``, the model's own where it is asked about another
-    dialogue of the same code.
-    """
-    pad = prompt.tokenizer.pad_token_id
+    """Figures of held-out pairs by origin; `rows` are those of `pairs`. Beside the model's accuracy stands
+    ``answer_only``, that of a baseline that does not see the question, each with its interval."""
     baseline = answer_only_margins(train_pairs, pairs)
     results = {}
     for origin in ("reviewer", "label", "form"):
@@ -132,28 +127,13 @@ def evaluate_held_out(
             continue
         own_pairs, own_rows = [pairs[index] for index in indices], [rows[index] for index in indices]
         chosen, rejected = _score_sides(model, own_rows, pad)
-        other_rows = tokenize_pairs(_swap_questions(own_pairs), prompt)
-        other_margins = np.subtract(*_score_sides(model, other_rows, pad))
         results[origin] = {
             "pairs": len(own_pairs),
             **_figures(chosen, rejected, np.array([row["agreement"] for row in own_rows])),
             **accuracy_with_interval(chosen - rejected, own_pairs),
             "answer_only": accuracy_with_interval(baseline[indices], own_pairs),
-            "other_question": accuracy_with_interval(other_margins, own_pairs),
         }
     return results
-
-
-def _swap_questions(pairs: Sequence[PreferencePair]) -> list[PreferencePair]:
-    """The same answers, each pair's to the question of the next pair of its code."""
-    by_code: dict[str, list[int]] = {}
-    for index, pair in enumerate(pairs):
-        by_code.setdefault(pair.code.code, []).append(index)
-    swapped = list(pairs)
-    for indices in by_code.values():
-        for index, other in zip(indices, [*indices[1:], indices[0]], strict=True):
-            swapped[index] = replace(pairs[index], question=pairs[other].question)
-    return swapped
 
 
 def _score_sides(model: Any, rows: Sequence[dict[str, Any]], pad: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,7 @@
 """The training step of PPO: sample answers, reward them, train on them for a few epochs.
 
 `dialint.finetune.train.loop` repeats it, logs, and writes and resumes checkpoints. All randomness of a step
-follows from the seed and the step's number. Several processes share the answers of a step and add up their
-gradients: the result is that of one process, apart from rounding. The reward is a function that the caller
-passes.
+follows from the seed and the step's number. The reward is a function that the caller passes.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from dialint.finetune.rl.ppo_math import (
     value_loss,
 )
 from dialint.finetune.rl.rollouts import Batch, PolicyModel, Prompt, RewardFn, make_batch, roll_out
-from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import (
     MAX_NORM,
@@ -40,20 +37,18 @@ from dialint.finetune.train.options import PpoOptions, RunOptions
 
 @dataclass
 class PpoTrainer:
-    """A policy in training. `kl_weight` is the current weight of the KL penalty, `last` has the metrics of
-    the last step; both are in a checkpoint."""
+    """A policy in training. `extra`, which is in checkpoints, has the current weight of the KL penalty
+    (``kl_weight``) and the metrics of the last step (``last``)."""
 
     policy: PolicyModel
     prompts: Sequence[Prompt]
     reward: RewardFn
     options: PpoOptions
     running: RunOptions
-    group: ProcessGroup = field(default_factory=ProcessGroup)
-    kl_weight: float = field(init=False)
-    last: dict[str, Any] = field(init=False, default_factory=dict)
+    extra: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.kl_weight = self.options.kl
+        self.extra = {"kl_weight": self.options.kl, "last": {}}
         groups = (self.policy.trainable.values(), self.policy.value_head.parameters())
         device = self.policy.model.device.type
         self.optimizer = build_optimizer(self.running.optimizer, groups, device, weight_decay=0.0)
@@ -70,33 +65,24 @@ class PpoTrainer:
             train_step=self.train_step,
             parameters=self.policy.parameters(),
             optimizer=self.optimizer,
-            extra_state={"ppo": self},
+            extra=self.extra,
             log_steps=1,
             running=self.running,
-            group=self.group,
         )
 
     def train_step(self, step: int) -> StepOutput:
         """Sample and reward answers, and train on them."""
-        rollouts = roll_out(
-            self.policy, self.prompts, self.reward, self.options, self.group, self.running.seed, step
-        )
-        batch = make_batch(rollouts, self.options, self.kl_weight)
+        rollouts = roll_out(self.policy, self.prompts, self.reward, self.options, self.running.seed, step)
+        kl_weight = self.extra["kl_weight"]
+        batch = make_batch(rollouts, self.options, kl_weight)
         losses = _train_on_batch(self, batch, step)
         kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
-        self.last = {**_batch_metrics(batch, kl, self.kl_weight), **losses}
+        figures = {**_batch_metrics(batch, kl, kl_weight), **losses}
+        self.extra["last"] = figures
         if self.options.kl_target is not None:
-            self.kl_weight = adapt_kl_weight(self.kl_weight, kl, self.options.kl_target)
-        message = f"reward {self.last['reward']['total']:.3f}, KL {kl:.2f}"
-        return StepOutput(sum(batch.lengths), figures=self.last, message=message)
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state beside weights and optimizer."""
-        return {"kl_weight": self.kl_weight, "last": self.last}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore `state_dict`."""
-        self.kl_weight, self.last = state["kl_weight"], state["last"]
+            self.extra["kl_weight"] = adapt_kl_weight(kl_weight, kl, self.options.kl_target)
+        message = f"reward {figures['reward']['total']:.3f}, KL {kl:.2f}"
+        return StepOutput(sum(batch.lengths), figures=figures, message=message)
 
 
 def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
@@ -122,18 +108,16 @@ def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, f
     sums: dict[str, float] = {}
     for indices in minibatches(len(batch.rollouts), options, trainer.running.seed, step):
         n_tokens = sum(batch.lengths[index] for index in indices)
-        own, loss = trainer.group.share(indices), 0.0
+        loss = 0.0
         forward_size = math.ceil(options.minibatch / options.accumulate)
-        for start in range(0, len(own), forward_size):
-            losses = _backward(trainer, batch, own[start : start + forward_size], n_tokens)
+        for start in range(0, len(indices), forward_size):
+            losses = _backward(trainer, batch, indices[start : start + forward_size], n_tokens)
             loss += losses["policy_loss"] + losses["value_loss"]
             for name, value in losses.items():
                 sums[name] = sums.get(name, 0.0) + value
         _update(trainer, loss, step)
-    by_process = trainer.group.all_gather([sums])
     n_trained = options.epochs * sum(batch.lengths)
-    names = sorted({name for own_sums in by_process for name in own_sums})
-    return {name: sum(own_sums.get(name, 0.0) for own_sums in by_process) / n_trained for name in names}
+    return {name: sums[name] / n_trained for name in sorted(sums)}
 
 
 def minibatches(n_answers: int, options: PpoOptions, seed: int, step: int) -> Iterator[list[int]]:
@@ -175,14 +159,13 @@ def _backward(trainer: PpoTrainer, batch: Batch, indices: Sequence[int], n_token
 
 
 def _update(trainer: PpoTrainer, loss: float, step: int) -> None:
-    """One step of the optimizer; `loss` is that of this process. The value head's gradient is clipped apart:
+    """One step of the optimizer after losses that sum to `loss`. The value head's gradient is clipped apart:
     its first errors are large and would scale the policy's down to nothing.
 
     Raises:
         ConfigError: E_DIVERGED.
     """
     for group in trainer.optimizer.param_groups:
-        trainer.group.all_reduce_gradients(group["params"])
         norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
         validate_loss(step + 1, loss, float(norm))
     trainer.optimizer.step()

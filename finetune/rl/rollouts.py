@@ -4,8 +4,8 @@ The policy model is a language model with a frozen reference of it and a value h
 model as the stage loaded it, kept as a copy of the trainable weights alone, which is swapped with the current
 ones where the reference is used.
 
-The prompts of a step and its samples follow from the seed and the step's number alone, however many processes
-share the work. No weights are trained here.
+The prompts of a step and its samples follow from the seed and the step's number alone. No weights are trained
+here.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.detector.errors import ConfigError
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.rl.ppo_math import gae, kl_k1, token_rewards, whiten
-from dialint.finetune.rl.sampling import draw_seeds, sample
-from dialint.finetune.train.distributed import ProcessGroup, unwrap
+from dialint.finetune.rl.sampling import sample
+from dialint.finetune.train.distributed import unwrap
 from dialint.finetune.train.memory import enable_gradient_checkpointing
 from dialint.finetune.train.options import PpoOptions
 
@@ -180,32 +180,26 @@ def roll_out(
     prompts: Sequence[Prompt],
     reward: RewardFn,
     options: PpoOptions,
-    group: ProcessGroup,
     seed: int,
     step: int,
 ) -> list[Rollout]:
-    """The rollouts of a step: this process samples, rewards and scores answers to its share of the prompts,
-    and gets those of all processes."""
+    """The rollouts of a step: answers to its prompts, sampled, rewarded and scored."""
     selected = select_prompts(len(prompts), options.questions, seed, step)
     generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
-    # those of the lower ranks
-    draw_seeds(group.start(len(selected)), options.answers, options.answer_tokens, generator)
-    own = group.share(selected)
     with policy.autocast():
         sampled = sample(
             policy.model,
-            [prompts[index].ids for index in own],
+            [prompts[index].ids for index in selected],
             options.answers,
             max_new_tokens=options.answer_tokens,
             temperature=1.0,
             stop_ids=policy.stop_ids,
             generator=generator,
-            allowed=[prompts[index].allowed for index in own],
+            allowed=[prompts[index].allowed for index in selected],
         )
     answers = [answer.ids for of_prompt in sampled for answer in of_prompt]
-    indices = [index for index in own for _ in range(options.answers)]
-    rollouts = _evaluate(policy, prompts, reward, options, indices, answers) if answers else []
-    return group.all_gather(rollouts)
+    indices = [index for index in selected for _ in range(options.answers)]
+    return _evaluate(policy, prompts, reward, options, indices, answers)
 
 
 def _evaluate(

@@ -64,11 +64,6 @@ class _Generation:
         self.logits, self.seeds = self.logits[rows], self.seeds[rows]
 
 
-def draw_seeds(n_prompts: int, n: int, max_new_tokens: int, generator: torch.Generator) -> torch.Tensor:
-    """The seeds that `sample` draws from a generator on the CPU: int64 of shape (prompts, n, tokens)."""
-    return torch.randint(-(2**63), 2**63 - 1, (n_prompts, n, max_new_tokens), generator=generator)
-
-
 @torch.no_grad()
 def sample(
     model: Any,
@@ -88,7 +83,8 @@ def sample(
     attention are restored.
     """
     rules = allowed or [None] * len(prompts)
-    seeds = draw_seeds(len(prompts), n, max_new_tokens, generator)
+    shape = (len(prompts), n, max_new_tokens)
+    seeds = torch.randint(-(2**63), 2**63 - 1, shape, generator=generator)
     answers: list[list[SampledAnswer]] = [[] for _ in prompts]
     order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
     batch_prompts = max(1, BATCH_ANSWERS // n)

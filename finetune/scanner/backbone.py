@@ -7,13 +7,11 @@ and slots, ours are added, with new rows in its embeddings. Independent of examp
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import make_output_folder
-from dialint.detector.engines.base_models import BaseFolder, ModelSource, weights_sha256
+from dialint.detector.engines.base_models import weights_sha256
 from dialint.detector.engines.quantization import (
     iter_weights,
     quantize_linear_layers,
@@ -21,9 +19,7 @@ from dialint.detector.engines.quantization import (
 from dialint.detector.errors import ConfigError
 from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.decoder.tokenizer import add_control_tokens, decoder_render
-from dialint.finetune.train.adapters import add_adapters, save_model
-from dialint.finetune.train.finite import save_weights
-from dialint.finetune.train.lineage import seal_folder
+from dialint.finetune.train.adapters import add_adapters
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 if TYPE_CHECKING:
@@ -163,27 +159,6 @@ def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_code
         load_trainable(model, weights)
     model.backbone = model.backbone.merge_and_unload()  # type: ignore[operator]
     return model
-
-
-def export_adapter(
-    folder: Path, base: BaseModel, source: BaseFolder, model: ScanModel, codes: Sequence[str]
-) -> None:
-    """Write the adapters as peft does, beside ``base.json`` and, in ``heads.safetensors``, the heads, which
-    peft has no place for; the manifest, last, has the codes of the heads' rows and how dialogues are
-    rendered.
-
-    peft loads the folder on the base's `AutoModel`. If control tokens are new to the base, its embeddings
-    must be resized before, and a server that knows no trained rows of embeddings (vLLM) cannot load it.
-
-    Raises:
-        ConfigError: E_DIVERGED, a weight is NaN or infinite.
-    """
-    make_output_folder(folder)
-    save_model(model.backbone, folder, ModelSource(source, base.sha256))
-    heads = {n: w.detach().cpu() for n, w in model.state_dict().items() if not n.startswith("backbone.")}
-    save_weights(heads, folder / "heads.safetensors")
-    content = {"kind": "scanner adapter", "codes": list(codes), "render": base.render.model_dump()}
-    seal_folder(folder, {**content, "new_tokens": list(base.new_ids)})
 
 
 def _adapt(config: ScanConfig, base: BaseModel, model: ScanModel) -> None:

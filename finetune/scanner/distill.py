@@ -12,6 +12,7 @@ stopped run resumes from its last checkpoint.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner.options import DistillConfig
 from dialint.finetune.train import checkpoint
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.lineage import TRAINING, job_of_config
+from dialint.finetune.train.memory import TrainingSetup, print_plan
 
 if TYPE_CHECKING:
     from dialint.finetune.scanner.data import Target
@@ -48,13 +51,19 @@ def distill(config: DistillConfig) -> None:
     config.running.validate()
     if not config.teacher.exists():
         raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
+    if config.running.dry_run:
+        folder = resolve_base(config.base).folder if config.base else config.teacher
+        rows, all_weights = (
+            math.ceil(config.row_tokens / config.context_tokens),
+            AdapterOptions(adapter="none"),
+        )
+        setup = TrainingSetup(folder, None, all_weights, config.running, rows, config.context_tokens)
+        print_plan(replace(setup, layers=config.layers))
+        return
     torch.set_num_threads(config.running.threads)
     teacher, student = load_models(config)
     check_equivalence(student.model, student.render.context_tokens)
     trainer = build_trainer(config, teacher, student)
-    if config.running.dry_run:
-        trainer.print_estimate()
-        return
     with disk_errors(config.out):
         make_output_folder(config.out)
     loop = trainer.build_loop()
@@ -69,7 +78,7 @@ def distill(config: DistillConfig) -> None:
     }
     student = replace(student, examples=examples, taxonomy=teacher.taxonomy)
     write_scanner(config.out, student, config, lineage)
-    checkpoint.remove_all(config.out)
+    checkpoint.remove_except(config.out)
 
 
 def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:

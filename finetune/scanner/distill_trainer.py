@@ -10,7 +10,6 @@ import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 import torch
@@ -24,8 +23,6 @@ from dialint.finetune.scanner.options import DistillConfig
 from dialint.finetune.scanner.soft_targets import mean_loss, soft_loss, soft_targets
 from dialint.finetune.scanner.teachers import DistillData, Teacher
 from dialint.finetune.scanner.trained import TrainedScanner
-from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
 from dialint.finetune.train.loop import (
     StepOutput,
     TrainingLoop,
@@ -33,7 +30,6 @@ from dialint.finetune.train.loop import (
     optimizer_step,
     warmup_cosine,
 )
-from dialint.finetune.train.memory import ForwardPass, print_plan, setup_from_options
 
 LOG_STEPS = 10
 
@@ -86,18 +82,6 @@ class DistillTrainer:
         peaks = (self.config.learning_rate, self.config.head_learning_rate)
         optimizer_step(self.optimizer, self.parameters.values(), value, peaks, share, step)
         return StepOutput(sum(self.data.sizes[index] for _, index in self.steps[step]), value)
-
-    def print_estimate(self) -> None:
-        """Print what the training would take; a few of its steps are run for it and discarded."""
-        config, window = self.config, self.student.render.context_tokens
-        folder, layers = self.config.base or self.config.teacher, self.student.shape["num_hidden_layers"]
-        work = ForwardPass(math.ceil(config.row_tokens / window), window, 0)
-        adapters = AdapterOptions(adapter="none")
-        print_plan(setup_from_options(folder, None, adapters, config.running, work, layers=layers), "")
-        steps = count()
-        step_time = measure_step_time(lambda _: self.train_step(next(steps) % len(self.steps)).tokens)
-        device = str(next(iter(self.parameters.values())).device)
-        print_time(len(self.steps), step_time, estimate_cost(config.running, device))
 
     def _plan_steps(self) -> list[list[tuple[int, int]]]:
         """Epoch and index of the dialogues of each step."""

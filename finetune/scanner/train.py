@@ -4,15 +4,14 @@
     dialint train sft scan --examples build/examples --base models/decoder --out build/scanner --quantise nf4
 
 Reads the sets ``train`` and ``dev`` (JSONL or Parquet) and ``manifest.json`` of the examples folder and the
-base model's folder. Writes a folder with ``model.safetensors``, ``training.json`` and a log of metrics; where
-adapters were trained, ``adapter`` has them unmerged too. A stopped run resumes from its last checkpoint.
+base model's folder. Writes a folder with ``model.safetensors``, ``training.json`` and a log of metrics. A
+stopped run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import MANIFEST, make_output_folder, require_new
@@ -24,18 +23,14 @@ from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
 from dialint.finetune.scanner.options import ScanConfig
-from dialint.finetune.train.checkpoint import remove_all
-from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
+from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
-from dialint.finetune.train.memory import ForwardPass, parse_gpu_memory, print_plan, setup_from_options
-from dialint.finetune.train.metrics_log import MetricsLog
+from dialint.finetune.train.memory import TrainingSetup, print_plan
 
 if TYPE_CHECKING:
     from dialint.finetune.scanner.backbone import BaseModel
     from dialint.finetune.scanner.trainer import TrainData
 
-ADAPTER_FOLDER = "adapter"
-"""Folder, inside that of the scanner, with the adapters alone, where there are any."""
 EVALUATION_SETS = ("dev", "dev_unseen", "dev_natural")
 """Sets that are evaluated during training: error families of training, families never trained on, and real
 dialogues with labels."""
@@ -44,7 +39,7 @@ dialogues with labels."""
 def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
     from dialint.detector.engines.local import resolve_device, resolve_precision
-    from dialint.finetune.scanner.backbone import build_network, export_adapter, load_base, merge_adapters
+    from dialint.finetune.scanner.backbone import build_network, load_base, merge_adapters
     from dialint.finetune.scanner.trained import TrainedScanner, continue_heads, write_scanner
     from dialint.finetune.scanner.trainer import ScanTrainer
 
@@ -52,11 +47,9 @@ def scan(config: ScanConfig) -> None:
     running, base_folder = config.running, resolve_base(config.base)
     config = replace(config, base=base_folder.folder)
     if running.dry_run:
-        work = ForwardPass(math.ceil(config.row_tokens / config.context_tokens), config.context_tokens, 0)
-        setup = setup_from_options(config.base, None, config.adapters, running, work)
-        print_plan(setup, running.device)
-        if parse_gpu_memory(running.device) is not None:
-            return
+        rows = math.ceil(config.row_tokens / config.context_tokens)
+        print_plan(TrainingSetup(config.base, None, config.adapters, running, rows, config.context_tokens))
+        return
     import torch
 
     device = resolve_device(running.device)
@@ -68,24 +61,11 @@ def scan(config: ScanConfig) -> None:
     model = build_network(config, base, len(codes), device)
     continued = continue_heads(model, base.folder, codes)
     trainer = ScanTrainer(config, model, data, precision)
-    if running.dry_run:
-        steps, n_steps = count(), len(trainer.steps)
-        model.train()
-        step_time = measure_step_time(lambda _: trainer.train_step(next(steps) % n_steps).tokens)
-        print_time(n_steps, step_time, estimate_cost(running, device))
-        return
     make_output_folder(config.out)
     loop = trainer.build_loop()
     if not loop.run():
         return
-    if config.adapters.adapter == "lora":
-        export_adapter(config.out / ADAPTER_FOLDER, base, base_folder, trainer.model, codes)
     model = merge_adapters(config, base, trainer.model, len(codes))
-    trainer.model = model
-    cost = loop.cost
-    trainer.parameters.clear()
-    trainer.optimizer.param_groups.clear()  # frees the rounded model: both need not fit the GPU
-    trainer.optimizer.state.clear()
     embeddings: Any = model.backbone.get_input_embeddings()
     scanner = TrainedScanner(
         model=model,
@@ -106,21 +86,10 @@ def scan(config: ScanConfig) -> None:
         "steps": loop.state.step,
         "best_step": loop.state.best_step if loop.best_weights else loop.state.step,
         "seconds": round(loop.state.seconds),
-        "cost": cost.to_dict(loop.state.seconds),
+        "cost": loop.cost.to_dict(loop.state.seconds),
     }
     write_scanner(config.out, scanner, config, lineage)
-    remove_all(config.out)
-    if config.adapters.quantise == "nf4":  # what it costs that adapters are merged into the exact weights
-        model.to(device)
-        merged = trainer.evaluate()
-        with MetricsLog(config.out) as log:
-            log.write({"step": loop.state.step, "merged": merged})
-        before, after = (
-            figures.get("dev", {}).get("ap", {}).get("macro") for figures in (loop.final_figures, merged)
-        )
-        print(
-            f"macro average precision on dev: {before} beside 4 bits, {after} merged into the exact weights"
-        )
+    remove_except(config.out)
 
 
 def _validate(config: ScanConfig) -> None:

@@ -2,7 +2,7 @@
 
 A run resumes from the newest sealed checkpoint of its own job; an unsealed one, which a killed run left, is
 removed. The sha256 of every file is verified before it is read, and tensors are loaded without running code.
-The Hugging Face trainers write the content of a checkpoint themselves (`callbacks` seals it); the content of
+The Hugging Face trainers write the content of a checkpoint themselves (`hf_trainer` seals it); the content of
 `dialint.finetune.train.loop` is one file, ``state.pt``.
 """
 
@@ -33,8 +33,8 @@ from dialint.finetune.train.finite import validate_finite, validate_finite_files
 
 SEAL = "checkpoint.json"
 STATE = "state.pt"
-FORMAT = "dialint-loop-1"
-"""Changes whenever the content of ``state.pt`` does."""
+FORMAT = "dialint-loop-2"
+"""Changes whenever the content of ``state.pt`` does; part of the job."""
 _FOLDER = re.compile(r"checkpoint-(\d+)")
 
 
@@ -60,31 +60,17 @@ def save_state(out: Path, job: str, step: int, log_bytes: int, content: Mapping[
     with disk_errors(folder):
         make_output_folder(folder)
         with atomic_file(folder / STATE) as file:
-            torch.save({"format": FORMAT, **content}, file)
+            torch.save(dict(content), file)
     seal(folder, job, log_bytes)
     remove_except(out, folder)
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """The content of a sealed checkpoint, tensors on the CPU.
-
-    Raises:
-        OutputRefused: E_OTHER_JOB, another version of dialint wrote it.
-    """
+    """The content of a sealed checkpoint of `save_state`, tensors on the CPU."""
     import torch
 
-    path = folder / STATE
-    content: Any = torch.load(path, weights_only=True, map_location="cpu") if path.exists() else None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise other_version(folder)
+    content: dict[str, Any] = torch.load(folder / STATE, weights_only=True, map_location="cpu")
     return content
-
-
-def other_version(path: Path) -> OutputRefused:
-    """The error for a checkpoint whose content another version of dialint wrote."""
-    return OutputRefused(
-        "E_OTHER_JOB", f"{path}: a checkpoint of another version of dialint; remove it to start anew"
-    )
 
 
 def seal(folder: Path, job: str, log_bytes: int) -> None:
@@ -113,7 +99,7 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
 def describe_job(options: Mapping[str, Any], *inputs: Any) -> str:
     """The job that a checkpoint belongs to, as JSON: options, inputs, and how many processes share a step."""
     processes = os.environ.get("WORLD_SIZE", "1")
-    job = {"options": dict(options), "inputs": inputs, "processes": processes}
+    job = {"options": dict(options), "inputs": inputs, "processes": processes, "format": FORMAT}
     return json.dumps(job, sort_keys=True, default=str)
 
 
@@ -124,6 +110,8 @@ def job_mismatch(path: Path, before: str, now: str) -> OutputRefused:
         details = option_changes(first["options"], second["options"])
         if first["inputs"] != second["inputs"]:
             details.append("the data or the base differs")
+        if first["format"] != second["format"]:
+            details.append("another version of dialint wrote it")
         if first["processes"] != second["processes"]:
             details.append(f"{first['processes']} processes shared a step, {second['processes']} do now")
     except (ValueError, KeyError, TypeError):
@@ -151,16 +139,10 @@ def find_latest(out: Path, job: str) -> tuple[Path, int] | None:
 
 
 def remove_except(out: Path, *retained: Path) -> None:
-    """Remove all checkpoints but `retained`."""
+    """Remove all checkpoints of `out` but `retained`; all, after the result of the run is sealed."""
     for folder in _folders(out):
         if folder not in retained:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def remove_all(out: Path) -> None:
-    """Remove all checkpoints, after the result of the run is sealed."""
-    for folder in _folders(out):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folders(out: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The time of a training by a few measured steps, and its cost: price and energy."""
+"""The cost of a training: price, energy, and the most memory that it took."""
 
 from __future__ import annotations
 
@@ -6,64 +6,13 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 from dialint.finetune.train.options import RunOptions
 
-MAX_TIMED_STEPS = 3
-"""Steps that are timed at most, after one to warm up."""
-BUDGET_S = 8.0
-"""Seconds after which no further step is timed."""
 WATTS_A_CORE = 10.0
 """The default where no power is known: server processors take 3 to 10 W a core, memory not included."""
-
-
-@dataclass(frozen=True)
-class StepTime:
-    """Seconds of a step, tokens a second, and what was timed for it."""
-
-    seconds: float
-    tokens_s: float
-    timed: str
-
-
-def measure_step_time(
-    step: Callable[[int], int], n_parts: int = 1, clock: Callable[[], float] = perf_counter
-) -> StepTime:
-    """Time a step of `n_parts` equal parts, the questions of PPO and GRPO: `step` runs a number of them and
-    returns its tokens. One part warms up, and counts only if it leaves no time for another; then whole steps
-    are timed, or as many parts of one as there is time for."""
-    started = clock()
-    tokens = step(1)
-    first = clock() - started
-    if 2 * first > BUDGET_S:
-        what = "the first step" if n_parts == 1 else f"1 of {n_parts} questions of a step"
-        return StepTime(first * n_parts, tokens / first, what)
-    parts = min(n_parts, max(1, int((BUDGET_S - first) / max(first, 1e-9))))
-    tokens = n_runs = 0
-    timed_from = clock()
-    most_runs = MAX_TIMED_STEPS if n_parts == 1 else 1
-    while n_runs < most_runs and (not n_runs or clock() - started < BUDGET_S):
-        n_runs += 1
-        tokens += step(parts)
-    seconds = clock() - timed_from
-    what = f"{n_runs} step{'s' * (n_runs > 1)}"
-    if n_parts > 1:
-        what = f"{parts} of {n_parts} questions of a step"
-    return StepTime(seconds / n_runs / parts * n_parts, tokens / seconds, what)
-
-
-def print_time(n_steps: int, time: StepTime, cost: Cost) -> None:
-    """Print the time and cost of `n_steps` steps."""
-    all_s = n_steps * time.seconds
-    print(
-        f"time: {n_steps:,} steps of {time.seconds:.2f} s, about {all_s / 60:,.0f} min at "
-        f"{time.tokens_s:,.0f} tokens/s (measured on {time.timed}), evaluations not counted"
-    )
-    print(f"cost: {cost.summary(all_s)} at {cost.watts:g} W ({cost.source})", flush=True)
 
 
 @dataclass(frozen=True)

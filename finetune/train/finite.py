@@ -34,16 +34,11 @@ def validate_finite(value: Any, path: Path | str) -> None:
         ConfigError: E_DIVERGED, a tensor holds NaN or infinity; the message names it.
     """
     for name, tensor in _tensors(value, ""):
-        if tensor.is_floating_point() and not is_finite(tensor):
+        plain = tensor.detach()
+        if plain.is_floating_point() and plain.element_size() == 1:
+            plain = plain.float()  # isfinite does not support 8-bit floats
+        if not plain.isfinite().all():
             raise ConfigError("E_DIVERGED", f"{path}: {name or 'a tensor'} holds NaN or infinity; not saved")
-
-
-def is_finite(tensor: torch.Tensor) -> bool:
-    """Return whether all numbers of a tensor are finite."""
-    plain = tensor.detach()
-    if plain.element_size() == 1:
-        plain = plain.float()  # isfinite does not support 8-bit floats
-    return bool(plain.isfinite().all())
 
 
 def _tensors(value: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:

@@ -1,9 +1,9 @@
-"""Runs a Hugging Face trainer: our options as its own, our log and checkpoints, an estimate in a dry run.
+"""Runs a Hugging Face trainer: our options as its own, our log and checkpoints.
 
 `TrainingCallback` writes ``metrics.jsonl``, shows progress, seals each checkpoint and removes all but the
-newest and the best, and on SIGTERM saves and stops after the current step. Also as one of several processes,
-started by ``accelerate launch`` or ``torchrun``: the first one writes, and all save and stop at the same
-step.
+newest and the best, and on SIGTERM and SIGINT saves and stops after the current step. Also as one of several
+processes, started by ``accelerate launch`` or ``torchrun``: the first one writes, and all save and stop at
+the same step.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, TypeVar
 
 import torch
@@ -26,9 +26,10 @@ from transformers import PrinterCallback, TrainerCallback, TrainerControl, Train
 from transformers.utils.logging import disable_progress_bar
 
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.cost import estimate_cost, measure_step_time, print_time
+from dialint.finetune.train.cost import estimate_cost
 from dialint.finetune.train.distributed import resolve_device, uses_bf16
 from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.loop import stop_on_signal
 from dialint.finetune.train.memory import recomputes_activations
 from dialint.finetune.train.metrics_log import MetricsLog, Progress
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
@@ -41,17 +42,8 @@ OPTIMIZERS: dict[Optimizer, str] = {
     "paged-adamw-8bit": "paged_adamw_8bit",
 }
 LOSSES = frozenset(("loss", "train_loss", "eval_log_loss"))
-CLOCKS = frozenset(
-    (
-        "eval_runtime",
-        "eval_samples_per_second",
-        "eval_steps_per_second",
-        "step_time",
-        "train_runtime",
-        "train_tokens_per_second",
-    )
-)
-"""Times that the trainer measures itself; `Progress` measures ours."""
+CLOCKS = ("runtime", "_per_second", "step_time")
+"""Endings of figures of speed that the trainer measures itself; `Progress` measures ours."""
 
 
 def build_trainer_config(
@@ -126,48 +118,31 @@ def schedule_arguments(learning: ScheduleOptions, metric: str) -> dict[str, Any]
 
 
 class TrainingCallback(TrainerCallback):
-    """Logs, checkpoints and stops one run of `job` in `out`; `log_bytes` of an earlier log stay."""
+    """Logs, checkpoints and stops one run of `job` in `out`; `log_bytes` of an earlier log stay. `stack`
+    closes what the callback opens."""
 
-    def __init__(self, out: Path, job: str, running: RunOptions, log_bytes: int = 0) -> None:
+    def __init__(self, out: Path, job: str, running: RunOptions, log_bytes: int, stack: ExitStack) -> None:
         self.out, self.job, self.running = out, job, running
         self.stopped = False
+        self._stack = stack
+        self.signal_received = stack.enter_context(stop_on_signal())
         self._processes = PartialState()
-        is_main = self._processes.is_main_process
-        self._log = MetricsLog(out, log_bytes, running.report_to) if is_main else None
+        self._log: MetricsLog | None = None
+        if self._processes.is_main_process:
+            self._log = stack.enter_context(MetricsLog(out, log_bytes, running.report_to))
         self._progress: Progress | None = None
         self._saved = time.monotonic()
         self._tokens = 0
         self._message = ""
-        self._handler: Any = None
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         if self._log is not None:
             cost = estimate_cost(self.running, args.device.type)
-            self._progress = Progress(state.max_steps, state.global_step, cost).__enter__()
+            progress = Progress(state.max_steps, state.global_step, cost)
+            self._progress = self._stack.enter_context(progress)
         self._tokens = int(state.num_input_tokens_seen or 0)
-        self._handler = signal.signal(signal.SIGTERM, self._on_sigterm)
-
-    def on_train_end(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Restore the signal handler, and close progress and log."""
-        if self._handler is not None:
-            signal.signal(signal.SIGTERM, self._handler)
-            self._handler = None
-        if self._progress is not None:
-            self._progress.__exit__(None, None, None)
-            self._progress = None
-        if self._log is not None:
-            self._log.close()
-            self._log = None
-
-    def _on_sigterm(self, number: int, frame: FrameType | None) -> None:
-        self.stopped = True
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -176,6 +151,7 @@ class TrainingCallback(TrainerCallback):
             seen = int(state.num_input_tokens_seen or 0)
             self._progress.advance(seen - self._tokens, self._message)
             self._tokens = seen
+        self.stopped = self.signal_received() is not None
         due = time.monotonic() - self._saved >= 60 * self.running.checkpoint_minutes
         if self.running.checkpoint_steps is not None:
             due = state.global_step % self.running.checkpoint_steps == 0
@@ -209,7 +185,9 @@ class TrainingCallback(TrainerCallback):
         if "loss" in figures:
             self._message = f"loss {figures['loss']:.4f}"
         finite = {
-            name: value for name, value in figures.items() if math.isfinite(value) and name not in CLOCKS
+            name: value
+            for name, value in figures.items()
+            if math.isfinite(value) and not name.endswith(CLOCKS)
         }
         speed = {"tokens_s": round(self._progress.tokens_s)} if self._progress is not None else {}
         self._log.write({"step": state.global_step, **finite, **speed})
@@ -242,34 +220,29 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
-        SystemExit: 0, after SIGTERM, with a checkpoint from which the same command resumes; or after the
-            estimate of a dry run.
+        SystemExit: 0, after SIGTERM, with a checkpoint from which the same command resumes.
+        KeyboardInterrupt: SIGINT stopped the run in the same way.
     """
-    if running.dry_run:
-        print_trainer_time(trainer, running)
-        if out.is_dir() and not any(out.iterdir()):
-            out.rmdir()  # the trainer made it
-        sys.exit(0)
     processes = PartialState()
     with processes.main_process_first():  # it removes incomplete checkpoints
         newest = checkpoint.find_latest(out, job)
     resume, log_bytes = (str(newest[0]), newest[1]) if newest else (None, 0)
     _cast_adapters(trainer)
-    callback = TrainingCallback(out, job, running, log_bytes)
-    trainer.add_callback(callback)
     trainer.remove_callback(PrinterCallback)
     disable_progress_bar()  # type: ignore[no-untyped-call]
     started = time.monotonic()
-    try:
+    with ExitStack() as stack:
+        callback = TrainingCallback(out, job, running, log_bytes, stack)
+        trainer.add_callback(callback)
         trainer.train(resume_from_checkpoint=resume)
-    finally:
-        callback.close()
     state = trainer.state
     processes.wait_for_everyone()  # before the first one removes what others may still read
     if callback.stopped and state.global_step < state.max_steps:
         if processes.is_main_process:
             stopped = f"stopped at step {state.global_step} of {state.max_steps}"
             print(f"{stopped}; saved, the same command resumes", file=sys.stderr)
+        if callback.signal_received() == signal.SIGINT:
+            raise KeyboardInterrupt
         sys.exit(0)
     seconds = time.monotonic() - started
     figures = {
@@ -296,47 +269,3 @@ def _cast_adapters(trainer: Any) -> None:
     for weight in trainer.model.parameters():
         if weight.requires_grad and weight.dtype == torch.bfloat16:
             weight.data = weight.data.float()
-
-
-def print_trainer_time(trainer: Any, running: RunOptions) -> None:
-    """Print the time and cost of a run by a few of its steps; no weight changes."""
-    model, arguments = trainer.model, trainer.args
-    loader = trainer.get_train_dataloader()
-    batches = iter(loader)
-    per_step = max(1, arguments.gradient_accumulation_steps)
-    model.train()
-    trainer.current_gradient_accumulation_steps = per_step  # as its own loop sets it
-
-    def step(_: int) -> int:
-        nonlocal batches
-        tokens = 0
-        for _ in range(per_step):
-            batch = next(batches, None)
-            if batch is None:
-                batches = iter(loader)
-                batch = next(batches)
-            tokens += sum(part.numel() for name, part in batch.items() if name.endswith("input_ids"))
-            trainer.training_step(model, batch, None)
-        model.zero_grad()
-        return max(1, tokens)
-
-    def groups(n: int) -> int:
-        part = rows[: n * trainer.num_generations]
-        trainer.training_step(model, part, None)
-        model.zero_grad()
-        prompts = trainer.processing_class.apply_chat_template(
-            [row["prompt"] for row in part], tokenize=False
-        )
-        ids = trainer.processing_class(prompts, add_special_tokens=False)["input_ids"]
-        return sum(map(len, ids)) + len(ids) * int(arguments.max_completion_length)
-
-    rows = next(iter(loader))
-    if isinstance(rows, list):  # prompts without completions yet, a group of them for each question
-        step_time = measure_step_time(groups, len(rows) // trainer.num_generations)
-    else:
-        step_time = measure_step_time(step)
-    n_steps = int(arguments.max_steps)
-    if n_steps <= 0:
-        n_steps = math.ceil(float(arguments.num_train_epochs) * len(loader) / per_step)
-    device = "cuda" if next(model.parameters()).is_cuda else "cpu"
-    print_time(n_steps, step_time, estimate_cost(running, device))

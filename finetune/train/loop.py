@@ -2,25 +2,9 @@
 
 A stage brings a function that does one step, given its number, and the weights it trains; the loop counts
 steps, logs, evaluates, keeps the best weights, writes checkpoints, resumes, and stops gracefully on SIGTERM
-and SIGINT:
-
-    loop = TrainingLoop(
-        out=config.out, job=job_of_config(config, *input_hashes), n_steps=len(batches), train_step=train_step,
-        parameters=trainable_parameters(model), optimizer=optimizer, running=config.running,
-    )
-    if not loop.run():
-        return  # stopped by SIGTERM: the checkpoint has everything, and the same command resumes
-
-    def train_step(step: int) -> StepOutput:
-        loss = loss_of(model, batches[step])
-        loss.backward()
-        share = warmup_cosine(step, len(batches))
-        optimizer_step(optimizer, parameters, float(loss.detach()), [config.learning_rate], share, step)
-        return StepOutput(n_tokens, float(loss.detach()))
-
-`train_step` derives everything random from the seed and the step's number, or from a generator in
-`extra_state`. Then a run that resumes from a checkpoint is the run that was never stopped: bit for bit on CPU
-in fp32. The Hugging Face trainers have their own loop; see `dialint.finetune.train.hf_trainer`.
+and SIGINT. `train_step` derives everything random from the seed and the step's number. Then a run that
+resumes from a checkpoint is the run that was never stopped: bit for bit on CPU in fp32. The Hugging Face
+trainers have their own loop; see `dialint.finetune.train.hf_trainer`.
 """
 
 from __future__ import annotations
@@ -35,12 +19,11 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dialint.detector.environment import require_library
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.cost import Cost, estimate_cost
-from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog, Progress
 from dialint.finetune.train.options import Optimizer, RunOptions
@@ -88,27 +71,6 @@ class Evaluation:
     score: float | None = None
 
 
-class Stateful(Protocol):
-    """Whatever a checkpoint saves and restores beside weights and optimizer."""
-
-    def state_dict(self) -> dict[str, Any]: ...
-
-    def load_state_dict(self, state: Any, /) -> Any: ...
-
-
-@dataclass
-class GeneratorState:
-    """A generator of random numbers as a `Stateful`."""
-
-    generator: torch.Generator
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"state": self.generator.get_state()}
-
-    def load_state_dict(self, state: Any, /) -> None:
-        self.generator.set_state(state["state"])
-
-
 @dataclass
 class TrainingLoop:
     """A run of `n_steps` steps that trains `parameters` in place and writes to the folder `out`.
@@ -117,8 +79,8 @@ class TrainingLoop:
     steps done, every `eval_steps` steps, and with `eval_last_step` after the last one too. With `patience`
     the loop stops after so many evaluations without a better score, and `parameters` have the best weights at
     the end. `final_evaluate` is called last; its figures are logged and stand in `final_figures`. `log_steps`
-    None logs evaluations only. Of several processes in `group` the first one alone writes files. Of `running`
-    count the times of checkpoints, the trackers and the cost.
+    None logs evaluations only. Of `running` count the times of checkpoints, the trackers and the cost.
+    `extra` has plain values that a step may change; checkpoints save them, and they are restored in place.
     """
 
     out: Path
@@ -127,7 +89,7 @@ class TrainingLoop:
     train_step: Callable[[int], StepOutput]
     parameters: Mapping[str, torch.nn.Parameter]
     optimizer: torch.optim.Optimizer
-    extra_state: Mapping[str, Stateful] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
     evaluate: Callable[[int], Evaluation] | None = None
     eval_steps: int | None = None
     eval_last_step: bool = False
@@ -135,7 +97,6 @@ class TrainingLoop:
     final_evaluate: Callable[[], dict[str, Any]] | None = None
     log_steps: int | None = 50
     running: RunOptions = field(default_factory=RunOptions)
-    group: ProcessGroup = field(default_factory=ProcessGroup)
     state: TrainerState = field(default_factory=TrainerState)
     best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
     final_figures: dict[str, Any] = field(default_factory=dict)
@@ -162,30 +123,27 @@ class TrainingLoop:
         """
         log_bytes = self._resume()
         state, running = self.state, self.running
-        if state.step and self.group.is_main:
+        if state.step:
             print(f"resumes at step {state.step} of {self.n_steps}", file=sys.stderr, flush=True)
         saved_at = time.monotonic()
         with ExitStack() as stack:
             signal_received = stack.enter_context(stop_on_signal())
-            log = None
-            if self.group.is_main:
-                log = stack.enter_context(MetricsLog(self.out, log_bytes, running.report_to))
+            log = stack.enter_context(MetricsLog(self.out, log_bytes, running.report_to))
             progress = stack.enter_context(Progress(self.n_steps, state.step, self.cost, state.seconds))
             while not self.finished:
                 self._step(log, progress)
-                received = max(self.group.all_gather([signal_received() or 0]))
+                received = signal_received()
                 due = (
                     state.step % running.checkpoint_steps == 0
                     if running.checkpoint_steps is not None
                     else time.monotonic() - saved_at >= 60 * running.checkpoint_minutes
                 )
-                if log is not None and (due or received):
+                if due or received:
                     self._save(log.size)
                     saved_at = time.monotonic()
                 if received and not self.finished:
-                    if self.group.is_main:
-                        how = f"stopped after step {state.step} of {self.n_steps} and saved"
-                        print(f"{how}; the same command resumes", file=sys.stderr, flush=True)
+                    how = f"stopped after step {state.step} of {self.n_steps} and saved"
+                    print(f"{how}; the same command resumes", file=sys.stderr, flush=True)
                     if received == signal.SIGINT:
                         raise KeyboardInterrupt
                     return False
@@ -193,12 +151,11 @@ class TrainingLoop:
                 self._load_weights(self.best_weights)
             if self.final_evaluate is not None:
                 self.final_figures = self.final_evaluate()
-                if log is not None:
-                    step = state.best_step if self.best_weights else state.step
-                    log.write({"step": step, **self.final_figures})
+                step = state.best_step if self.best_weights else state.step
+                log.write({"step": step, **self.final_figures})
         return True
 
-    def _step(self, log: MetricsLog | None, progress: Progress) -> None:
+    def _step(self, log: MetricsLog, progress: Progress) -> None:
         """One step, its log entry, and the evaluation that is due after it."""
         state = self.state
         output = self.train_step(state.step)
@@ -209,7 +166,7 @@ class TrainingLoop:
             state.loss = mean if state.step > 1 else output.loss
         progress.advance(output.tokens, output.message or f"loss {state.loss:.3f}")
         state.seconds = progress.seconds
-        if log is not None and self.log_steps and (state.step % self.log_steps == 0 or state.step == 1):
+        if self.log_steps and (state.step % self.log_steps == 0 or state.step == 1):
             entry: dict[str, Any] = {"step": state.step, "of": self.n_steps}
             if output.loss is not None:
                 entry["loss"] = state.loss
@@ -219,8 +176,7 @@ class TrainingLoop:
         if self.evaluate is None or not (due or (self.eval_last_step and state.step == self.n_steps)):
             return
         evaluation = self.evaluate(state.step)
-        if log is not None:
-            log.write({"step": state.step, **evaluation.figures})
+        log.write({"step": state.step, **evaluation.figures})
         if self.patience is None or evaluation.score is None:
             return
         state.evaluations_since_best += 1
@@ -237,15 +193,14 @@ class TrainingLoop:
             "weights": _copy(self.parameters),
             "best_weights": self.best_weights,
             "optimizer": self.optimizer.state_dict(),
-            "extra": {name: part.state_dict() for name, part in self.extra_state.items()},
+            "extra": self.extra,
         }
         checkpoint.save_state(self.out, self.job, self.state.step, log_bytes, content)
 
     def _resume(self) -> int:
         """Restore the newest checkpoint; the length of the metrics log at its step, 0 without a
         checkpoint."""
-        latest = [checkpoint.find_latest(self.out, self.job)] if self.group.is_main else []
-        (newest,) = self.group.all_gather(latest)
+        newest = checkpoint.find_latest(self.out, self.job)
         if newest is None:
             return 0
         folder, log_bytes = newest
@@ -253,8 +208,7 @@ class TrainingLoop:
         self._load_weights(content["weights"])
         self.best_weights = content["best_weights"]
         self.optimizer.load_state_dict(content["optimizer"])
-        for name, part in self.extra_state.items():
-            part.load_state_dict(content["extra"][name])
+        self.extra.update(content["extra"])
         self.state = TrainerState(**content["state"])
         return log_bytes
 

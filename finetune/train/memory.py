@@ -1,4 +1,4 @@
-"""The memory that a training takes, counted by shape before anything is loaded.
+"""The memory that a training takes, counted by shape before anything is loaded: ``--dry-run``.
 
 Weights, gradients and optimizer states are counted. Activations are measured: one and two layers of the model
 run forward on torch's ``meta`` device, which computes shapes and no numbers, and all that is kept for the
@@ -9,7 +9,6 @@ gradient is counted; more layers are more of the same. So memory can be said for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -38,32 +37,39 @@ _GPU = re.compile(r"cuda:([0-9]{1,4}(?:\.[0-9]+)?)GB")
 
 
 @dataclass(frozen=True)
-class ForwardPass:
-    """The size of a forward pass: `rows` windows of `window` tokens each, of which `scored` go through the
-    language model's head; `sampled` windows are written at once where answers are sampled."""
-
-    rows: int
-    window: int
-    scored: int
-    sampled: int = 0
-
-
-@dataclass(frozen=True)
 class TrainingSetup:
-    """A way to train the base of `folder`: `kind` is peft's task type, None a bare backbone, of
-    `layers` layers if that is given. `copies` of what is trained are kept beside it (the reference of PPO),
-    and `extra` bytes for other models."""
+    """A way to train the base of `folder`; `kind` is peft's task type, None a bare backbone.
+
+    A forward pass has `rows` windows of `window` tokens, of which `scored` go through the language model
+    head. Where answers are sampled, `sampled` windows are written at once and a reference of what is trained
+    is kept beside it. `extra` are bytes of other models; `layers` replaces the base's own number.
+    """
 
     folder: Path
     kind: str | None
     adapters: AdapterOptions
-    optimizer: Optimizer
-    bf16: bool
-    checkpointing: bool
-    work: ForwardPass
-    copies: int = 0
+    running: RunOptions
+    rows: int
+    window: int
+    scored: int = 0
+    sampled: int = 0
     extra: int = 0
     layers: int | None = None
+
+    @property
+    def bf16(self) -> bool:
+        """Return whether arithmetic is in bf16; with ``--precision auto`` on all devices but a CPU."""
+        precision = self.running.precision
+        return precision == "bf16" or (precision == "auto" and self.running.device != "cpu")
+
+    @property
+    def checkpointing(self) -> bool:
+        """Return whether activations are recomputed."""
+        requested = self.running.gradient_checkpointing
+        if requested is not None:
+            return requested
+        counts = count_weights(self)
+        return counts.n_trained + counts.n_frozen > LARGE
 
 
 @dataclass(frozen=True)
@@ -90,26 +96,6 @@ class Memory:
         return self.weights + self.gradients + self.optimizer + self.activations
 
 
-def setup_from_options(
-    folder: Path,
-    kind: str | None,
-    adapters: AdapterOptions,
-    running: RunOptions,
-    work: ForwardPass,
-    *,
-    copies: int = 0,
-    extra: int = 0,
-    layers: int | None = None,
-) -> TrainingSetup:
-    """The setup of a stage's options. With ``--precision auto`` bf16 is assumed but for a CPU."""
-    bf16 = running.precision == "bf16" or (running.precision == "auto" and running.device != "cpu")
-    setup = TrainingSetup(folder, kind, adapters, running.optimizer, bf16, False, work, copies, extra, layers)
-    counts = count_weights(setup)
-    requested = running.gradient_checkpointing
-    is_large = counts.n_trained + counts.n_frozen > LARGE
-    return replace(setup, checkpointing=is_large if requested is None else requested)
-
-
 def recomputes_activations(running: RunOptions, model: Any) -> bool:
     """Return whether activations are computed twice rather than kept
     (`RunOptions.gradient_checkpointing`)."""
@@ -127,17 +113,19 @@ def enable_gradient_checkpointing(model: Any) -> None:
     enable({"use_reentrant": False})
 
 
-def print_plan(setup: TrainingSetup, device: str) -> bool:
-    """Print the memory of a setup; for a device like ``cuda:24GB`` what fits into it, and return True."""
-    gpu = parse_gpu_memory(device)
-    if gpu is not None:
-        print(memory_table(setup, gpu))
-        return True
+def print_plan(setup: TrainingSetup) -> None:
+    """Print the memory of a setup; for a device like ``cuda:24GB`` also whether it fits, and how many windows
+    a forward pass may hold."""
     counts, memory = count_weights(setup), estimate_memory(setup)
     parts = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in vars(memory).items())
     print(f"parameters: {counts.n_trained:,} trained, {counts.n_frozen:,} frozen")
-    print(f"memory: about {memory.total / 1e9:.2f} GB ({parts}) beside the program itself", flush=True)
-    return False
+    print(f"memory: about {memory.total / 1e9:.2f} GB ({parts}) beside the program itself")
+    gpu = parse_gpu_memory(setup.running.device)
+    if gpu is not None:
+        usable = round((gpu - RESERVED) * (1 - FRAGMENTS))
+        fits = "fits" if memory.total <= usable else "does not fit"
+        most = f"up to {rows_that_fit(setup, usable)} windows at once, {setup.rows} were asked for"
+        print(f"a GPU of {gpu / 1e9:g} GB has {usable / 1e9:.1f} GB to use: {fits}; {most}")
 
 
 def parse_gpu_memory(device: str) -> int | None:
@@ -146,66 +134,25 @@ def parse_gpu_memory(device: str) -> int | None:
     return round(float(match[1]) * 1e9) if match else None
 
 
-def memory_table(setup: TrainingSetup, gpu: int) -> str:
-    """A table of the requested setup and of smaller ones, with which of them fit into `gpu` bytes."""
-    usable = round((gpu - RESERVED) * (1 - FRAGMENTS))
-    counts = count_weights(setup)
-    lines = [
-        f"{counts.n_frozen + counts.n_trained:,} weights, {counts.n_trained:,} of them trained; a forward "
-        f"pass of {setup.work.rows} windows of up to {setup.work.window:,} tokens",
-        f"a GPU of {gpu / 1e9:g} GB has {usable / 1e9:.1f} GB to use",
-        f"{'GB':48}weights  gradients  optimizer  activations   total",
-    ]
-    for name, other in _smaller_setups(setup):
-        needed = estimate_memory(other)
-        parts = zip((*vars(needed).values(), needed.total), (7, 11, 11, 13, 8), strict=True)
-        figures = "".join(f"{part / 1e9:{width}.2f}" for part, width in parts)
-        fits = "fits" if needed.total <= usable else "does not fit"
-        rows = _rows_that_fit(other, usable)
-        most = f"up to {rows} windows at once" if rows else "not even one window"
-        lines.append(f"{name:48}{figures}  {fits}; {most}")
-    return "\n".join(lines)
-
-
-def _smaller_setups(setup: TrainingSetup) -> Iterator[tuple[str, TrainingSetup]]:
-    """The requested setup, then smaller ones, with the options that make them."""
-    yield "as asked", setup
-    smaller, options = setup, ""
-    if not setup.checkpointing:
-        smaller, options = replace(setup, checkpointing=True), "--gradient-checkpointing "
-        yield options.strip(), smaller
-    if setup.adapters.adapter == "none":
-        if setup.optimizer == "adamw":
-            yield f"{options}--optimizer adamw-8bit", replace(smaller, optimizer="adamw-8bit")
-        lora = AdapterOptions(adapter="lora")
-        yield "--adapter lora", replace(setup, adapters=lora)
-        yield "--quantise nf4", replace(setup, adapters=replace(lora, quantise="nf4"), checkpointing=True)
-    elif setup.adapters.quantise == "none":
-        quantised = replace(setup.adapters, quantise="nf4")
-        yield f"{options}--quantise nf4", replace(smaller, adapters=quantised, bf16=True)
-
-
-def _rows_that_fit(setup: TrainingSetup, usable: int) -> int:
-    """The number of windows that one forward pass may hold."""
+def rows_that_fit(setup: TrainingSetup, usable: int) -> int:
+    """The number of windows that one forward pass may hold in `usable` bytes."""
     needed = estimate_memory(setup)
     rest = usable - (needed.total - needed.activations)
     if rest < _cache_bytes(setup):
         return 0
-    scored = setup.work.scored // setup.work.rows
-    one, two = (
-        activation_bytes(replace(setup, work=replace(setup.work, rows=n, scored=n * scored))) for n in (1, 2)
-    )
+    scored = setup.scored // setup.rows
+    one, two = (activation_bytes(replace(setup, rows=n, scored=n * scored)) for n in (1, 2))
     return max(0, (rest - (2 * one - two)) // (two - one))
 
 
 def estimate_memory(setup: TrainingSetup) -> Memory:
     """Bytes at the peak: under autocast each trained weight has a copy in bf16, gradients are in fp32."""
     counts = count_weights(setup)
-    each = 4 + (2 if setup.bf16 else 0) + 4 * setup.copies
+    each = 4 + (2 if setup.bf16 else 0) + (4 if setup.sampled else 0)
     return Memory(
         weights=counts.frozen_bytes + each * counts.n_trained + setup.extra,
         gradients=4 * counts.n_trained,
-        optimizer=STATE_BYTES[setup.optimizer] * counts.n_trained,
+        optimizer=STATE_BYTES[setup.running.optimizer] * counts.n_trained,
         activations=max(activation_bytes(setup), _cache_bytes(setup)),
     )
 
@@ -246,7 +193,7 @@ def _cache_bytes(setup: TrainingSetup) -> int:
     heads = getattr(shape, "num_key_value_heads", None) or shape.num_attention_heads
     width = getattr(shape, "head_dim", None) or shape.hidden_size // shape.num_attention_heads
     values = 2 * shape.num_hidden_layers * heads * width
-    return int(setup.work.sampled * setup.work.window * values * (2 if setup.bf16 else 4))
+    return int(setup.sampled * setup.window * values * (2 if setup.bf16 else 4))
 
 
 def activation_bytes(setup: TrainingSetup) -> int:
@@ -256,17 +203,29 @@ def activation_bytes(setup: TrainingSetup) -> int:
     """
     shape = _read_config(setup.folder).get_text_config()
     adapters = replace(setup.adapters, quantise="none")
-    one, two = (_saved_bytes(setup.folder, setup.kind, adapters, setup.bf16, setup.work, n) for n in (1, 2))
+    one, two = (
+        _saved_bytes(
+            setup.folder, setup.kind, adapters, setup.bf16, setup.rows, setup.window, setup.scored, n
+        )
+        for n in (1, 2)
+    )
     layer, rest = two - one, 2 * one - two
-    inputs = setup.work.rows * setup.work.window * shape.hidden_size * (2 if setup.bf16 else 4)
+    inputs = setup.rows * setup.window * shape.hidden_size * (2 if setup.bf16 else 4)
     n = shape.num_hidden_layers if setup.layers is None else setup.layers
     layers = n * inputs + layer if setup.checkpointing else n * layer
-    return int(rest + layers + 4 * setup.work.scored * shape.vocab_size)
+    return int(rest + layers + 4 * setup.scored * shape.vocab_size)
 
 
 @cache
 def _saved_bytes(
-    folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool, work: ForwardPass, n_layers: int
+    folder: Path,
+    kind: str | None,
+    adapters: AdapterOptions,
+    bf16: bool,
+    rows: int,
+    window: int,
+    scored: int,
+    n_layers: int,
 ) -> int:
     """Bytes of all tensors that a forward pass through `n_layers` layers on ``meta`` keeps for the gradient;
     weights are not counted. Adapters compute in bf16 there, as under autocast."""
@@ -284,17 +243,17 @@ def _saved_bytes(
         return tensor
 
     with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        ids = torch.zeros(1, work.rows * work.window, dtype=torch.long)
+        ids = torch.zeros(1, rows * window, dtype=torch.long)
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
         if kind is None:  # an encoder has tables of positions and segments, shorter than a row of windows
             inputs["position_ids"] = torch.zeros_like(ids)
             if getattr(model.config, "type_vocab_size", 0):
                 inputs["token_type_ids"] = torch.zeros_like(ids)
-        bounds = torch.arange(0, ids.numel() + 1, work.window, device="cpu")
+        bounds = torch.arange(0, ids.numel() + 1, window, device="cpu")
         if kind == "CAUSAL_LM":
-            inputs["logits_to_keep"] = torch.zeros(work.scored, dtype=torch.long)
+            inputs["logits_to_keep"] = torch.zeros(scored, dtype=torch.long)
             logits = model(**inputs, cu_seq_lens_q=bounds).logits[0].float()
-            cross_entropy(logits, torch.zeros(work.scored, dtype=torch.long), reduction="none").sum()
+            cross_entropy(logits, torch.zeros(scored, dtype=torch.long), reduction="none").sum()
         else:
             model.base_model(**inputs, cu_seq_lens_q=bounds).last_hidden_state.float().sum()
     return sum(tensor.untyped_storage().nbytes() for tensor in saved.values())

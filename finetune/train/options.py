@@ -29,8 +29,8 @@ class RunOptions:
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of order, sampling and new weights."""
     device: str = "auto"
-    """cpu, cuda or cuda:N; auto uses a GPU if there is one. With --dry-run `train sft`, `reward`, `ppo`,
-    `grpo` and `prefer` also take a size, such as cuda:24GB: they print what would fit such a GPU."""
+    """cpu, cuda or cuda:N; auto uses a GPU if there is one. With --dry-run also a size, such as cuda:24GB:
+    what fits such a GPU is printed."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """bf16: autocast over fp32 weights, frozen ones stored in bf16; auto uses it on CUDA, for a scanner on
     all hardware that supports it."""
@@ -46,7 +46,7 @@ class RunOptions:
     threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
     """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
     dry_run: bool = False
-    """Print the memory and the time that training would take, and train nothing."""
+    """Print the memory that training would take, and train nothing."""
     price_per_hour: Annotated[float, Field(ge=0)] = 0.0
     """Price of an hour of this machine, in any currency."""
     watts: Annotated[float | None, Field(gt=0)] = None

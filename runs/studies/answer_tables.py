@@ -261,3 +261,14 @@ def _seconds(
     honest = 0.6 * np.log(sizes) + log_speed + random.normal(0.0, 0.5, len(worker))
     clicks = random.normal(0.3, 0.5, len(worker))
     return np.exp(np.where(spammer[worker], clicks, honest))
+
+
+def auroc(scores: Floats, positive: NDArray[np.bool_]) -> float:
+    """The chance that a positive has a higher score than a negative, equal ones counting half."""
+    from scipy.stats import rankdata
+
+    n = int(positive.sum())
+    if n in (0, len(positive)):
+        return float("nan")
+    ranks = rankdata(scores)[positive].sum() - n * (n + 1) / 2
+    return float(ranks / (n * (len(positive) - n)))

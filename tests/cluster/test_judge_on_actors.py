@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_study import find_actors, write_log
+from cluster_log import find_actors, write_log
 from fake_llm import FakeLLM, serving
 
 from dialint.detector.verdict_files import manifest_path

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from cluster_study import write_log
+from cluster_log import write_log
 
 SECRET = "planted-secret-0123456789"
 

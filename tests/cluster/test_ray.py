@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_study import write_log
+from cluster_log import write_log
 
 from dialint.app.scoring import cluster
 from dialint.app.scoring.cluster import ClusterDetector

@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import label_flips as study
 import numpy as np
 import pytest
 
@@ -25,7 +24,6 @@ from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.finetune.screening import (
     ScreenConfig,
-    Suspect,
     find_held_out_copies,
     run,
     screen,
@@ -271,15 +269,3 @@ def test_unknown_codes_and_finished_outputs_are_refused(tmp_path: Path) -> None:
         run(ScreenConfig(dataset=folder, out=tmp_path / "out"))
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         run(ScreenConfig(dataset=folder, out=folder))
-
-
-def test_the_study_flips_as_many_as_it_says() -> None:
-    learn = [example(f"s{n}", talk(n), (3, "T1", 1.0), (5, "V2", 1.0)) for n in range(40)]
-    learn += [example(f"c{n}", talk(f"c{n}")) for n in range(40)]
-    true, attacked = study.label_keys(learn), study.label_keys(study.flip_randomly(learn, 0.1, Random(0)))
-    assert (len(true - attacked), len(attacked - true)) == (8, 8)
-    found = [Suspect(dialogue_id="s0", why="label", turn=3, code="T1", given=0.0, probability=0.9)]
-    missed = list(study.figures({("s0", 3, "T1"), ("s1", 3, "T1")}, set(), 100, found, set()))[1]
-    assert (
-        "2 flipped, 1 suspected, 1 of them flipped: precision 1.000 (chance 0.0200), recall 0.500" in missed
-    )

@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import optuna
 import pytest
 import tiny
 import torch
@@ -30,7 +29,6 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.finetune.search import (
     SEARCH,
     STAGES,
-    STUDY,
     SearchConfig,
     Stage,
     parse_space,
@@ -267,21 +265,6 @@ def test_a_killed_search_goes_on_as_if_it_had_not_been(toy: Stage, tmp_path: Pat
     assert found["best"]["value"] == whole["best"]["value"]
     calls = [len((out / f"trial-{n:04d}/calls").read_text().splitlines()) for n in range(6)]
     assert calls == [1, 1, 2, 1, 1, 1]
-
-
-def test_a_trial_that_was_cut_off_while_chosen_never_was(toy: Stage, tmp_path: Path) -> None:
-    whole = run(config(tmp_path, out=tmp_path / "whole", trials=3), [], toy)
-    run(config(tmp_path, trials=2), [], toy)
-    storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path / 'out' / STUDY}")
-    study = optuna.load_study(study_name="search", storage=storage)
-    study.ask({"x": FloatDistribution(-10.0, 10.0)})  # of two values one was written
-    storage.remove_session()
-    storage.engine.dispose()
-    found = run(config(tmp_path, trials=3), [], toy)
-    assert found is not None
-    assert whole is not None
-    assert [trial["folder"] for trial in found["trials"]] == ["trial-0000", "trial-0001", "trial-0003"]
-    assert [trial["options"] for trial in found["trials"]] == [trial["options"] for trial in whole["trials"]]
 
 
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]

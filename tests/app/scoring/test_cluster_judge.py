@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cluster_study import write_log
+from cluster_log import write_log
 from fake_llm import FakeLLM, serving
 
 from dialint.app.scoring.cluster_actor import About, Judged, Scorer

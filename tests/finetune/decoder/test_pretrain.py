@@ -43,18 +43,16 @@ from dialint.finetune.decoder.model import (
     decoder_config,
     enable_packing,
     init_decoder,
-    load_decoder,
     plan_rows,
     token_losses,
 )
 from dialint.finetune.decoder.options import PretrainConfig
 from dialint.finetune.decoder.pretrain import pretrain
 from dialint.finetune.decoder.text import (
-    Corpus,
     Piece,
     SourcedDialogue,
     own_writer,
-    plain_writer,
+    read_corpus,
     template_writer,
 )
 from dialint.finetune.decoder.tokenizer import SMALLEST, decoder_render, save_tokenizer, train_tokenizer
@@ -64,7 +62,6 @@ from dialint.finetune.train.options import RunOptions
 
 ASKS = ["I want to move my appointment", "Where is my parcel", "My card was charged twice"]
 REPLIES = ["Of course, which day suits you?", "It is on its way.", "I have refunded the second charge."]
-IDS = {"pad": 0, "begin": 1, "end": 2}
 
 
 def row(number: int, chance: random.Random) -> dict[str, Any]:
@@ -143,7 +140,7 @@ def test_figures_are_those_of_the_file(trained: Path, corpus: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(trained)
     writer = own_writer((trained / "tokenizer.json").read_text())
     nats, tokens = 0.0, 0
-    for piece in writer.pieces(Corpus(corpus).read("heldout"), 96):
+    for piece in writer.pieces(read_corpus(corpus, "heldout"), 96):
         ids = torch.from_numpy(piece.ids).long()[None]
         with torch.no_grad():
             nats += float(model(ids, labels=ids).loss) * (ids.shape[1] - 1)
@@ -213,7 +210,7 @@ def pieces(*sizes: int) -> list[Piece]:
 
 
 def packing_decoder(row_tokens: int) -> Any:
-    model = init_decoder(decoder_config(2, 90, IDS, row_tokens), 0)
+    model = init_decoder(decoder_config(2, 90, row_tokens), 0)
     enable_packing(model, row_tokens)
     return model
 
@@ -250,7 +247,7 @@ def test_a_dry_run_says_what_it_would_take(
     running = replace(config.running, dry_run=True)
     pretrain(replace(config, out=tmp_path / "d", running=running))
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines[-4:]] == ["parameters", "memory", "time", "cost"]
+    assert [line.partition(":")[0] for line in lines] == ["parameters", "memory"]
     assert not (tmp_path / "d").exists()
 
 
@@ -301,8 +298,7 @@ def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainCo
     losses = [look["heldout"]["all"]["loss"] for look in looks if "heldout" in look]
     assert losses[-1] < losses[0]
     assert told["written"] == [style]
-    assert (out / "tokenizer.json").read_bytes() == (base / "tokenizer.json").read_bytes()
-    before, after = load_decoder(base), load_decoder(out)
+    before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (base, out))
     assert after.config.model_type == before.config.model_type
     assert after.config._attn_implementation != "packed"
 
@@ -310,26 +306,6 @@ def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainCo
 def test_a_base_whose_positions_end_is_refused(base: Path, config: PretrainConfig, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="positions for 128"):
         pretrain(replace(config, base=base, out=tmp_path / "out", row_tokens=256))
-
-
-def test_a_base_with_weights_missing_is_refused(base: Path) -> None:
-    from safetensors.torch import save_file
-
-    weights = load_file(base / "model.safetensors")
-    weights.pop(next(name for name in weights if "layers.1" in name))
-    save_file(weights, base / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ConfigError, match="missing"):
-        load_decoder(base)
-
-
-def test_a_base_with_code_or_pickles_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "x", "auto_map": {"AutoModelForCausalLM": "m.X"}}')
-    (tmp_path / "pytorch_model.bin").write_bytes(b"")
-    with pytest.raises(ConfigError, match="safetensors"):
-        load_decoder(tmp_path)
-    (tmp_path / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ConfigError, match=r"no weights to read|no decoder that loads"):
-        load_decoder(tmp_path)
 
 
 TURNS = (
@@ -382,13 +358,13 @@ def test_bytes_that_a_template_leaves_out_do_not_make_it_cheaper(marked: Path) -
 
 
 def test_plain_words(marked: Path) -> None:
-    units = plain_writer(marked).write(TURNS[2:])
-    assert written(marked, units) == ("<|begin|>Customer: Hi\nCustomer: it's me\nAgent: Good.\n<|im_end|>")
+    units = template_writer(marked, plain=True).write(TURNS[2:])
+    assert written(marked, units) == "<|begin|>Customer: Hi\nit's me\nAgent: Good.\n<|im_end|>"
 
 
 def test_long_dialogues_are_cut_between_turns(corpus: Path, marked: Path) -> None:
     writer = own_writer((marked / "tokenizer.json").read_text())
-    dialogues = list(Corpus(corpus).read("train"))
+    dialogues = list(read_corpus(corpus, "train"))
     whole, parts = writer.pieces(dialogues, 10_000), writer.pieces(dialogues, 60)
     assert len(whole) == len(dialogues) < len(parts)
     assert all(len(part.ids) <= 60 and part.ids[0] == 1 for part in parts)
@@ -405,17 +381,15 @@ def test_a_corpus_without_its_files_is_refused(tmp_path: Path, config: PretrainC
         pretrain(replace(config, corpus=tmp_path, out=tmp_path / "out"))
     parquet.write_table(pa.table({"dialogue_id": ["1"]}), tmp_path / "train-0.parquet")
     with pytest.raises(InputRefused, match="lacks the columns"):
-        list(Corpus(tmp_path).read("train"))
+        list(read_corpus(tmp_path, "train"))
 
 
 def test_personal_data_are_masked(tmp_path: Path) -> None:
     said = row(1, random.Random(0))
     said["turns"] = [{"role": "customer", "text": "mail me at anna.smith@example.org"}]
     parquet.write_table(pa.Table.from_pylist([said]), tmp_path / "train-0.parquet")
-    (masked,) = Corpus(tmp_path).read("train")
-    (raw,) = Corpus(tmp_path, raw=True).read("train")
+    (masked,) = read_corpus(tmp_path, "train")
     assert "@" not in masked.dialogue.turns[0].text
-    assert "@" in raw.dialogue.turns[0].text
 
 
 def test_weights_that_became_no_numbers_are_not_saved(config: PretrainConfig, tmp_path: Path) -> None:
@@ -431,4 +405,4 @@ def test_a_dialogue_without_an_id_is_named(tmp_path: Path) -> None:
     table = pa.Table.from_pylist([row(1, random.Random(0)) | {"dialogue_id": None}])
     parquet.write_table(table, tmp_path / "train-0.parquet")
     with pytest.raises(InputRefused, match="E_CORPUS"):
-        list(Corpus(tmp_path).read("train"))
+        list(read_corpus(tmp_path, "train"))

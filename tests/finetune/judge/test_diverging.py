@@ -33,19 +33,15 @@ def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any,
         return sft.run, config
     if stage == "reward":
         return reward.run, reward.RewardConfig(**common, pairs=2, learning_rate=RATE, learning=learning)
-    if stage in ("dpo", "kto"):
-        method: Any = stage
-        return preference.run, preference.PreferConfig(
-            **common, method=method, pairs=2, steps=3, learning_rate=RATE
-        )
+    if stage == "dpo":
+        return preference.run, preference.PreferConfig(**common, pairs=2, steps=3, learning_rate=RATE)
     if stage == "ppo":
         ppo_options = options.PpoOptions(
             steps=3, questions=2, answers=2, answer_tokens=8, minibatch=2, learning_rate=RATE
         )
         return ppo.run, ppo.PpoConfig(**common, options=ppo_options)
-    group: Any = stage
     return grpo.run, grpo.GrpoConfig(
-        **common, method=group, steps=3, questions=2, answers=2, answer_tokens=8, learning_rate=RATE
+        **common, steps=3, questions=2, answers=2, answer_tokens=8, learning_rate=RATE
     )
 
 
@@ -58,7 +54,7 @@ def by_turns(completions: list[Any], **_: Any) -> list[float]:
     "stage",
     [
         "sft", "reward", "dpo", "ppo", "grpo",
-        *(pytest.param(stage, marks=pytest.mark.slow) for stage in ("private", "kto", "rloo")),
+        pytest.param("private", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_it_ends_at_the_step_and_seals_nothing(

@@ -1,4 +1,4 @@
-"""GRPO and RLOO: what is rewarded becomes more probable, resuming is exact, groups are counted."""
+"""GRPO: what is rewarded becomes more probable, resuming is exact, groups are counted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import torch
 from safetensors.torch import load_file
 
 from dialint.detector.engines import adapter_files, base_models
-from dialint.eval.questions import QuestionConfig, read_questions
+from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
-from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer, SamplingMixin
-from dialint.finetune.rewards.reward_function import RewardFunction
+from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
@@ -47,9 +46,8 @@ def upward(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grpo, "to_trl_reward", lambda rewarder: rewarded)
 
 
-@pytest.mark.parametrize("method", ["grpo", pytest.param("rloo", marks=pytest.mark.slow)])
 def test_what_is_rewarded_becomes_more_probable(
-    tiny: Path, dataset: Path, tmp_path: Path, upward: None, method: str
+    tiny: Path, dataset: Path, tmp_path: Path, upward: None
 ) -> None:
     run(
         config(
@@ -57,7 +55,6 @@ def test_what_is_rewarded_becomes_more_probable(
             dataset,
             tmp_path,
             steps=14,
-            method=method,
             answers=8,
             kl=0.0,
             learning_rate=0.1,
@@ -68,15 +65,14 @@ def test_what_is_rewarded_becomes_more_probable(
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.1
 
 
-@pytest.mark.parametrize("method", ["grpo", pytest.param("rloo", marks=pytest.mark.slow)])
 def test_prompts_computed_once_come_to_what_trl_computes(
-    tiny: Path, dataset: Path, tmp_path: Path, upward: None, monkeypatch: pytest.MonkeyPatch, method: str
+    tiny: Path, dataset: Path, tmp_path: Path, upward: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Log-probabilities, entropies and gradients of the answers in training are those of trl's own way."""
     differences: list[float] = []
-    ours = SamplingMixin._get_per_token_logps_and_entropies
+    ours = JudgeGRPOTrainer._get_per_token_logps_and_entropies
 
-    def both(self: SamplingMixin, model: torch.nn.Module, *given: object, **more: object) -> object:
+    def both(self: JudgeGRPOTrainer, model: torch.nn.Module, *given: object, **more: object) -> object:
         found = ours(self, model, *given, **more)
         self.restore_attention()
         self.own_sampling = False
@@ -96,8 +92,8 @@ def test_prompts_computed_once_come_to_what_trl_computes(
             differences.append(max(float((one - other).abs().max()) for one, other in pairs))
         return found
 
-    monkeypatch.setattr(SamplingMixin, "_get_per_token_logps_and_entropies", both)
-    run(config(tiny, dataset, tmp_path, steps=2, method=method))
+    monkeypatch.setattr(JudgeGRPOTrainer, "_get_per_token_logps_and_entropies", both)
+    run(config(tiny, dataset, tmp_path, steps=2))
     assert len(differences) > 6
     assert max(differences) < 1e-4
 
@@ -176,22 +172,12 @@ def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: P
     assert not [name for name in stored if "ref" in name.split(".")]
 
 
-def test_a_rewarder_knows_its_questions(dataset: Path) -> None:
-    asked = read_questions(dataset, "train", QuestionConfig(random_questions=0), 1)[:2]
-    rewarder = RewardFunction(asked, RewardWeights())
-    good = '{"verdict":"error","probability":0.98,"quote":"That is your own fault, yo","severity":"S2"}'
-    none = '{"verdict":"no_error","probability":0.02}'
-    first, second = rewarder.rewards([1, 1], [good, none])
-    assert first.total > second.total
-
-
-@pytest.mark.parametrize("method", ["grpo", pytest.param("rloo", marks=pytest.mark.slow)])
 def test_a_step_in_parts_learns_what_it_learns_whole(
-    tiny: Path, dataset: Path, tmp_path: Path, upward: None, method: str
+    tiny: Path, dataset: Path, tmp_path: Path, upward: None
 ) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    run(config(tiny, dataset, whole, steps=2, method=method, checkpoint_steps=100))
-    run(config(tiny, dataset, parts, steps=2, method=method, checkpoint_steps=100, accumulate=2))
+    run(config(tiny, dataset, whole, steps=2, checkpoint_steps=100))
+    run(config(tiny, dataset, parts, steps=2, checkpoint_steps=100, accumulate=2))
     wanted = load_file(whole / "adapter_model.safetensors")
     for name, weight in load_file(parts / "adapter_model.safetensors").items():
         torch.testing.assert_close(weight, wanted[name], rtol=1e-3, atol=1e-4)

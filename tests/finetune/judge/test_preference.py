@@ -1,4 +1,4 @@
-"""DPO and KTO: the preferred answer becomes more probable against the other."""
+"""DPO: the preferred answer becomes more probable against the other."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ from dialint.finetune.train.options import RunOptions
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["dpo", "kto"])
 def test_what_is_preferred_becomes_more_probable(
-    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = PreferConfig(
         dataset=dataset,
         model=str(tiny),
         out=tmp_path,
-        method=method,  # type: ignore[arg-type]
         steps=10,
         pairs=4,
         learning_rate=1e-2,
@@ -61,14 +59,13 @@ FORGETS_THE_LAST_MARK = (
 
 
 @pytest.mark.parametrize("template", [HYBRID, ENDS_WITH_A_LINE, FORGETS_THE_LAST_MARK])
-@pytest.mark.parametrize("method", ["dpo", "kto"])
 def test_what_is_learnt_is_what_is_asked_and_scored(
-    tiny: Path, dataset: Path, tmp_path: Path, method: str, template: str
+    tiny: Path, dataset: Path, tmp_path: Path, template: str
 ) -> None:
     """The token ids that reach the model, whatever the chat template makes of a finished answer."""
     question_config = QuestionConfig(random_questions=1)
     config = PreferConfig(
-        dataset=dataset, model=str(tiny), out=tmp_path, method=method, pairs=2, question_config=question_config,  # type: ignore[arg-type]
+        dataset=dataset, model=str(tiny), out=tmp_path, pairs=2, question_config=question_config,
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
     prompt = JudgePrompt.of(tiny)
@@ -80,23 +77,18 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
     rows = [trainer.train_dataset[place] for place in range(len(trainer.train_dataset))]
     batch = trainer.data_collator(rows)
-    order = [0, 2, 4, 1, 3, 5] if method == "dpo" else [0, 1, 2, 3, 4, 5]
+    order = [0, 2, 4, 1, 3, 5]
     ids, mask, wanted = batch["input_ids"], batch["attention_mask"].bool(), batch["completion_mask"].bool()
     for row, place in enumerate(order):
         assert ids[row][mask[row]].tolist() == [*asked[place], *answers[place]]
         assert ids[row][wanted[row]].tolist() == answers[place]
-    if method == "kto":
-        others = [row["KL_completion_ids"] for row in rows]
-        assert others == [*answers[2:4], *answers[:2], answers[5], answers[4]]
-        assert [row["label"] for row in rows] == [True, False] * 3
 
 
-@pytest.mark.parametrize("method", ["grpo", "rloo"])
 def test_questions_of_rewarded_groups_are_those_of_the_judge(
-    tiny: Path, dataset: Path, tmp_path: Path, method: str
+    tiny: Path, dataset: Path, tmp_path: Path
 ) -> None:
     config = grpo.GrpoConfig(
-        dataset=dataset, model=str(tiny), out=tmp_path, method=method, questions=2, answers=2,  # type: ignore[arg-type]
+        dataset=dataset, model=str(tiny), out=tmp_path, questions=2, answers=2,
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
     prompt = JudgePrompt.of(tiny)
@@ -108,16 +100,12 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
     assert found == [prompt.ids(item.question, item.code) for item in asked]
 
 
-@pytest.mark.parametrize("method", ["dpo", "kto"])
-def test_pairs_that_cannot_be_divided_are_refused(
-    tiny: Path, dataset: Path, tmp_path: Path, method: str
-) -> None:
+def test_pairs_that_cannot_be_divided_are_refused(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--accumulate must divide --pairs"):
         PreferConfig(
             dataset=dataset,
             model=str(tiny),
             out=tmp_path / "judge",
-            method=method,  # type: ignore[arg-type]
             pairs=4,
             accumulate=3,
         )

@@ -137,7 +137,6 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     [
         {"private_epsilon": 0.0},
         {"private_delta": 1 / 27},
-        {"neftune": 5.0},
         {"adapters": AdapterOptions(adapter_dropout=0.1)},
     ],
 )

@@ -11,7 +11,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
-from trl import SFTConfig
 
 from dialint.detector.engines import adapter_files, base_models, packed
 from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -20,9 +19,8 @@ from dialint.detector.judge import answer_json, parse_answer
 from dialint.eval.questions import QuestionConfig, read_questions, target_answer
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
-from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, WeightedCollator, tokenize_questions
+from dialint.finetune.judge.sft_trainer import WeightedCollator, tokenize_questions
 from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.hf_trainer import build_trainer_config
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 
@@ -149,37 +147,3 @@ def test_what_cannot_be_is_refused(tiny: Path, dataset: Path, tmp_path: Path, mo
 
     with pytest.raises(ConfigError, match="E_OPTION"):
         start()
-
-
-@pytest.mark.parametrize("packed", [True, False])
-def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
-    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
-) -> None:
-    """Jain et al. 2023, algorithm 1, by hand: alpha over the root of length times width, where chance says 1."""
-    prompt = JudgePrompt.of(tiny)
-    asked = read_questions(dataset, "train", QuestionConfig(random_questions=0.5), 1)[:5]
-    rows = tokenize_questions(asked, prompt)
-    sizes = [len(row["input_ids"]) for row in rows]
-    assert len(set(sizes)) > 1
-    model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
-    running = RunOptions(threads=1, precision="fp32", device="cpu")
-    arguments = build_trainer_config(
-        SFTConfig, running, tmp_path, model, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}
-    )
-    trainer = JudgeSFTTrainer.create(
-        model, arguments, prompt, rows, asked[:1], packed=packed, bf16=False, neftune=5.0
-    )
-    seen: list[torch.Tensor] = []
-    trainer.model.get_base_model().model.layers[0].register_forward_pre_hook(
-        lambda _, given: seen.append(given[0].detach())
-    )
-    monkeypatch.setattr(torch, "rand_like", torch.ones_like)
-    for training in (True, False):
-        trainer.model.train(training)
-        trainer.compute_loss(trainer.model, trainer.data_collator(rows))
-    shaken, plain = seen
-    added = shaken - plain
-    if not packed:
-        added = torch.cat([row[:size] for row, size in zip(added, sizes, strict=True)])[None]
-    by_hand = torch.cat([torch.full((size, 32), 5.0 / (size * 32) ** 0.5) for size in sizes])[None]
-    torch.testing.assert_close(added, by_hand, atol=1e-6, rtol=1e-5)

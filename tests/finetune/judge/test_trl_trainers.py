@@ -15,8 +15,6 @@ from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer
 from dialint.finetune.judge.trl_trainers import (
     JudgeDPOTrainer,
     JudgeGRPOTrainer,
-    JudgeKTOTrainer,
-    JudgeRLOOTrainer,
 )
 from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer
 
@@ -24,9 +22,7 @@ WRITTEN_FOR = "1.16"
 """The release whose methods were read; raise it, and the bound of pyproject.toml, when another was."""
 OVERRIDDEN = {
     JudgeGRPOTrainer: {"_generate_single_turn", "_generate_and_score_completions", "_get_per_token_logps_and_entropies"},
-    JudgeRLOOTrainer: {"_generate_single_turn", "_generate_and_score_completions", "_get_per_token_logps_and_entropies"},
     JudgeDPOTrainer: {"_prepare_dataset"},
-    JudgeKTOTrainer: {"_prepare_dataset"},
     JudgeSFTTrainer: set(),
     JudgeRewardTrainer: set(),
 }  # fmt: skip

@@ -22,7 +22,7 @@ from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.rl import ppo_trainer
 from dialint.finetune.rl.rollouts import Prompt
 from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.distributed import ProcessGroup, unwrap
+from dialint.finetune.train.distributed import unwrap
 from dialint.finetune.train.lineage import job_of_config
 from dialint.finetune.train.options import PpoOptions, RunOptions
 
@@ -59,7 +59,7 @@ def run(config: PpoConfig) -> tuple[Any, dict[str, Any]]:
     torch.manual_seed(config.running.seed)
     model = load_model(resolve_source(config.model), config.adapters)
     tokenizer = AutoTokenizer.from_pretrained(config.model)
-    return model, align(config, model, tokenizer, PROMPTS, brief, job_of_config(config), ProcessGroup())
+    return model, align(config, model, tokenizer, PROMPTS, brief, job_of_config(config))
 
 
 def steps(folder: Path) -> list[int]:

@@ -11,10 +11,8 @@ import pytest
 import tiny
 import torch
 
-from dialint.detector.engines import packed
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.render import Rendered, Slot
-from dialint.finetune.judge.sft_trainer import embedding_noise
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.losses import (
     TargetCounts,
@@ -84,22 +82,6 @@ def test_accumulated_rows_teach_as_one(step: list[Target]) -> None:
         torch.testing.assert_close(found[name], part, rtol=1e-4, atol=1e-6)
     mean_of_means = sum(scan_loss(CONFIG, model, row).item() for row in (step[:2], step[2:6], step[6:])) / 3
     assert mean_of_means != pytest.approx(whole, rel=1e-3)  # what accumulation is often mistaken for
-
-
-@pytest.mark.parametrize("alpha", [0.0, 5.0])
-def test_noise_is_bound_by_the_length_of_its_own_window(alpha: float) -> None:
-    model = network()
-    row = packed.pack([[1, 7, 8, 9], [1] + [6] * 24], 0)
-    table = model.backbone.get_input_embeddings()
-    plain = table(row.ids)[0].detach()
-    torch.manual_seed(3)
-    with embedding_noise(alpha, table, torch.tensor([[4] * 4 + [25] * 25])):
-        off = (table(row.ids)[0].detach() - plain).abs()
-    for part, length in ((off[:4], 4), (off[4:], 25)):
-        bound = alpha / math.sqrt(length * 32)
-        assert float(part.max()) <= bound * (1 + 1e-5)
-        assert float(part.max()) >= 0.8 * bound
-    assert torch.equal(table(row.ids)[0], plain)
 
 
 def test_bf16_changes_the_loss_a_little(step: list[Target]) -> None:

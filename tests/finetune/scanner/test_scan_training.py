@@ -14,13 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from peft import PeftModel
 from safetensors.torch import load_file
 
 from dialint.detector.artifacts import file_entry, sha256_file, write_manifest
-from dialint.detector.engines.adapter_files import validate_manifest
-from dialint.detector.engines.judge_folder import read_judge
-from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError, OutputRefused, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
@@ -79,24 +75,6 @@ def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
     assert set(first) - set(made) == (set() if options.get("history", True) else {"history.weight"})
     assert all(made[name].shape == first[name].shape for name in made)
     assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
-    assert (other.out / "adapter").exists() == ("adapters" in options)
-    if "adapters" in options:
-        assert_same_with_the_adapter(config.base, other.out / "adapter", made)
-
-
-def assert_same_with_the_adapter(base: Path, folder: Path, merged: dict[str, torch.Tensor]) -> None:
-    """The adapter on its base, loaded by peft alone, and the heads beside it, are the merged scanner."""
-    validate_manifest(folder)
-    backbone = backbone_from_config(json.loads((base / "config.json").read_text()))
-    backbone.load_state_dict(load_file(base / "model.safetensors"))
-    adapted = PeftModel.from_pretrained(backbone, folder).merge_and_unload()
-    for name, weight in adapted.state_dict().items():
-        torch.testing.assert_close(weight, merged[f"backbone.{name}"], atol=1e-6, rtol=1e-5)
-    heads = load_file(folder / "heads.safetensors")
-    assert heads.keys() == {name for name in merged if not name.startswith("backbone.")}
-    assert all(torch.equal(weight, merged[name]) for name, weight in heads.items())
-    with pytest.raises(ConfigError, match="no judge, but a scanner's adapter"):
-        read_judge(folder)
 
 
 def test_it_continues_the_heads_of_a_scanner(config: ScanConfig, taught: Path, tmp_path: Path) -> None:

@@ -96,15 +96,6 @@ def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.Monkey
     assert abs(spoilt[3] - exact[3]) > 0.001
 
 
-def test_adapters_learn_beside_a_base_in_bf16_that_is_told_of_history(config: ScanConfig) -> None:
-    train.scan(
-        replace(config, adapters=AdapterOptions(rank=4), running=replace(EXACT, precision="bf16"), epochs=1)
-    )
-    made = load_file(config.out / "model.safetensors")
-    assert all(bool(torch.isfinite(weight).all()) for weight in made.values())
-    assert bool(made["history.weight"].any())
-
-
 @pytest.mark.parametrize(
     "adapters",
     [
@@ -115,9 +106,7 @@ def test_adapters_learn_beside_a_base_in_bf16_that_is_told_of_history(config: Sc
     ],
     ids=["4 bits", "4 bits, dora", "dora", "two layers"],
 )
-def test_adapters_are_merged_into_the_exact_weights(
-    config: ScanConfig, adapters: AdapterOptions, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_adapters_are_merged_into_the_exact_weights(config: ScanConfig, adapters: AdapterOptions) -> None:
     train.scan(replace(config, adapters=adapters, epochs=3))
     base, made = load_file(config.base / "model.safetensors"), load_file(config.out / "model.safetensors")
     moved = {name for name, w in base.items() if not torch.equal(w, made[f"backbone.{name}"])}
@@ -127,13 +116,6 @@ def test_adapters_are_merged_into_the_exact_weights(
         wanted = {name for name in wanted if any(name.endswith(end) for end in named)}
     assert moved == wanted
     assert {weight.dtype for weight in made.values()} == {torch.float32}
-    before, last = logged(config.out)[-2:]
-    told = capsys.readouterr().out.splitlines()[-1]
-    if adapters.quantise == "none":
-        assert "merged" not in last
-        return
-    beside, within = (look["dev"]["ap"]["macro"] for look in (before, last["merged"]))
-    assert told.endswith(f"on dev: {beside} beside 4 bits, {within} merged into the exact weights")
 
 
 def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None:
@@ -185,11 +167,11 @@ def test_stopping_early_needs_errors_to_look_at(config: ScanConfig, tmp_path: Pa
 
 
 def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.CaptureFixture[str]) -> None:
-    running = replace(EXACT, dry_run=True, watts=36.0)
-    train.scan(replace(config, epochs=2, adapters=AdapterOptions(rank=2), running=running))
-    lines = capsys.readouterr().out.splitlines()
-    names = ["parameters", "memory", "24 windows to train on, 1048 tokens", "time", "cost"]
-    assert [line.partition(":")[0] for line in lines] == names
+    train.scan(replace(config, running=replace(EXACT, dry_run=True)))
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "parameters",
+        "memory",
+    ]
     assert not config.out.exists()
 
 

@@ -63,7 +63,7 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
         (("calibrate", "--examples", "e", "--name", "n", "--natural-precision", "1"),
          "--natural-precision: expected less than 1"),
         (("distill", "--teacher", "t", "--dialogues", "d", "--layers", "0"), "--layers: expected at least 1"),
-        (("pretrain", "--corpus", "c", "--weight-decay", "-1"), "--weight-decay: expected at least 0"),
+        (("pretrain", "--corpus", "c", "--warm-up", "-1"), "--warm-up: expected at least 0"),
     ],
 )  # fmt: skip
 def test_an_option_out_of_its_range_is_one_line(

@@ -29,25 +29,12 @@ from dialint.finetune.train.loop import (
 N_STEPS = 12
 
 
-class Counter:
-    """A state beside the weights."""
-
-    def __init__(self) -> None:
-        self.n = 0
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"n": self.n}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.n = state["n"]
-
-
 def build_loop(
     out: Path, before_step: Callable[[int], None] = lambda step: None, **options: Any
 ) -> tuple[TrainingLoop, torch.nn.Linear]:
     """A linear layer that learns random numbers, with random order and a random initial value."""
     torch.manual_seed(0)
-    model, counter = torch.nn.Linear(3, 1), Counter()
+    model, extra = torch.nn.Linear(3, 1), {"seen": 0}
     parameters = dict(model.named_parameters())
     optimizer = build_optimizer("adamw", [parameters.values()], "cpu")
 
@@ -57,15 +44,15 @@ def build_loop(
         inputs = torch.randn((4, 3), generator=generator)
         loss = ((model(inputs) - inputs.sum(1, keepdim=True)) ** 2).mean()
         loss.backward()
-        counter.n += 4
+        extra["seen"] += 4
         value = float(loss.detach())
         optimizer_step(optimizer, parameters.values(), value, [0.1], warmup_cosine(step, N_STEPS), step)
-        return StepOutput(4, value, {"seen": counter.n})
+        return StepOutput(4, value, dict(extra))
 
     out.mkdir(exist_ok=True)
     loop = TrainingLoop(
         out=out, job="job", n_steps=N_STEPS, train_step=train_step, parameters=parameters,
-        optimizer=optimizer, extra_state={"counter": counter}, log_steps=1, **options,
+        optimizer=optimizer, extra=extra, log_steps=1, **options,
     )  # fmt: skip
     return loop, model
 
@@ -131,16 +118,12 @@ def test_early_stopping_keeps_the_best_weights_through_a_stop(tmp_path: Path) ->
     assert torch.equal(best.weight, model.weight)
 
 
-def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoint-3"
-    folder.mkdir()
-    torch.save({"step": 3, "model": {}, "optimizer": {}}, folder / "state.pt")
-    checkpoint.seal(folder, "job", 0)
-    loop, model = build_loop(tmp_path)
-    before = model.weight.clone()
-    with pytest.raises(OutputRefused, match="another version of dialint; remove it to start anew"):
-        loop.run()
-    assert torch.equal(model.weight, before)
+def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = checkpoint.describe_job({}, "data")
+    monkeypatch.setattr(checkpoint, "FORMAT", "an older one")
+    checkpoint.save_state(tmp_path, checkpoint.describe_job({}, "data"), 3, 0, {})
+    with pytest.raises(OutputRefused, match="another version of dialint wrote it; remove it to start anew"):
+        checkpoint.find_latest(tmp_path, now)
 
 
 def test_a_loss_that_is_nan_moves_no_weight(tmp_path: Path) -> None:

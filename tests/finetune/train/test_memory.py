@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,19 +18,17 @@ from dialint.detector.errors import ConfigError
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.memory import (
-    ForwardPass,
     TrainingSetup,
     activation_bytes,
     count_weights,
     estimate_memory,
-    memory_table,
     parse_gpu_memory,
-    setup_from_options,
+    print_plan,
 )
 from dialint.finetune.train.options import RunOptions
 
 LORA, ALL = AdapterOptions(rank=8), AdapterOptions(adapter="none")
-WORK = ForwardPass(rows=4, window=128, scored=64)
+ROWS, WINDOW, SCORED = 4, 128, 64
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +46,9 @@ def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def way(
-    folder: Path, adapters: AdapterOptions = LORA, *, bf16: bool = True, work: ForwardPass = WORK
-) -> TrainingSetup:
-    return TrainingSetup(folder, "CAUSAL_LM", adapters, "adamw", bf16, checkpointing=False, work=work)
+def way(folder: Path, adapters: AdapterOptions = LORA, *, bf16: bool = True, **running: Any) -> TrainingSetup:
+    options = RunOptions(precision="bf16" if bf16 else "fp32", **running)
+    return TrainingSetup(folder, "CAUSAL_LM", adapters, options, ROWS, WINDOW, SCORED)
 
 
 @pytest.mark.parametrize("bf16", [True, False])
@@ -102,7 +100,7 @@ def test_activations_on_meta_are_those_of_a_real_pass(
     """Within a fifth. A pass with all weights learning keeps their copies in bf16 too, which the plan counts as
     weights."""
     model = load_model(base_models.resolve_source(str(decoder)), adapters, bf16=bf16).train()
-    enable_packed_attention(model, WORK.window)
+    enable_packed_attention(model, WINDOW)
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
     kept: dict[int, torch.Tensor] = {}
 
@@ -111,19 +109,19 @@ def test_activations_on_meta_are_those_of_a_real_pass(
             kept[tensor.untyped_storage()._cdata] = tensor
         return tensor
 
-    tokens = WORK.rows * WORK.window
+    tokens = ROWS * WINDOW
     with (
         torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
         torch.autocast("cpu", torch.bfloat16, enabled=bf16),
     ):
         logits = model(
             input_ids=torch.randint(0, 8000, (1, tokens)),
-            position_ids=torch.arange(WORK.window).repeat(WORK.rows)[None],
-            cu_seq_lens_q=torch.arange(0, tokens + 1, WORK.window),
-            logits_to_keep=torch.arange(WORK.scored),
+            position_ids=torch.arange(WINDOW).repeat(ROWS)[None],
+            cu_seq_lens_q=torch.arange(0, tokens + 1, WINDOW),
+            logits_to_keep=torch.arange(SCORED),
             use_cache=False,
         ).logits[0]
-        cross_entropy(logits.float(), torch.zeros(WORK.scored, dtype=torch.long), reduction="none").sum()
+        cross_entropy(logits.float(), torch.zeros(SCORED, dtype=torch.long), reduction="none").sum()
     real = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
     if bf16 and adapters.adapter == "none":
         real -= 2 * sum(weight.numel() for weight in model.parameters())
@@ -131,20 +129,20 @@ def test_activations_on_meta_are_those_of_a_real_pass(
 
 
 def test_checkpointing_keeps_the_inputs_of_layers_and_one_layer(decoder: Path) -> None:
-    without, deeper = activation_bytes(way(decoder)), replace(way(decoder), checkpointing=True)
+    without, deeper = activation_bytes(way(decoder)), way(decoder, gradient_checkpointing=True)
     layer_inputs = 5 * 4 * 128 * 256 * 2
     assert layer_inputs < activation_bytes(deeper) < without / 2
 
 
-def test_the_plan_says_what_fits(decoder: Path) -> None:
-    large = way(decoder, work=ForwardPass(rows=64, window=1024, scored=4096))
-    needed = estimate_memory(large).total
-    assert "as asked" in memory_table(large, 10**9 + 2 * needed)
-    lines = memory_table(large, 10**9 + round(0.7 * needed)).splitlines()
-    assert "does not fit" in lines[3]
-    assert "fits" in lines[4]
-    assert "does not" not in lines[4]
-    assert "not even one window" in memory_table(large, 10**9 + needed // 1000).splitlines()[3]
+def test_the_plan_says_what_fits(decoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_plan(way(decoder, device="cuda:24GB", dry_run=True))
+    assert "a GPU of 24 GB has 21.9 GB to use: fits; up to " in capsys.readouterr().out
+    print_plan(replace(way(decoder, device="cuda:2GB", dry_run=True), rows=640, window=2048, scored=40960))
+    printed = capsys.readouterr().out
+    assert "does not fit" in printed
+    n = int(printed.rpartition("up to ")[2].split()[0])
+    print_plan(replace(way(decoder, device="cuda:2GB", dry_run=True), rows=n, window=2048, scored=64 * n))
+    assert "to use: fits" in capsys.readouterr().out
 
 
 def test_sizes_are_gigabytes() -> None:
@@ -159,8 +157,5 @@ def test_a_scanners_base_is_planned_in_rows_longer_than_its_positions(tmp_path: 
         hidden_size=32, num_hidden_layers=3, num_attention_heads=2, intermediate_size=64
     ).save_pretrained(tmp_path)
     for adapters in (ALL, LORA):
-        planned = setup_from_options(
-            tmp_path, None, adapters, RunOptions(), ForwardPass(rows=9, window=500, scored=0)
-        )
-        assert "as asked" in memory_table(planned, 24 * 10**9)
+        planned = TrainingSetup(tmp_path, None, adapters, RunOptions(), 9, 500)
         assert 9 * 500 * 32 * 2 * 3 < activation_bytes(planned) < 10**9

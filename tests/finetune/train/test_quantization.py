@@ -19,7 +19,6 @@ from dialint.detector.engines import base_models
 from dialint.detector.engines.quantization import iter_weights, nf4_config
 from dialint.detector.engines.weight_formats import encode_weight
 from dialint.detector.errors import ConfigError
-from dialint.finetune.decoder.model import load_decoder
 from dialint.finetune.scanner.backbone import build_network, load_base
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.adapters import AdapterOptions, load_model
@@ -93,7 +92,6 @@ def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
     return [
         lambda: build_network(config, load_base(config), 3, "cpu"),
         lambda: build_network(replace(config, adapters=AdapterOptions(rank=2)), load_base(config), 3, "cpu"),
-        lambda: load_decoder(folder),
         lambda: load_model(base_models.resolve_source(str(folder)), AdapterOptions(rank=2)),
         lambda: load_model(base_models.resolve_source(str(folder)), AdapterOptions(adapter="none")),
     ]

@@ -8,8 +8,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from aggregation_study import auroc
-from answer_tables import AnomalousCrowdPlan, from_rows, simulate_anomalous_crowd
+from answer_tables import AnomalousCrowdPlan, auroc, from_rows, simulate_anomalous_crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
