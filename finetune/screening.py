@@ -256,7 +256,8 @@ def find_label_errors(
     suspects: list[Suspect] = []
     for number, column in enumerate(columns):
         code = codes[column]
-        given, predicted = labels[:, column], probability[:, number]
+        given: Floats = labels[:, column]
+        predicted: Floats = probability[:, number]
         of_dialogue = code in dialogue_codes
         if of_dialogue:
             given, predicted = (_max_by(example, part, len(examples)) for part in (given, predicted))

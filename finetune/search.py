@@ -146,7 +146,8 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         make_output_folder(config.out)
     _require_same_job(config.out / JOB, {**settings, **package_versions("optuna")})
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study, trials = optuna.create_study(direction=settings["direction"]), []
+    study = optuna.create_study(direction=settings["direction"])
+    trials: list[dict[str, Any]] = []
     for number in range(config.trials):
         study.sampler = optuna.samplers.TPESampler(seed=(config.seed * 1_000_003 + number) % 2**32)
         trial = study.ask(space)

@@ -28,7 +28,7 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, Turn
 from dialint.detector.render import load_tokenizer as tokenizer_of
 from dialint.detector.render import visible_text
-from dialint.finetune.decoder.tokenizer import BEGIN, DIALOGUE_SLOT, END, ROLES, SLOT
+from dialint.finetune.decoder.tokenizer import BEGIN, CONTROL, DIALOGUE_SLOT, END, ROLES, SLOT
 
 COLUMNS = ("dialogue_id", "source", "language", "licence", "turns")
 PLAIN = (
@@ -162,8 +162,7 @@ def _cut(units: Units, opening: tuple[int, ...], limit: int) -> Iterable[list[in
 
 def own_writer(tokenizer_json: str) -> Writer:
     """The small decoder's own way: the same tokens that the scanner's renderer writes, and an end."""
-    tokenizer = tokenizer_of(tokenizer_json)
-    mark = {name: tokenizer.token_to_id(name) for name in (*ROLES.values(), BEGIN, END, SLOT, DIALOGUE_SLOT)}
+    mark = {name: CONTROL.index(name) for name in CONTROL}
     encode = plain_encoder(tokenizer_json)
 
     def write(turns: Sequence[Turn]) -> Units:
