@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, select
 
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Kind, Rejection
-from dialint.labeling.store.database.schema import annotation_rows, shares
+from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import has_verdict
 from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, require_not_own
@@ -32,7 +32,7 @@ from dialint.labeling.store.permissions import (
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
 from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogues, save, to_annotation
-from dialint.labeling.store.task_queue import change_share, set_lease_state, update_task
+from dialint.labeling.store.task_queue import set_lease_state, update_task
 from dialint.labeling.store.task_view import OpenTask, delete_draft, name_of_task, open_lease, view_task
 
 REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
@@ -77,16 +77,15 @@ def submit(
     require_not_own(transaction, account, row.dialogue)
     seen = project.prelabelled and has_verdict(transaction, row.dialogue)
     seen = seen or has_seen(transaction, actor, row.dialogue)
+    wanted = _count_wanted(transaction, account, project, row)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
     set_lease_state(transaction, task, actor, "answered")
     numbers = {"answered": row.answered + 1, "leased": row.leased - 1}
-    wanted = _count_wanted(transaction, account, project, row)
     if row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):
         wanted += bool(
             wanted
         )  # not blind, so it does not count as a second review: one more answer is needed
     update_task(transaction, row, **numbers, wanted=wanted)
-    change_share(transaction, row.project, row.pool, actor, answered=1)
     return mask_annotation(account, view, task, saved)
 
 
@@ -123,8 +122,13 @@ def _count_wanted(transaction: Transaction, account: Account, project: Project, 
     """Answers that the task needs in all: one more after a newcomer's answer, in the main pool only."""
     if not project.newcomer_until or row.pool != "main" or row.wanted == 0:
         return int(row.wanted)
-    n_answers = select(func.sum(shares.c.answered)).where(shares.c.account == account.id)
-    is_newcomer = (transaction.run(n_answers).scalar() or 0) < project.newcomer_until
+    answers = select(annotation_rows.c.id).where(
+        annotation_rows.c.labeler == account.id,
+        annotation_rows.c.task.is_not(None),
+        annotation_rows.c.supersedes.is_(None),
+    )
+    n_answers = len(transaction.run(answers.limit(project.newcomer_until)).all())
+    is_newcomer = n_answers < project.newcomer_until
     return int(min(row.wanted + is_newcomer, max(project.most, row.wanted)))
 
 

@@ -38,7 +38,6 @@ from dialint.labeling.store.database.verify import ERASE
 from dialint.labeling.store.exposure import require_not_own
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.records import StoreRefused
-from dialint.labeling.store.task_queue import add_to_count, change_share
 
 MAX_PER_CALL = 1000
 MAX_REASON = 500
@@ -49,7 +48,7 @@ ERASED: tuple[Table, ...] = (
 """Tables of which the rows with a `dialogue` are deleted, in this order; then go leases with their tasks,
 tasks and dialogues."""
 RETAINED: dict[str, str] = {
-    "accounts": "people of the company", "projects": "no dialogues", "shares": "counts, corrected",
+    "accounts": "people of the company", "projects": "no dialogues",
     "bulk_reads": "numbers", "settings": "rules",
     "preferences": "screens",
     "documents": "taxonomy and policies",
@@ -159,12 +158,8 @@ def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
     """Delete everything about the dialogues; return their sha256."""
     tasks = _check(transaction, actor, ids, reason)
     forget(transaction, ids)
-    for row in _answers_by_share(transaction, ids):
-        change_share(transaction, row.project, row.pool, row.labeler, answered=-row.n)
     counts: dict[str, Counter[str]] = {name: Counter() for name in ids}
     owners = {("leases", task.id): task.dialogue for task in tasks}
-    for task in tasks:
-        add_to_count(transaction, task.project, task.pool, task.state, -1)
     transaction.run(update(dialogues).where(dialogues.c.id.in_(ids)).values(content=""))  # see the triggers
     for table, statement in _deletions(ids).items():
         for row in transaction.run(statement.returning(_OWNER_COLUMN[table])):
@@ -277,15 +272,6 @@ def _check(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
     require_not_own(transaction, account, *ids)
     query = select(task_rows).where(task_rows.c.dialogue.in_(ids)).order_by(task_rows.c.id)
     return transaction.run(query.with_for_update() if transaction.writes else query).all()
-
-
-def _answers_by_share(transaction: Transaction, ids: Sequence[str]) -> Sequence[Row[Any]]:
-    """First answers on the dialogues by project, pool and labeler, as a labeler's share counts them."""
-    group = (annotation_rows.c.project, task_rows.c.pool, annotation_rows.c.labeler)
-    its_lease = (lease_rows.c.task == task_rows.c.id) & (lease_rows.c.account == annotation_rows.c.labeler)
-    query = select(*group, func.count().label("n")).join(task_rows, task_rows.c.id == annotation_rows.c.task)
-    query = query.join(lease_rows, its_lease).where(annotation_rows.c.supersedes.is_(None))
-    return transaction.run(query.where(annotation_rows.c.dialogue.in_(ids)).group_by(*group)).all()
 
 
 def _deletions(ids: Sequence[str]) -> dict[Table, Delete]:

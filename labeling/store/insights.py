@@ -21,9 +21,9 @@ from dialint.labeling.store.database.derived import DAY_MS, cut_name, first_numb
 from dialint.labeling.store.database.schema import (
     COUNTS,
     annotation_rows,
-    counts,
     daily_counts,
     dialogue_index,
+    tasks,
 )
 from dialint.labeling.store.database.schema import projects as project_rows
 from dialint.labeling.store.database.transactions import Transaction
@@ -213,10 +213,10 @@ def read_backlog(transaction: Transaction, actor: str) -> tuple[Backlog, ...]:
     """The backlog of every open project, oldest first."""
     rows = transaction.run(select(project_rows).order_by(project_rows.c.created_ms, project_rows.c.id)).all()
     listed = {row.id: Project.model_validate_json(row.content) for row in rows if row.state == "open"}
-    waiting: Select[Any] = select(counts.c.project, func.sum(counts.c.n)).where(
-        counts.c.pool == "main", counts.c.state.in_(("open", "full"))
+    waiting: Select[Any] = select(tasks.c.project, func.count()).where(
+        tasks.c.pool == "main", tasks.c.state.in_(("open", "full"))
     )
-    n_open = {row[0]: int(row[1]) for row in map(tuple, transaction.run(waiting.group_by(counts.c.project)))}
+    n_open = {row[0]: int(row[1]) for row in map(tuple, transaction.run(waiting.group_by(tasks.c.project)))}
     backlog = []
     for project in listed.values():
         seconds = _newest_seconds(transaction, project.id)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sqlalchemy import Row, bindparam, func, or_, select, update
+from sqlalchemy import Row, bindparam, or_, select, update
 
-from dialint.labeling.store.database.schema import counts, leases, projects, shares, tasks
+from dialint.labeling.store.database.schema import leases, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import has_verdict
 from dialint.labeling.store.exposure import APPEAL, PART, is_independent, record_claim_read, require_not_own
@@ -35,7 +35,14 @@ from dialint.labeling.store.records import (
     StaleLease,
     StoreRefused,
 )
-from dialint.labeling.store.task_queue import IS_SHARE, end_lease, find_next_open, lock_task, update_task
+from dialint.labeling.store.task_queue import (
+    count_answered,
+    count_by_state,
+    end_lease,
+    find_next_open,
+    lock_task,
+    update_task,
+)
 from dialint.labeling.store.tasks import insert_tasks, sample_control_task
 
 MAX_EXPIRED = 100
@@ -60,20 +67,9 @@ _HELD = (
     .where(leases.c.account == bindparam("account"), leases.c.state == "held")
     .where(tasks.c.project == bindparam("project"))
     .where(or_(tasks.c.pool == bindparam("pool"), tasks.c.pool == bindparam("mixed_in")))
+    .order_by(tasks.c.rank, tasks.c.id)
 )
-_HELD_ROWS = _HELD.subquery()
-_HELD_POOL = _HELD_ROWS.c.pool
-_FIRST_HELD = _HELD.order_by(tasks.c.rank, tasks.c.id).limit(1)
-_N_HELD = select(func.count().label("n")).select_from(_HELD_ROWS).scalar_subquery()
-_N_COUNTED = (
-    select(func.count()).select_from(_HELD_ROWS).where(bindparam("pool") == _HELD_POOL).scalar_subquery()
-)
-_POSITION = (
-    select(_N_HELD.label("n_held"), _N_COUNTED.label("n_counted"), shares)
-    .select_from(projects.outerjoin(shares, IS_SHARE & (shares.c.project == projects.c.id)))
-    .where(projects.c.id == bindparam("project"))
-)
-"""How many tasks of the project and pool an account holds, and its share, null without one."""
+"""The tasks of the project and pool that an account holds, in the order of the queue."""
 _EXPIRED = (leases.c.state == "held", leases.c.expires_ms < bindparam("now_ms"))
 _EXPIRED_TASKS = select(leases.c.task).where(*_EXPIRED).order_by(leases.c.expires_ms).limit(MAX_EXPIRED)
 
@@ -148,18 +144,19 @@ def _claim(
 ) -> Lease | None:
     mixed_in = "control" if pool == "main" else pool
     key = {"project": project.id, "pool": pool, "mixed_in": mixed_in, "account": account.id}
-    position = transaction.run(_POSITION, key).one()
-    if position.n_held >= at_once:
-        first = transaction.run(_FIRST_HELD, key).one()
-        return _to_lease(transaction, account.id, first, first.lease_token, first.expires_ms)
-    share = None if position.account is None else position
-    n_answers = position.n_counted + (0 if share is None else share.answered)
-    if pool == "main" and project.fair_share is not None and n_answers >= _max_answers(transaction, project):
-        return None
-    row = find_next_open(transaction, account, project, pool, share)
+    held = transaction.run(_HELD, key).all()
+    if len(held) >= at_once:
+        return _to_lease(transaction, account.id, held[0], held[0].lease_token, held[0].expires_ms)
+    if pool == "main" and project.fair_share is not None:
+        n_held = sum(row.pool == pool for row in held)
+        if count_answered(transaction, account.id, project.id, pool) + n_held >= _max_answers(
+            transaction, project
+        ):
+            return None
+    row = find_next_open(transaction, account, project, pool)
     while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
         _exclude(transaction, account, project, row)
-        row = find_next_open(transaction, account, project, pool, share)
+        row = find_next_open(transaction, account, project, pool)
     if row is not None and pool == "main":
         row = sample_control_task(transaction, account, project) or row
     return None if row is None else _start_lease(transaction, account, project, row)
@@ -169,7 +166,7 @@ def _claim(
 def find_held(transaction: Transaction, actor: str, project: str) -> Lease | None:
     """The first task of a project's main pool that the actor holds, or none."""
     key = {"project": project, "pool": "main", "mixed_in": "control", "account": actor}
-    row = transaction.run(_FIRST_HELD, key).one_or_none()
+    row = transaction.run(_HELD, key).first()
     return None if row is None else _to_lease(transaction, actor, row, row.lease_token, row.expires_ms)
 
 
@@ -212,10 +209,9 @@ def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
 
 def _max_answers(transaction: Transaction, project: Project) -> int:
     """Answers in the main pool that one account may give at most (`fair_share`)."""
-    n = select(func.sum(counts.c.n)).where(
-        counts.c.project == project.id, counts.c.pool == "main", counts.c.state != "withdrawn"
-    )
-    wanted = int(transaction.run(n).scalar_one() or 0) * project.overlap
+    states = count_by_state(transaction, project.id).items()
+    n_tasks = sum(n for (pool, state), n in states if pool == "main" and state != "withdrawn")
+    wanted = n_tasks * project.overlap
     return max(1, math.ceil((project.fair_share or 1.0) * wanted - 1e-9))
 
 

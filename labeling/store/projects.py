@@ -10,7 +10,7 @@ from sqlalchemy import Row, Select, bindparam, case, func, insert, select, updat
 
 from dialint.detector.errors import Message, invalid_value
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.schema import annotation_rows, projects, shares
+from dialint.labeling.store.database.schema import annotation_rows, projects
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.permissions import read_operation, write_operation
@@ -126,8 +126,9 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     open_answers = {
         name: int(n) for name, n in map(tuple, transaction.run(left.group_by(task_rows.c.project)))
     }
-    paid: Select[Any] = select(shares.c.project, func.sum(shares.c.answered)).group_by(shares.c.project)
-    paid = paid.where(shares.c.pool.in_(("main", "control")))
+    paid: Select[Any] = select(rows.project, func.count()).group_by(rows.project)
+    paid = paid.join(task_rows, task_rows.c.id == rows.task)
+    paid = paid.where(rows.supersedes.is_(None), task_rows.c.pool.in_(("main", "control")))
     paid_answers = {name: int(n) for name, n in map(tuple, transaction.run(paid))}
     spending = {}
     for row in transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id)).all():

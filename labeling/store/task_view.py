@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import and_, bindparam, delete, func, select
 
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.schema import (
     annotation_rows,
-    counts,
     drafts,
     gold,
     leases,
-    shares,
     tasks,
 )
 from dialint.labeling.store.database.transactions import Transaction, upsert
@@ -43,6 +41,7 @@ from dialint.labeling.store.records import (
     TaskView,
 )
 from dialint.labeling.store.stored_annotations import lock_dialogues, to_annotation
+from dialint.labeling.store.task_queue import count_answered
 
 
 class OpenTask(NamedTuple):
@@ -191,9 +190,6 @@ def load_answers(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
 
 MAX_GRADED = 200
 """Newest training answers that are graded."""
-MAX_EXACT = 20_000
-"""Of a longer queue the actor's own tasks are not subtracted: looking them up would take longer than this
-number is worth."""
 _CLAIMED_STATES = ("held", "answered", "skipped")
 
 
@@ -204,20 +200,10 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     among them if they need more answers. With control tasks in the project the number is rounded up to tens:
     as it does not fall after a control task, it would tell one.
     """
-    of_project = (counts.c.project == project, counts.c.pool == "main", counts.c.state == "open")
-    n_open = transaction.run(select(counts.c.n).where(*of_project)).scalar_one_or_none() or 0
-    if not n_open:
-        return 0
-    if n_open > MAX_EXACT:
-        return int(n_open)
+    is_own = and_(leases.c.task == tasks.c.id, leases.c.account == actor, leases.c.state.in_(_CLAIMED_STATES))
+    waiting = select(func.count()).select_from(tasks.outerjoin(leases, is_own)).where(leases.c.task.is_(None))
     is_open = (tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open")
-    mine = (
-        select(func.count())
-        .select_from(leases)
-        .join(tasks, tasks.c.id == leases.c.task)
-        .where(*is_open, leases.c.account == actor, leases.c.state.in_(_CLAIMED_STATES))
-    )
-    n = int(n_open - transaction.run(mine).scalar_one())
+    n = int(transaction.run(waiting.where(*is_open)).scalar_one())
     return n if not get_project(transaction, project).control_share else -(-n // 10) * 10
 
 
@@ -226,8 +212,7 @@ def count_own_answers(transaction: Transaction, actor: str, project: str) -> int
     """The answers that the actor gave in a project's main queue, control tasks among them; a correction is no
     further answer.
     """
-    own = (shares.c.project == project, shares.c.account == actor, shares.c.pool.in_(("main", "control")))
-    return int(transaction.run(select(func.sum(shares.c.answered)).where(*own)).scalar() or 0)
+    return count_answered(transaction, actor, project, "main", "control")
 
 
 class TrainingGrade(NamedTuple):

@@ -6,7 +6,6 @@ The counts of a task, and the state that follows from them, are changed by `task
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from random import SystemRandom
@@ -17,7 +16,6 @@ from sqlalchemy import BindParameter, Row, Select, bindparam, exists, false, fun
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import (
     RETURNED,
-    counts,
     dialogues,
     gold,
     leases,
@@ -34,10 +32,9 @@ from dialint.labeling.store.rater_status import Rules, load_rules
 from dialint.labeling.store.records import Account, NewTask, Pool, Project, StoreRefused, TaskState
 from dialint.labeling.store.task_queue import (
     ENDLESS,
-    add_to_count,
+    count_by_state,
     is_not_own,
     lock_task,
-    restart_cursors,
     update_task,
     withdraw,
 )
@@ -100,18 +97,12 @@ def insert_tasks(transaction: Transaction, actor: str, target: Project, new: Seq
             }
             for task in items.values()
         ]
-        inserted = transaction.run(
-            insert(tasks).returning(tasks.c.pool, tasks.c.rank, tasks.c.id), rows
-        ).all()
+        transaction.run(insert(tasks), rows)
         paired = set(
             transaction.run(select(pairs.c.dialogue).where(pairs.c.dialogue.in_(controls))).scalars()
         )
         if new_pairs := [{"dialogue": name, "pair": name} for name in sorted(controls - paired)]:
             transaction.run(insert(pairs), new_pairs)
-        for pool, n in Counter(task.pool for task in items.values()).items():
-            add_to_count(transaction, project, pool, "open", n)
-            first = min((row.rank, row.id) for row in inserted if row.pool == pool)
-            restart_cursors(transaction, project, pool, *first)
         digest = compute_sha256(canonical_json([task.model_dump() for task in items.values()]))
         transaction.log(actor, "tasks.add", project, n=len(items), sha256=digest)
     return len(items)
@@ -146,8 +137,8 @@ def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool
     counts_by_pool: dict[Pool, dict[TaskState, int]] = {
         pool: dict.fromkeys(STATES, 0) for pool in get_args(Pool)
     }
-    for row in transaction.run(select(counts).where(counts.c.project == project)):
-        counts_by_pool[row.pool][row.state] = row.n
+    for (pool, state), n in count_by_state(transaction, project).items():
+        counts_by_pool[pool][state] = n
     return counts_by_pool
 
 
@@ -302,14 +293,14 @@ def sample_control_task(transaction: Transaction, account: Account, project: Pro
     row = transaction.run(_RETURNED, parameters).one_or_none()
     if row is not None or RNG.random() >= project.control_share:
         return row
-    while (row := transaction.run(_FRESH[account.agent is not None], parameters).one_or_none()) is not None:
+    while (row := transaction.run(_FRESH, parameters).one_or_none()) is not None:
         if _is_usable(transaction, row, project):
             transaction.run(_INCREMENT_DISPLAYS, {"its_task": row.id})
             return row
     return None
 
 
-def _fresh(*, agent: bool) -> Select[Any]:
+def _select_fresh() -> Select[Any]:
     """Select the least displayed, then oldest control task whose dialogue and twin the account never held."""
     own, twin, seen = pairs.alias(), pairs.alias(), tasks.alias()
     n_met = (
@@ -320,14 +311,12 @@ def _fresh(*, agent: bool) -> Select[Any]:
         .join(leases, leases.c.task == seen.c.id)
         .where(own.c.dialogue == tasks.c.dialogue, leases.c.account == bindparam("account"))
     )
-    query = select(tasks).where(*_CONTROL, n_met.scalar_subquery() == 0)
-    if agent:
-        query = query.where(is_not_own())
+    query = select(tasks).where(*_CONTROL, n_met.scalar_subquery() == 0, is_not_own())
     query = query.order_by(tasks.c.rank, tasks.c.id).limit(1)
     return query.with_for_update(key_share=True, skip_locked=True, of=tasks)
 
 
-_FRESH = {agent: _fresh(agent=agent) for agent in (False, True)}
+_FRESH = _select_fresh()
 
 
 def _is_usable(transaction: Transaction, row: Row[Any], project: Project) -> bool:

@@ -34,7 +34,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database.engine import on_sqlite
-from dialint.labeling.store.database.schema import annotation_rows, counts
+from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.schema import projects as project_rows
@@ -147,7 +147,6 @@ def _fill_rows(store: Store, n: int) -> None:
         _bulk(store, task_rows, (_task_row(number, n) for number in numbers))
         _bulk(store, lease_rows, (_lease_row(number, i) for number in numbers for i in range(ANSWERS)))
         _bulk(store, annotation_rows, (_answer_row(number, i) for number in numbers for i in range(ANSWERS)))
-    _bulk(store, counts, iter([{"project": "p", "pool": "main", "state": "open", "n": n}]))
     if not on_sqlite(store.engine.url):
         with store.engine.begin() as connection:
             for table in ("tasks", "annotations"):

@@ -133,26 +133,6 @@ RETURNED = ("released", "expired")
 IS_RETURNED = text("state IN ('released', 'expired')")
 Index("leases_returned", leases.c.account, leases.c.token, sqlite_where=IS_RETURNED, postgresql_where=IS_RETURNED)  # fmt: skip # noqa: E501
 
-shares = Table(
-    "shares", metadata,
-    Column("project", Text, ForeignKey("projects.id"), primary_key=True),
-    Column("pool", Text, primary_key=True),
-    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
-    Column("answered", Integer, nullable=False, server_default="0"),
-    Column("cursor_rank", Float),
-    Column("cursor_task", BigInteger),
-    Column("wrapped_ms", BigInteger),
-)  # fmt: skip
-Index("shares_of", shares.c.account)
-
-counts = Table(
-    "counts", metadata,
-    Column("project", Text, ForeignKey("projects.id"), primary_key=True),
-    Column("pool", Text, primary_key=True),
-    Column("state", Text, primary_key=True),
-    Column("n", BigInteger, nullable=False),
-)  # fmt: skip
-
 annotation_rows = Table(  # not `annotations`: a module that imports that name from __future__ would hide it
     "annotations", metadata,
     Column("id", Key, primary_key=True, autoincrement=True),

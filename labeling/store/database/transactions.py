@@ -96,7 +96,6 @@ class Transaction:
     """Writes at the end of the transaction, by name, under the lock of the log's head: they see what all
     earlier transactions committed, and no other one writes at the same time."""
     _entries: list[Entry] = field(default_factory=list)
-    _last: dict[Executable, list[Any]] = field(default_factory=dict)
     _rows: dict[tuple[Executable, str], Row[Any] | None] = field(default_factory=dict)
     _changes: Changes = field(default_factory=Changes)
 
@@ -125,11 +124,6 @@ class Transaction:
         if key not in self._rows:
             self._rows[key] = self.run(statement, {"name": name}).one_or_none()
         return self._rows[key]
-
-    def at_end(self, statement: Executable, parameters: dict[str, Any]) -> None:
-        """Execute a statement at the end of the transaction, before the commit, once for all its
-        parameters."""
-        self._last.setdefault(statement, []).append(parameters)
 
     def afterwards(self, work: Work[None]) -> None:
         """Run a write: now, or right after this transaction if it is read-only."""
@@ -165,16 +159,10 @@ class Transaction:
 
     def finish(self) -> None:
         """Run the work for the end of the transaction and append to the audit log."""
-        if self._entries or self._last or self._changes or self.final:
+        if self._entries or self._changes or self.final:
             lock_head(self.connection)
         for work in self.final.values():
             work(self)
-        for statement, parameters in self._last.items():
-            if changes_sealed_table(statement):  # RETURNING takes one row of an UPDATE at a time
-                for each in parameters:
-                    self.run(statement, each)
-            else:
-                self.connection.execute(statement, parameters)
         if self._changes and not self._entries:
             self.log("system", "write", "store")
         if self._entries:

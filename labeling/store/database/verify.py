@@ -30,10 +30,8 @@ from dialint.labeling.store.database.changes import Replay, unpack
 from dialint.labeling.store.database.derived_check import check_derived
 from dialint.labeling.store.database.schema import (
     annotation_rows,
-    counts,
     dialogues,
     leases,
-    shares,
     tasks,
     verdicts,
 )
@@ -98,10 +96,8 @@ def check_all(connection: Connection, key: Key, expect_head: Head | None = None)
     with Replay() as replay:
         head, n_annotations, schema = check_log(connection, key, replay, expect_head)
     n_dialogues, n_verdicts = (_check_content(connection, table) for table in (dialogues, verdicts))
-    _check_counts(connection)
     check_derived(connection)
     _check_tasks(connection)
-    _check_shares(connection)
     check_schema(connection, schema)
     return VerifiedCounts(head.number, n_annotations, n_dialogues, n_verdicts, head)
 
@@ -227,18 +223,6 @@ def _check_content(connection: Connection, table: Table) -> int:
     return n
 
 
-def _check_counts(connection: Connection) -> None:
-    stored = {
-        (row.project, row.pool, row.state): row.n for row in connection.execute(select(counts)) if row.n
-    }
-    groups = (tasks.c.project, tasks.c.pool, tasks.c.state)
-    real = {
-        tuple(row[:3]): row[3] for row in connection.execute(select(*groups, func.count()).group_by(*groups))
-    }
-    if stored != real:
-        raise StoreDamaged("E_COUNTS", "the counts of a queue do not agree with its tasks")
-
-
 def _check_tasks(connection: Connection) -> None:
     """Compare the counts of every task with the leases on it."""
     numbers = (
@@ -256,30 +240,3 @@ def _check_tasks(connection: Connection) -> None:
     task = connection.execute(wrong.order_by(tasks.c.id).limit(1)).scalar()
     if task is not None:
         raise StoreDamaged("E_COUNTS", "task {task}: its numbers do not agree with its leases", task=task)
-
-
-def _check_shares(connection: Connection) -> None:
-    """Compare the number of tasks of a pool that an account answered with its first answers."""
-    group = (annotation_rows.c.project, tasks.c.pool, annotation_rows.c.labeler)
-    answers = (
-        select(*group, func.count().label("n"))
-        .join(tasks, tasks.c.id == annotation_rows.c.task)
-        .join(leases, (leases.c.task == tasks.c.id) & (leases.c.account == annotation_rows.c.labeler))
-        .where(annotation_rows.c.supersedes.is_(None))
-        .group_by(*group)
-        .subquery()
-    )
-    same = (
-        (answers.c.project == shares.c.project)
-        & (answers.c.pool == shares.c.pool)
-        & (answers.c.labeler == shares.c.account)
-    )
-    wrong = select(shares.c.account).outerjoin(answers, same)
-    wrong = wrong.where(shares.c.answered != func.coalesce(answers.c.n, 0))
-    account = connection.execute(wrong.order_by(shares.c.account).limit(1)).scalar()
-    if account is not None:
-        raise StoreDamaged(
-            "E_COUNTS",
-            "{account}: the number of answers does not agree with the annotations",
-            account=account,
-        )

@@ -176,8 +176,6 @@ def table_of(store: Store, name: str) -> tuple[Table, list[Any]]:
     with store.engine.connect() as connection:
         table = Table(name, MetaData(), autoload_with=connection)
         rows = connection.execute(select(table)).all()
-        if name == "counts":  # a count of none says what no row says
-            rows = [row for row in rows if row.n]
         if name == "daily_counts":
             rows = [row for row in rows if row.stored or row.findings]
     assert rows, f"nothing in {name}: put something into it in `work_in`"
@@ -364,12 +362,11 @@ def test_an_operation_on_a_changed_row_does_not_vouch_for_the_change(
         verify(worked)
 
 
-@pytest.mark.parametrize("change", [
-    "UPDATE tasks SET answered = answered + 1 WHERE id = (SELECT task FROM leases WHERE account = 'cem')",
-    "UPDATE shares SET answered = answered + 5 WHERE account = 'cem'",
-])  # fmt: skip
-def test_a_number_that_was_counted_on_is_found(worked: Store, made: Any, change: str) -> None:
+def test_a_number_that_was_counted_on_is_found(worked: Store) -> None:
     """What an operation computes from a changed number is entered; it does not agree with the leases."""
+    change = (
+        "UPDATE tasks SET answered = answered + 1 WHERE id = (SELECT task FROM leases WHERE account = 'cem')"
+    )
     with worked.engine.begin() as connection:
         connection.execute(text(change))
     answer(worked, "cem", "p", "cem", [])
