@@ -15,7 +15,7 @@ from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import rekey, upgrade
 from dialint.labeling.store.database.verify import VerifiedCounts, verify
 from dialint.labeling.store.masked_view import load_view, prepare_view
-from dialint.labeling.store.search_plan import Search
+from dialint.labeling.store.search import Search
 from dialint.labeling.store.stored_annotations import import_annotations
 
 __all__ = [

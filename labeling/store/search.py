@@ -8,31 +8,78 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from sqlalchemy import Column, Select, func, select
+from pydantic import Field, model_validator
+from sqlalchemy import Column, ColumnElement, Select, func, select, text, tuple_
 
-from dialint.detector.records import Record
-from dialint.labeling.store.database.schema import daily_counts, dialogue_index, dialogues, finding_index
+from dialint.detector.records import Probability, Record, Severity
+from dialint.labeling.store.database.decisions import AppealState, Decision, Review
+from dialint.labeling.store.database.derived import cut_name, first_number
+from dialint.labeling.store.database.schema import dialogue_index, dialogues, finding_index
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.database.words import Term, split_words
+from dialint.labeling.store.database.words import Term, parse_query, split_words, to_fts5, to_tsquery
 from dialint.labeling.store.exposure import record_reads
 from dialint.labeling.store.insights import score_reviewed
 from dialint.labeling.store.permissions import get_account, read_operation
-from dialint.labeling.store.search_plan import Plan, Position, Search
 
 PER_PAGE = 50
-CHUNKS = (500, 2000, 8000, 20_000)
-"""Rows that one page walks at most, in steps."""
-WORD_CHUNKS = CHUNKS[:2]
-"""With words: then the full-text index is asked."""
-FIRST_HITS, MAX_HITS = 1000, 20_000
-"""Dialogues with the words that one page looks at, first and at most."""
-MAX_COUNTED, MAX_PHRASES_COUNTED = 10_000, 1000
-"""To find a phrase each dialogue with its words is read."""
+MAX_COUNTED = 10_000
 MAX_CHOICES = 500
 BEFORE, AFTER = 60, 120
 """Characters of a snippet around the words."""
+
+Sort = Literal["newest", "likely"]
+Kind = Literal["finding", "suggestion"]
+Status = Literal["scored", "unscored", "failed", "not_judged"]
+Text = Annotated[str, Field(max_length=1000)]
+OF_FINDINGS = ("code", "severity", "kind", "decision", "least", "most")
+"""Filters that one finding or suggestion has to meet together."""
+MAX_MS = 2**42
+
+
+class Search(Record):
+    """What dialogues to find; a filter that is not set lets all pass.
+
+    `text` holds words, ``"words in order"`` and ``begin*``, all of which the dialogue must have. A dialogue
+    passes the filters `OF_FINDINGS` if one of its findings or suggestions meets all of them; `least` and
+    `most` bound its probability. `since_ms` and `until_ms` bound the dialogue's time, the first included.
+    Sorted by time, newest first, or by the probability of the finding, highest first (`likely`).
+    """
+
+    text: Text = ""
+    code: Text | None = None
+    severity: Severity | None = None
+    kind: Kind | None = None
+    decision: Decision | None = None
+    least: Probability | None = None
+    most: Probability | None = None
+    agent: Text | None = None
+    team: Text | None = None
+    channel: Text | None = None
+    release: Text | None = None
+    status: Status | None = None
+    review: Review | None = None
+    appeal: AppealState | None = None
+    since_ms: Annotated[int, Field(ge=0, lt=MAX_MS)] | None = None
+    until_ms: Annotated[int, Field(ge=0, lt=MAX_MS)] | None = None
+    sort: Sort = "newest"
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Search:
+        if self.least is not None and self.most is not None and self.most < self.least:
+            raise ValueError("most must not be less than least")
+        return self
+
+    @property
+    def is_of_findings(self) -> bool:
+        """Whether findings are searched, not whole dialogues."""
+        return any(getattr(self, name) is not None for name in OF_FINDINGS)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all dialogues pass."""
+        return self.model_copy(update={"sort": "newest"}) == Search()
 
 
 class HitFinding(Record):
@@ -81,14 +128,92 @@ class Count(Record):
 
 
 class Results(Record):
-    """A page of results, and the position after it, if there may be more. `complete` is false where the page
-    ended because enough rows were walked: there may be more although it is not full. Words in more than
-    `MAX_HITS` dialogues of which few pass the other filters are not all sorted by probability; then `after`
-    is none."""
+    """A page of results, and the position after it, if there are more."""
 
     hits: tuple[Hit, ...]
     after: str | None
-    complete: bool = True
+
+
+class _Position(NamedTuple):
+    """Where a page ended: the key of its last row."""
+
+    probability: float
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.probability!r}_{self.number}"
+
+    @classmethod
+    def parse(cls, text_: str) -> _Position | None:
+        """The position in a text that `str` made; none if it is not one."""
+        probability, _, number = text_.partition("_")
+        try:
+            position = cls(float(probability), int(number))
+        except ValueError:
+            return None
+        return position if 0 <= position.number < 2**63 and 0 <= position.probability <= 1 else None
+
+
+_EQUAL = ("agent", "team", "channel", "release", "status", "review", "appeal", "code", "severity", "decision")
+"""Filters that compare a column of the same name."""
+_RARE = {"status": "scored", "review": "none", "appeal": "none", "decision": "open"}
+"""The usual value of a column, which its partial index leaves out."""
+_MATCHES_SQLITE = "SELECT rowid AS number FROM dialogue_words WHERE dialogue_words MATCH :words"
+_MATCHES_POSTGRESQL = "SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery)"
+
+
+def _select_keys(
+    wanted: Search, after: _Position | None, terms: Sequence[Term], *, is_sqlite: bool
+) -> Select[Any]:
+    """Select the probability and number of each dialogue that passes, in order, after the position `after`.
+
+    The indexes of both tables end by `number`: the newest are read from one of them until the page is full.
+    By probability of findings all that pass are read."""
+    columns = (finding_index if wanted.is_of_findings else dialogue_index).c
+    number, probability = columns.number, columns.probability
+    is_likely = wanted.sort == "likely"
+    query = select(func.max(probability).label("probability"), number).group_by(number)
+    if is_likely and not wanted.is_of_findings:
+        query = select(probability, number)
+    order = [number.desc()]
+    if is_likely:
+        order.insert(0, query.selected_columns.probability.desc())
+    if after is not None:
+        key = (
+            tuple_(query.selected_columns.probability, number) < tuple(after)
+            if is_likely
+            else number < after.number
+        )
+        query = query.having(key) if is_likely and wanted.is_of_findings else query.where(key)
+    if terms:
+        words = to_fts5(terms) if is_sqlite else to_tsquery(terms)
+        matches = text(_MATCHES_SQLITE if is_sqlite else _MATCHES_POSTGRESQL).bindparams(words=words)
+        query = query.where(number.in_(matches.columns(dialogue_index.c.number)))
+    return query.where(*_conditions(wanted, columns)).order_by(*order)
+
+
+def _conditions(wanted: Search, columns: Any) -> list[ColumnElement[bool]]:
+    """All filters but the words, on the columns of the searched table."""
+    conditions: list[ColumnElement[bool]] = []
+    for name in _EQUAL:
+        value = getattr(wanted, name)
+        if value is not None and name in columns:
+            conditions.append(columns[name] == cut_name(value))
+            if value != _RARE.get(
+                name, value
+            ):  # the partial index in its own words, or SQLite does not use it
+                conditions.append(text(f"{name} <> '{_RARE[name]}'"))
+    if wanted.kind is not None:
+        conditions.append(columns.suggestion.is_(wanted.kind == "suggestion"))
+    if wanted.kind == "finding":
+        conditions.append(columns.decision != "added")
+    bounds = (
+        (wanted.least, columns.probability.__ge__),
+        (wanted.most, columns.probability.__le__),
+        (None if wanted.since_ms is None else first_number(wanted.since_ms), columns.number.__ge__),
+        (None if wanted.until_ms is None else first_number(wanted.until_ms), columns.number.__lt__),
+    )
+    return [*conditions, *(compare(value) for value, compare in bounds if value is not None)]
 
 
 @read_operation("review")
@@ -97,108 +222,17 @@ def search(
 ) -> Results:
     """A page of the dialogues that pass, after the position of the page before."""
     account = get_account(transaction, actor)
-    plan = Plan(wanted, is_sqlite=transaction.on_sqlite)
-    if wanted.text.strip() and not plan.terms:
+    terms = parse_query(wanted.text)
+    if wanted.text.strip() and not terms:
         return Results(hits=(), after=None)
-    walker = _Walker(transaction, plan, None if after is None else Position.parse(after), per_page)
-    walker.run()
-    hits = _load_hits(transaction, [each.number for each in walker.results], plan.terms)
+    position = None if after is None else _Position.parse(after)
+    query = _select_keys(wanted, position, terms, is_sqlite=transaction.on_sqlite)
+    keys = [_Position(*row) for row in transaction.run(query.limit(per_page + 1))]
+    hits = _load_hits(transaction, [each.number for each in keys[:per_page]], terms)
     record_reads(transaction, account, [each.dialogue for each in hits], "verdict")
     answered = [each.dialogue for each in hits if each.review != "none"]
     record_reads(transaction, account, answered, "answers")
-    return Results(hits=hits, after=None if walker.end is None else str(walker.end), complete=walker.complete)
-
-
-class _Walker:
-    """The walk of one page: `results` are the keys of its dialogues, `end` is where the next page begins."""
-
-    def __init__(self, transaction: Transaction, plan: Plan, after: Position | None, per_page: int) -> None:
-        self.transaction, self.plan, self.per_page = transaction, plan, per_page
-        self.after = after
-        self.results: list[Position] = []
-        self.end: Position | None = None
-        self.complete = True
-
-    def run(self) -> None:
-        below, inclusive = self.after, False
-        chunks: tuple[int, ...] = WORD_CHUNKS if self.plan.terms else CHUNKS
-        all_first = bool(self.plan.terms) and self._is_look_up_cheaper()
-        if all_first:
-            chunks = ()
-        for n in chunks:
-            if self._add(self._keys(self.plan.find(below, n, inclusive=inclusive))):
-                return
-            last = next(iter(self._keys(self.plan.find_end(below, n, inclusive=inclusive))), None)
-            if last is None:
-                return
-            # once more from the last row, as its dialogue may have further findings; then on
-            inclusive, below = self.plan.search.is_of_findings and last != below, last
-        if self.plan.terms:
-            self._use_word_index(below, all_first=all_first)
-        else:
-            self.end, self.complete = below, False
-
-    def _is_look_up_cheaper(self) -> bool:
-        """Whether to look up all dialogues with the words costs less than a walk, by what PostgreSQL expects.
-        FTS5 gives its hits in order, and there a look for words in each row took seconds."""
-        if self.plan.is_sqlite:
-            return True
-        expected = self.transaction.run(self.plan.explain_words(), self.plan.parameters()).scalar_one()
-        return int(expected[0]["Plan"]["Plan Rows"]) <= MAX_HITS
-
-    def _use_word_index(self, below: Position | None, *, all_first: bool) -> None:
-        """Go on by the full-text index."""
-        if below is not None and self.plan.search.is_of_findings and self.plan.search.sort == "newest":
-            below = below._replace(number=below.number + 1)
-        by_time = self.plan.search.sort == "newest"
-        first = self.plan.find_by_words(below, FIRST_HITS, FIRST_HITS, all_first=all_first)
-        if by_time and self._add(self._keys(first)):
-            return
-        while len(self.results) < self.per_page:
-            query = self.plan.find_by_words(below, MAX_HITS, 8 * self.per_page, all_first=all_first)
-            rows = self._keys(query)
-            if self._add(rows):
-                return
-            if len(rows) == 8 * self.per_page:
-                below = rows[-1]
-                continue
-            query = self.plan.find_words_end(below if by_time else None, MAX_HITS)
-            number = self.transaction.run(query, self.plan.parameters()).scalar_one_or_none()
-            self.complete = number is None
-            self.end = Position(0.0, number) if by_time and number is not None else None
-            return
-
-    def _keys(self, query: Select[Any]) -> list[Position]:
-        rows = self.transaction.run(query, self.plan.parameters())
-        return [Position(row.probability, row.number) for row in rows]
-
-    def _add(self, keys: Sequence[Position]) -> bool:
-        """Add new dialogues; whether the page is full and more follow."""
-        numbers = {each.number for each in self.results}
-        new = []
-        for key in keys:
-            if key.number not in numbers:
-                numbers.add(key.number)
-                new.append(key)
-        if self.plan.search.sort == "likely" and self.plan.search.is_of_findings:
-            new = self._drop_repeated(new)
-        for key in new:
-            if len(self.results) == self.per_page:
-                self.end = self.results[-1]
-                return True
-            self.results.append(key)
-        return False
-
-    def _drop_repeated(self, keys: list[Position]) -> list[Position]:
-        """Leave out dialogues that an earlier page has shown by a finding of higher probability."""
-        if self.after is None or not keys:
-            return keys
-        columns = finding_index.c
-        numbers = [each.number for each in keys]
-        query = select(columns.number, func.max(columns.probability).label("best"))
-        query = query.where(columns.number.in_(numbers), *self.plan.filters(columns)).group_by(columns.number)
-        best = {row.number: row.best for row in self.transaction.run(query)}
-        return [each for each in keys if best[each.number] <= each.probability]
+    return Results(hits=hits, after=str(keys[per_page - 1]) if len(keys) > per_page else None)
 
 
 def _load_hits(transaction: Transaction, numbers: Sequence[int], terms: Sequence[Term]) -> tuple[Hit, ...]:
@@ -258,27 +292,18 @@ def find_place(text: str, terms: Sequence[Term]) -> int | None:
 
 @read_operation("review")
 def count(transaction: Transaction, actor: str, wanted: Search) -> Count:
-    """How many dialogues pass: exactly up to about `MAX_COUNTED` (`MAX_PHRASES_COUNTED` with a phrase), and
-    if nothing is filtered.
-    """
-    plan = Plan(wanted, is_sqlite=transaction.on_sqlite)
-    if wanted.text.strip() and not plan.terms:
+    """How many dialogues pass: exactly up to `MAX_COUNTED`, and if nothing is filtered."""
+    terms = parse_query(wanted.text)
+    if wanted.text.strip() and not terms:
         return Count(n=0, exact=True)
     if wanted.is_empty:
-        total = select(func.coalesce(func.sum(daily_counts.c.stored), 0)).where(
-            daily_counts.c.level == "total"
+        return Count(
+            n=transaction.run(select(func.count()).select_from(dialogue_index)).scalar_one(), exact=True
         )
-        return Count(n=int(transaction.run(total).scalar_one()), exact=True)
-    has_phrase = any(len(term.words) > 1 for term in plan.terms)
-    most = MAX_PHRASES_COUNTED if has_phrase else MAX_COUNTED
-    if plan.terms:
-        counted = transaction.run(plan.count_by_words(most + 1), plan.parameters())
-        n_passed, n_with_words = tuple(counted.one())
-        is_exact = n_with_words <= most
-    else:
-        n_passed = transaction.run(plan.count(most + 1), plan.parameters()).scalar_one()
-        is_exact = transaction.run(plan.find_end(None, most + 1), plan.parameters()).first() is None
-    return Count(n=int(n_passed) if is_exact else min(int(n_passed), most), exact=is_exact)
+    newest = wanted.model_copy(update={"sort": "newest"})
+    passed = _select_keys(newest, None, terms, is_sqlite=transaction.on_sqlite).limit(MAX_COUNTED + 1)
+    n = transaction.run(select(func.count()).select_from(passed.subquery())).scalar_one()
+    return Count(n=min(n, MAX_COUNTED), exact=n <= MAX_COUNTED)
 
 
 class Choices(NamedTuple):

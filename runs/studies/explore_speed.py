@@ -36,8 +36,7 @@ from dialint.labeling.store.database.words import to_tsvector
 from dialint.labeling.store.history import find_similar, read_history
 from dialint.labeling.store.insights import Dimension, read_groups, read_totals
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.search import count, list_choices, search
-from dialint.labeling.store.search_plan import Search
+from dialint.labeling.store.search import Search, count, list_choices, search
 
 DAYS = 100
 AGENTS, TEAMS = 200, 12

@@ -57,14 +57,8 @@ def explore_page(store: Store, account: Account) -> None:
             st.button(_("Clear all filters"), type="tertiary", on_click=open_address, args=({},))
     if results.hits:
         _show_hits(results.hits, make_place(chosen, after), with_text=bool(wanted.text))
-    elif results.complete:
+    else:
         st.info(_("No dialogue passes all filters."))
-    if not results.complete:
-        st.caption(
-            _("The search stopped after many dialogues that do not pass; there may be more further on.")
-            if results.after
-            else _("The words are in very many dialogues; the newest of them were sorted.")
-        )
     with st.container(horizontal=True):
         st.button(
             _("◀ First page"), disabled=after is None, on_click=open_address, args=(chosen,), key="first page"

@@ -16,8 +16,7 @@ from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.history import read_history
 from dialint.labeling.store.insights import ReviewedScore, read_reviewed_scores
 from dialint.labeling.store.records import Account, NotAllowed, Project
-from dialint.labeling.store.search import search
-from dialint.labeling.store.search_plan import Search
+from dialint.labeling.store.search import Search, search
 
 EVER = (0, 2_000_000_000_000)
 S1, S2, S3 = (load_taxonomy().quality_of([severity]) for severity in ("S1", "S2", "S3"))

@@ -9,10 +9,8 @@ import pytest
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues
-from dialint.labeling.store import search as searching
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.search import Count, count, list_choices, search
-from dialint.labeling.store.search_plan import Search
+from dialint.labeling.store.search import Count, Search, count, list_choices, search
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 N = 60
@@ -129,21 +127,6 @@ def test_every_mix_of_filters_finds_what_a_plain_filter_finds(full: Store) -> No
                 for each in found
             ]  # fmt: skip
             assert best == sorted(best, reverse=True), mix
-
-
-@pytest.mark.parametrize("sort", ["newest", "likely"])
-def test_short_walks_find_the_same(full: Store, monkeypatch: pytest.MonkeyPatch, sort: Any) -> None:
-    """A page that is cut after few rows goes on where it ended; then the full-text index is asked."""
-    mixes = [
-        {"code": "C1", "agent": "a1"},
-        {"text": "refund", "kind": "finding"},
-        {"agent": "a2", "review": "none"},
-    ]
-    long = [pages(full, Search(**mix, sort=sort)) for mix in mixes]
-    monkeypatch.setattr(searching, "CHUNKS", (3, 5))
-    monkeypatch.setattr(searching, "WORD_CHUNKS", (3,))
-    assert [pages(full, Search(**mix, sort=sort)) for mix in mixes] == long
-    assert not search(full, "rob", Search(team="none", code="C1", sort=sort)).complete
 
 
 @pytest.mark.parametrize(("query", "found"), [

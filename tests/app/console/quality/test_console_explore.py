@@ -12,8 +12,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Project
-from dialint.labeling.store.search import search
-from dialint.labeling.store.search_plan import Search
+from dialint.labeling.store.search import Search, search
 
 HOSTILE_NAME = "![x](https://evil.test/x.png) <script>"
 
