@@ -16,11 +16,10 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, 
 
 from dialint.detector.records import Finding
 from dialint.labeling.store.database.decisions import Review
-from dialint.labeling.store.database.derived import DAY_MS, cut_name, first_number
+from dialint.labeling.store.database.derived import cut_name, first_number
 from dialint.labeling.store.database.schema import (
     accounts,
     annotation_rows,
-    daily_counts,
     dialogue_index,
     dialogues,
     finding_index,
@@ -29,7 +28,7 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.insights import name_conditions, score_reviewed
+from dialint.labeling.store.insights import is_added, name_conditions, score_reviewed, whole_days
 from dialint.labeling.store.permissions import (
     get_account,
     has_permission,
@@ -142,42 +141,40 @@ def compare_codes(
         NotAllowed: the actor neither plans nor is this agent, or is the agent and asks for another team.
     """
     account = require_reader(transaction, actor, agent)
-    counts, name = daily_counts.c, daily_counts.c.agent
-    n_others = func.count(name.distinct())
-    mine = name == cut_name(agent)
-    others: list[ColumnElement[bool]] = [~mine, name != ""]
-    days = (counts.day >= since_ms // DAY_MS, counts.day < -(-until_ms // DAY_MS))
-    scored = (counts.level == "group", counts.dialogues > 0, *days)
+    name, dialogue, finding = cut_name(agent), dialogue_index.c, finding_index.c
+    n_agents = func.count(dialogue.agent.distinct())
+    scored = (dialogue.status == "scored", *whole_days(dialogue, since_ms, until_ms))
+    full_days: Select[Any] | None = None
 
-    def count_scored(*where: ColumnElement[bool]) -> tuple[int, int]:
-        query: Select[Any] = select(n_others, func.coalesce(func.sum(counts.dialogues), 0))
-        n_agents, n_dialogues = tuple(transaction.run(query.where(*scored, *where)).one())
-        return int(n_agents), int(n_dialogues)
+    def is_other(columns: Any) -> ColumnElement[bool]:
+        conditions = [columns.agent.not_in((name, "")), *name_conditions(columns, {"team": team})]
+        return and_(*conditions, *([] if full_days is None else [columns.day.in_(full_days)]))
 
-    def count_errors(*where: ColumnElement[bool]) -> dict[str, int]:
-        errors = func.sum(counts.confirmed + counts.added)
-        query: Select[Any] = select(counts.code, errors).where(counts.level == "detail", *days, *where)
-        rows = transaction.run(query.group_by(counts.code).having(errors > 0))
-        return {code: int(n) for code, n in map(tuple, rows)}
+    def count_scored(is_counted: ColumnElement[bool]) -> tuple[int, int]:
+        query: Select[Any] = select(n_agents, func.count()).where(*scored, is_counted)
+        return tuple(transaction.run(query).one())
+
+    def count_errors(is_counted: ColumnElement[bool]) -> dict[str, int]:
+        is_confirmed = and_(finding.suggestion.is_(False), finding.decision == "confirmed")
+        errors = select(finding.code, func.count()).where(or_(is_added(), is_confirmed), is_counted)
+        rows = transaction.run(errors.where(*whole_days(finding, since_ms, until_ms)).group_by(finding.code))
+        return dict(map(tuple, rows))
 
     if not has_permission(account, "plan"):
-        newest = select(counts.team).where(counts.level == "group", mine, counts.stored > 0)
-        own_team = transaction.run(newest.order_by(counts.day.desc(), counts.team).limit(1)).scalar() or ""
+        newest = select(dialogue.team).where(dialogue.agent == name).order_by(dialogue.number.desc())
+        own_team = transaction.run(newest.limit(1)).scalar() or ""
         if team is not None and cut_name(team) != own_team:
             raise NotAllowed("E_RIGHT", "{actor} is compared with the own team only", actor=actor)
         team = own_team
-        others.append(counts.team == team)
-        full_days: Select[Any] = select(counts.day).where(*scored, *others).group_by(counts.day)
-        others.append(counts.day.in_(full_days.having(n_others >= MIN_OTHERS).correlate(None)))
-    elif team is not None and count_scored(*others, counts.team == cut_name(team))[0] >= MIN_OTHERS:
-        others.append(counts.team == cut_name(team))
-    else:
+        by_day = select(dialogue.day).where(*scored, is_other(dialogue)).group_by(dialogue.day)
+        full_days = by_day.having(n_agents >= MIN_OTHERS).correlate(None)
+    elif team is not None and count_scored(is_other(dialogue))[0] < MIN_OTHERS:
         team = None
-    n_agents, n_dialogues = count_scored(*others)
-    is_shown = n_agents >= MIN_OTHERS
+    n_others, n_dialogues = count_scored(is_other(dialogue))
+    is_shown = n_others >= MIN_OTHERS
     return CodeRates(
-        count_errors(mine), count_scored(mine)[1], count_errors(*others) if is_shown else {},
-        n_dialogues if is_shown else 0, n_agents, team,
+        count_errors(finding.agent == name), count_scored(dialogue.agent == name)[1],
+        count_errors(is_other(finding)) if is_shown else {}, n_dialogues if is_shown else 0, n_others, team,
     )  # fmt: skip
 
 
@@ -267,8 +264,8 @@ def count_cleared(
 @read_operation("plan")
 def list_agents(transaction: Transaction, actor: str, n: int = 1000) -> tuple[tuple[str, str], ...]:
     """The agents that dialogues name, each with a team of theirs, by name."""
-    name, team = daily_counts.c.agent, func.max(daily_counts.c.team)
-    query: Select[Any] = select(name, team).where(daily_counts.c.level == "group", name != "").group_by(name)
+    name, team = dialogue_index.c.agent, func.max(dialogue_index.c.team)
+    query: Select[Any] = select(name, team).where(name != "").group_by(name)
     return tuple((row[0], row[1]) for row in map(tuple, transaction.run(query.order_by(name).limit(n))))
 
 

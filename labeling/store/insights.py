@@ -1,4 +1,4 @@
-"""Counts of dialogues and findings for those who lead, from counters that each write keeps up to date.
+"""Counts of dialogues and findings for those who lead.
 
 A dialogue belongs to the day (UTC) of its first turn that has a time, else to the day it came to the store;
 spans are cut to whole days. The rules by which answers and appeals decide are in `database.decisions`.
@@ -12,17 +12,16 @@ from datetime import UTC, date, datetime
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, literal, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select
 
 from dialint.detector.records import Record
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store.database.decisions import LEVELS, Level
-from dialint.labeling.store.database.derived import DAY_MS, cut_name, first_number
+from dialint.labeling.store.database.derived import DAY_MS, MAX_MS, cut_name, first_number, number_to_time
 from dialint.labeling.store.database.schema import (
-    COUNTS,
+    FINDING_COUNTS,
     annotation_rows,
-    daily_counts,
     dialogue_index,
+    finding_index,
     tasks,
 )
 from dialint.labeling.store.database.schema import projects as project_rows
@@ -32,8 +31,6 @@ from dialint.labeling.store.records import Project, Purpose
 
 Dimension = Literal["day", "code", "agent", "team", "channel", "release", "severity"]
 MAX_GROUPS = 4000
-FAR_MS = 1 << 48
-"""After every day."""
 
 
 class Totals(Record):
@@ -72,18 +69,65 @@ class Group(Totals):
     key: str
 
 
+def _sums_of_dialogues() -> dict[str, ColumnElement[int]]:
+    """The fields of `Totals`, as sums over rows of ``dialogue_index``."""
+    columns = dialogue_index.c
+    numbers = {
+        "stored": func.count(),
+        "dialogues": _count_if(columns.status == "scored"),
+        "flagged": _count_if(columns.n_findings > 0),
+        "not_judged": _count_if(columns.status == "not_judged"),
+        "failed": _count_if(columns.status == "failed"),
+        "reviewed": _count_if(columns.review == "reviewed"),
+    }
+    return numbers | {name: func.coalesce(func.sum(columns[f"n_{name}"]), 0) for name in FINDING_COUNTS}
+
+
+def _sums_of_findings() -> dict[str, ColumnElement[int]]:
+    """The fields of `Totals`, as sums over rows of ``finding_index``."""
+    columns = finding_index.c
+    is_finding = and_(columns.suggestion.is_(False), columns.decision != "added")
+    flagged = func.count(case((is_finding, columns.number)).distinct())
+    is_reviewed = and_(is_finding, columns.review == "reviewed")
+    return {
+        "dialogues": flagged,
+        "flagged": flagged,
+        "reviewed": func.count(case((is_reviewed, columns.number)).distinct()),
+        "findings": _count_if(is_finding),
+        "suggestions": _count_if(columns.suggestion.is_(True)),
+        **{
+            name: _count_if(and_(is_finding, columns.decision == name))
+            for name in ("confirmed", "rejected", "changed")
+        },
+        "added": _count_if(is_added()),
+        "appealed": _count_if(columns.appeal != "none"),
+        "overturned": _count_if(columns.appeal == "overturned"),
+    }
+
+
+def is_added() -> ColumnElement[bool]:
+    """Whether a row of ``finding_index`` is an error that people found, or a suggestion that they took up."""
+    columns = finding_index.c
+    is_accepted = and_(columns.suggestion.is_(True), columns.decision.in_(("confirmed", "changed")))
+    return or_(columns.decision == "added", is_accepted)
+
+
+def _count_if(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.count(case((condition, 1)))
+
+
 @read_operation()
 def read_extent(transaction: Transaction, actor: str, agent: str | None = None) -> tuple[date, date] | None:
     """The first and the last day (UTC) of all dialogues, or of an agent's; none where there is none."""
     require_own_or_plan(transaction, actor, agent)
-    filters = {"agent": agent}
-    where = _conditions(_choose_level("total", filters), 0, FAR_MS, filters)
-    day = daily_counts.c.day
-    row = transaction.run(select(func.min(day), func.max(day)).where(*where, daily_counts.c.stored > 0)).one()
-    if row[0] is None:
+    where = name_conditions(dialogue_index.c, {"agent": agent})
+    ends = [
+        select(each(dialogue_index.c.number)).where(*where).scalar_subquery() for each in (func.min, func.max)
+    ]
+    first, last = transaction.run(select(*ends)).one()
+    if first is None:
         return None
-    first, last = (datetime.fromtimestamp(each * DAY_MS / 1000, UTC).date() for each in row)
-    return first, last
+    return number_to_time(first).date(), number_to_time(last).date()
 
 
 @read_operation()
@@ -106,10 +150,10 @@ def read_totals(
     """
     require_own_or_plan(transaction, actor, agent)
     filters = {"agent": agent, "team": team, "channel": channel, "release": release}
-    level = _choose_level("total", filters)
-    sums = [func.coalesce(func.sum(daily_counts.c[name]), 0).label(name) for name in Totals.model_fields]
-    row = transaction.run(select(*sums).where(*_conditions(level, since_ms, until_ms, filters))).one()
-    return Totals(**{name: int(value) for name, value in row._mapping.items()})
+    sums = [each.label(name) for name, each in _sums_of_dialogues().items()]
+    query = select(*sums).where(*whole_days(dialogue_index.c, since_ms, until_ms))
+    row = transaction.run(query.where(*name_conditions(dialogue_index.c, filters))).one()
+    return Totals(**row._mapping)
 
 
 @read_operation()
@@ -131,20 +175,13 @@ def read_groups(
     """
     require_own_or_plan(transaction, actor, agent)
     filters = {"agent": agent, "team": team, "channel": channel, "release": release}
-    level = _choose_level(dimension, filters)
-    names = {name: name for name in Totals.model_fields}
-    if dimension == "severity":
-        names |= {"dialogues": "flagged_by_severity", "flagged": "flagged_by_severity"}
-        names["reviewed"] = "reviewed_by_severity"
-    sums = {name: func.sum(daily_counts.c[column]).label(name) for name, column in names.items()}
-    key = daily_counts.c[dimension]
-    query = select(key.label("key"), *sums.values()).group_by(key)
-    query = query.where(*_conditions(level, since_ms, until_ms, filters))
-    any_count = sum(
-        (func.sum(daily_counts.c[name]) for name in COUNTS[1:]), func.sum(daily_counts.c[COUNTS[0]])
-    )
-    query = query.having(any_count > 0)
-    order = [key] if dimension == "day" else [sums["findings"].desc(), sums["stored"].desc(), key]
+    is_of_findings = dimension in ("code", "severity")
+    columns = (finding_index if is_of_findings else dialogue_index).c
+    sums = _sums_of_findings() if is_of_findings else _sums_of_dialogues()
+    key = columns[dimension]
+    order = [key] if dimension == "day" else [sums["findings"].desc(), sums.get("stored", key).desc(), key]
+    query = select(key.label("key"), *(each.label(name) for name, each in sums.items())).group_by(key)
+    query = query.where(*whole_days(columns, since_ms, until_ms), *name_conditions(columns, filters))
     rows = transaction.run(query.order_by(*order).limit(min(limit, MAX_GROUPS))).all()
     return tuple(_to_group(dimension, dict(row._mapping)) for row in rows)
 
@@ -163,21 +200,10 @@ def require_own_or_plan(transaction: Transaction, actor: str, agent: str | None)
         require_permission(transaction, actor, "plan")
 
 
-def _choose_level(dimension: str, filters: dict[str, str | None]) -> Level:
-    """The coarsest level that has what is asked for."""
-    needed = {name for name, value in filters.items() if value is not None}
-    needed |= {dimension} - {"day", "total"}
-    with_code = dimension in ("code", "severity")
-    levels: tuple[Level, ...] = ("code", "detail") if with_code else ("total", "group")
-    return next(level for level in levels if needed.issubset(LEVELS[level]))
-
-
-def _conditions(
-    level: Level, since_ms: int, until_ms: int, filters: dict[str, str | None]
-) -> list[ColumnElement[bool]]:
-    columns = daily_counts.c
-    span = [columns.day >= since_ms // DAY_MS, columns.day < -(-until_ms // DAY_MS)]
-    return [columns.level == level, *span, *name_conditions(columns, filters)]
+def whole_days(columns: Any, since_ms: int, until_ms: int) -> list[ColumnElement[bool]]:
+    """Conditions on the days (UTC) of ``[since_ms, until_ms)``, by the number, which orders by time."""
+    first, end = max(0, since_ms) // DAY_MS, -(-min(until_ms, MAX_MS) // DAY_MS)
+    return [columns.number >= first_number(first * DAY_MS), columns.number < first_number(end * DAY_MS)]
 
 
 def name_conditions(columns: Any, filters: Mapping[str, str | None]) -> list[ColumnElement[bool]]:

@@ -21,7 +21,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, text
 
 from dialint.labeling.store import accounts
-from dialint.labeling.store.database.decisions import Answer, Verdict, recount
+from dialint.labeling.store.database.decisions import Answer, Verdict
 from dialint.labeling.store.database.derived import DAY_MS, combine, first_number
 from dialint.labeling.store.database.schema import (
     annotation_rows,
@@ -163,7 +163,6 @@ def fill(store: Store, n: int) -> float:
     with store.engine.begin() as connection:
         for statement in indexes:
             connection.exec_driver_sql(statement)
-        recount(connection)
     if not is_sqlite:  # what the server does by itself in time
         with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text("VACUUM ANALYZE"))

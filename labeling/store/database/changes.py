@@ -27,7 +27,7 @@ from dialint.labeling.store.database.audit import BATCH, Key, canonical_json
 
 WORDS = ("dialogue_words", *(f"dialogue_words_{part}" for part in ("data", "idx", "docsize", "config")))
 """The full-text index, and the tables that SQLite keeps it in."""
-DERIVED = ("dialogue_index", "finding_index", "daily_counts", *WORDS)
+DERIVED = ("dialogue_index", "finding_index", *WORDS)
 """Tables that are not recorded, because `verify` recomputes them from others."""
 UNSEALED = (*DERIVED, "drafts", "audit", "audit_head")
 """Tables that are not recorded: those, the log itself, and drafts of answers, which decide nothing."""

@@ -25,22 +25,11 @@ Pure functions from a verdict, the answers that count and the appeals to the row
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import eq
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Boolean, ColumnElement, Connection, Select, case, delete, func, insert, literal, select
-
-from dialint.labeling.store.database.schema import (
-    COUNT_KEYS,
-    COUNTS,
-    FINDING_COUNTS,
-    daily_counts,
-    dialogue_index,
-    finding_index,
-)
-from dialint.labeling.store.database.transactions import upsert_adding
+from dialint.labeling.store.database.schema import FINDING_COUNTS
 
 Decision = Literal["open", "confirmed", "rejected", "changed", "added"]
 Review = Literal["none", "labeled", "reviewed"]
@@ -83,9 +72,8 @@ class Appeal(NamedTuple):
 
 @dataclass(frozen=True)
 class DecidedFinding:
-    """A finding, suggestion or addition, with what people made of it. `first_of_code` and
-    `first_of_severity` mark the first finding of a code or severity in the dialogue, so that dialogues can be
-    counted by code. `reviewed_severity` is that of the error which stands; None if none does."""
+    """A finding, suggestion or addition, with what people made of it. `reviewed_severity` is that of the
+    error which stands; None if none does."""
 
     suggestion: bool
     turn: int
@@ -94,8 +82,6 @@ class DecidedFinding:
     probability: float
     decision: Decision
     appeal: AppealState = "none"
-    first_of_code: bool = False
-    first_of_severity: bool = False
     reviewed_severity: str | None = None
 
 
@@ -107,8 +93,6 @@ def decide_findings(
     left = {answer.id: list(answer.findings) for answer in ordered}
     content: Mapping[str, Any] = {} if verdict is None else verdict.content
     decided: list[DecidedFinding] = []
-    codes: set[str] = set()
-    severities: set[str] = set()
     for name in ("findings", "suggestions"):
         for finding in content.get(name, ()):
             is_suggestion = name == "suggestions"
@@ -121,12 +105,8 @@ def decide_findings(
                 decision = "rejected" if state == "overturned" else "confirmed"
                 final_severity = None if state == "overturned" else str(finding["severity"])
             code, severity = str(finding["code"]), str(finding["severity"])
-            first = (code not in codes, severity not in severities) if not is_suggestion else (False, False)
             place = (is_suggestion, finding["turn"], code, severity, finding["probability"])
-            decided.append(DecidedFinding(*place, decision, state, *first, final_severity))
-            if not is_suggestion:
-                codes.add(code)
-                severities.add(severity)
+            decided.append(DecidedFinding(*place, decision, state, final_severity))
     added = [
         finding
         for answer in ordered
@@ -177,11 +157,7 @@ def describe_dialogue(
     """The columns of a dialogue's row that follow from its verdict and what people said; `is_read_whole`: a
     person who decides was asked about the whole dialogue."""
     content: Mapping[str, Any] = {} if verdict is None else verdict.content
-    counts: Counter[str] = Counter(dict.fromkeys(FINDING_COUNTS, 0))
-    for one in findings:
-        counts.update(
-            {name: n for name, n in count_finding({**vars(one), "review": review}).items() if name in counts}
-        )
+    counts = Counter(name for one in findings for name in _list_counts(one))
     proposed = [one for one in findings if one.decision != "added"]
     is_decided = review == "reviewed" or any(one.state in ("overturned", "upheld") for one in appeals)
     accused = [one for one in proposed if not one.suggestion]
@@ -196,127 +172,16 @@ def describe_dialogue(
         "probability": max((one.probability for one in proposed), default=0.0),
         "review": review,
         "appeal": max((one.state for one in appeals), key=APPEAL_RANK.__getitem__, default="none"),
-        **{f"n_{name}": n for name, n in counts.items()},
+        **{f"n_{name}": counts[name] for name in FINDING_COUNTS},
     }
 
 
-Level = Literal["total", "group", "code", "detail"]
-LEVELS: dict[Level, tuple[str, ...]] = {
-    "total": ("release",),
-    "group": ("agent", "team", "channel", "release"),
-    "code": ("release", "code", "severity"),
-    "detail": ("agent", "team", "channel", "release", "code", "severity"),
-}
-"""The keys that each level keeps beside the day; the coarsest first."""
-BY_DIALOGUE: tuple[Level, ...] = ("total", "group")
-BY_FINDING: tuple[Level, ...] = ("code", "detail")
-Key = tuple[str, int, str, str, str, str, str, str]
-Totals = dict[Key, list[int]]
-"""Counts by level, day and `COUNT_KEYS`."""
-_PLACES = {name: place for place, name in enumerate(COUNTS)}
-
-
-def add_to_totals(
-    totals: Totals, dialogue: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], sign: int
-) -> None:
-    """Add what the rows of one dialogue count to the totals, or take it away (`sign` -1)."""
-    _add(totals, BY_DIALOGUE, dialogue, count_dialogue(dialogue), sign)
-    for finding in findings:
-        _add(totals, BY_FINDING, finding, count_finding(finding), sign)
-
-
-def _add(
-    totals: Totals, levels: Iterable[Level], row: Mapping[str, Any], counts: Mapping[str, int], sign: int
-) -> None:
-    changes = [(_PLACES[name], sign * n) for name, n in counts.items() if n]
-    for level in levels:
-        names = [row[name] if name in LEVELS[level] else "" for name in COUNT_KEYS]
-        total = totals.setdefault((level, row["day"], *names), [0] * len(COUNTS))
-        for place, change in changes:
-            total[place] += change
-
-
-def count_dialogue(row: Mapping[str, Any]) -> dict[str, int]:
-    """What a row of ``dialogue_index`` counts."""
-    return {"stored": 1} | {name: int(value) for name, value in _counts_of_dialogue(row).items()}
-
-
-def count_finding(row: Mapping[str, Any]) -> dict[str, int]:
-    """What a row of ``finding_index`` counts."""
-    return {name: int(value) for name, value in _counts_of_finding(row).items()}
-
-
-def _counts_of_dialogue(row: Any) -> dict[str, Any]:
-    """The numbers and conditions that a dialogue counts by: of the values of its row, or of the columns of
-    the table, whose operators make SQL of the same expressions."""
-    return {
-        "dialogues": row["status"] == "scored",
-        "flagged": row["n_findings"] > 0,
-        "not_judged": row["status"] == "not_judged",
-        "failed": row["status"] == "failed",
-        "reviewed": row["review"] == "reviewed",
-        **{name: row[f"n_{name}"] for name in FINDING_COUNTS},
-    }
-
-
-def _counts_of_finding(row: Any) -> dict[str, Any]:
-    """As `_counts_of_dialogue`, for a finding."""
-    decision, is_suggestion = row["decision"], eq(row["suggestion"], True)
-    first, first_of_severity = eq(row["first_of_code"], True), eq(row["first_of_severity"], True)
-    is_finding = eq(row["suggestion"], False) & (decision != "added")
-    is_reviewed = row["review"] == "reviewed"
-    is_accepted = is_suggestion & ((decision == "confirmed") | (decision == "changed"))
-    return {
-        "dialogues": first,
-        "flagged": first,
-        "reviewed": first & is_reviewed,
-        "flagged_by_severity": first_of_severity,
-        "reviewed_by_severity": first_of_severity & is_reviewed,
-        "findings": is_finding,
-        "suggestions": is_suggestion,
-        **{name: is_finding & (decision == name) for name in ("confirmed", "rejected", "changed")},
-        "added": (decision == "added") | is_accepted,
-        "appealed": row["appeal"] != "none",
-        "overturned": row["appeal"] == "overturned",
-    }
-
-
-def write_totals(connection: Connection, totals: Totals) -> None:
-    """Add these totals to the stored ones."""
-    rows = [
-        dict(zip(("level", "day", *COUNT_KEYS, *COUNTS), (*key, *counts), strict=True))
-        for key, counts in sorted(totals.items())
-        if any(counts)
-    ]
-    if not rows:
-        return
-    on_sqlite = connection.dialect.name == "sqlite"
-    connection.execute(upsert_adding(daily_counts, on_sqlite, COUNTS), rows)
-
-
-def recount(connection: Connection) -> None:
-    """Count everything anew."""
-    connection.execute(delete(daily_counts))
-    names = ["level", "day", *COUNT_KEYS, *COUNTS]
-    for query in count_in_sql():
-        connection.execute(insert(daily_counts).from_select(names, query))
-
-
-def count_in_sql() -> Iterator[Select[Any]]:
-    """For each level a query that counts the rows of the index tables, by the columns of ``daily_counts``."""
-    for level, names in LEVELS.items():
-        is_of_dialogues = level in BY_DIALOGUE
-        table = dialogue_index if is_of_dialogues else finding_index
-        counts = (
-            {"stored": literal(1), **_counts_of_dialogue(table.c)}
-            if is_of_dialogues
-            else _counts_of_finding(table.c)
-        )
-        keys = [(table.c[name] if name in names else literal("")).label(name) for name in COUNT_KEYS]
-        sums = [func.sum(_to_number(counts.get(name, literal(0)))).label(name) for name in COUNTS]
-        grouped = [table.c.day, *(table.c[name] for name in names)]
-        yield select(literal(level).label("level"), table.c.day, *keys, *sums).group_by(*grouped)
-
-
-def _to_number(value: ColumnElement[Any]) -> ColumnElement[int]:
-    return case((value, 1), else_=0) if isinstance(value.type, Boolean) else value
+def _list_counts(one: DecidedFinding) -> list[str]:
+    """The `FINDING_COUNTS` that a finding, suggestion or addition adds one to."""
+    names = [] if one.appeal == "none" else ["appealed"]
+    names += ["overturned"] if one.appeal == "overturned" else []
+    if one.decision == "added" or (one.suggestion and one.decision in ("confirmed", "changed")):
+        names.append("added")
+    if one.suggestion:
+        return [*names, "suggestions"]
+    return names if one.decision == "added" else [*names, "findings", one.decision]

@@ -1,11 +1,10 @@
-"""Keeps the tables that dialogues are searched and counted by: ``dialogue_index``, ``finding_index``,
-``daily_counts`` and the full-text index ``dialogue_words``.
+"""Keeps the tables that dialogues are searched and counted by: ``dialogue_index``, ``finding_index`` and the
+full-text index ``dialogue_words``.
 
 They follow from dialogues, verdicts, annotations, tasks, leases and appeals (`decisions` has the rules). An
 operation that writes one of these calls `refresh`; at the end of its transaction the rows of the dialogues
-are derived anew and compared with the old ones, and the counts change by the difference. `rebuild` derives
-everything from nothing: `upgrade` does after its revisions, and `verify` compares (`derived_check`). None of
-this checks permissions.
+are derived anew, and those that differ are written. `rebuild` derives everything from nothing: `upgrade` does
+after its revisions, and `verify` compares (`derived_check`). None of this checks permissions.
 """
 
 from __future__ import annotations
@@ -23,18 +22,13 @@ from dialint.labeling.store.database.decisions import (
     Answer,
     Appeal,
     Review,
-    Totals,
     Verdict,
-    add_to_totals,
     decide_findings,
     describe_dialogue,
-    recount,
-    write_totals,
 )
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
-    daily_counts,
     dialogue_index,
     dialogues,
     finding_index,
@@ -89,11 +83,9 @@ class _Refresh:
     parsed: dict[str | tuple[str, str], Content] = field(default_factory=dict)
 
     def __call__(self, transaction: Transaction) -> None:
-        totals: Totals = {}
         ids = list(self.ids)
         for start in range(0, len(ids), BATCH):
-            _refresh_batch(transaction.connection, ids[start : start + BATCH], totals, self.parsed)
-        write_totals(transaction.connection, totals)
+            _refresh_batch(transaction.connection, ids[start : start + BATCH], self.parsed)
 
 
 def refresh(transaction: Transaction, ids: Iterable[str], parsed: Parsed | None = None) -> None:
@@ -106,12 +98,10 @@ def refresh(transaction: Transaction, ids: Iterable[str], parsed: Parsed | None 
 
 
 def forget(transaction: Transaction, ids: Collection[str]) -> None:
-    """Delete the rows of these dialogues, and what the counts and the full-text index have of them. Call it
-    before anything of the dialogues is deleted."""
-    connection, totals = transaction.connection, Totals()
+    """Delete the rows of these dialogues, and what the full-text index has of them. Call it before anything
+    of the dialogues is deleted."""
+    connection = transaction.connection
     old = {name: each.stored for name, each in load_sources(connection, ids).items() if each.stored}
-    for rows in old.values():
-        add_to_totals(totals, rows.dialogue, rows.findings, -1)
     numbers = [rows.dialogue["number"] for rows in old.values()]
     if transaction.on_sqlite:  # FTS5 needs the words of a row to take it out
         contents = connection.execute(_DIALOGUES, {"ids": list(old)}).all()
@@ -129,7 +119,6 @@ def forget(transaction: Transaction, ids: Collection[str]) -> None:
         connection.execute(query, {"numbers": numbers})
     connection.execute(delete(finding_index).where(finding_index.c.number.in_(numbers)))
     connection.execute(delete(dialogue_index).where(dialogue_index.c.number.in_(numbers)))
-    transaction.final["counts of erased dialogues"] = lambda each: write_totals(each.connection, totals)
 
 
 def rebuild(connection: Connection) -> None:
@@ -138,11 +127,10 @@ def rebuild(connection: Connection) -> None:
         connection.execute(text("INSERT INTO dialogue_words (dialogue_words) VALUES ('delete-all')"))
     else:
         connection.execute(text("DELETE FROM dialogue_words"))
-    for table in (daily_counts, finding_index, dialogue_index):
+    for table in (finding_index, dialogue_index):
         connection.execute(delete(table))
     for ids in iterate_ids(connection):
-        _refresh_batch(connection, ids, None, {})
-    recount(connection)
+        _refresh_batch(connection, ids, {})
 
 
 def iterate_ids(connection: Connection) -> Iterator[list[str]]:
@@ -158,10 +146,8 @@ def iterate_ids(connection: Connection) -> Iterator[list[str]]:
         last = ids[-1]
 
 
-def _refresh_batch(
-    connection: Connection, ids: Collection[str], totals: Totals | None, parsed: Parsed
-) -> None:
-    """Derive the rows of some dialogues and write what differs; `totals` gets the differences of counts."""
+def _refresh_batch(connection: Connection, ids: Collection[str], parsed: Parsed) -> None:
+    """Derive the rows of some dialogues and write what differs."""
     sources = load_sources(connection, ids)
     old = {name: each.stored for name, each in sources.items() if each.stored is not None}
     facts = {name: {key: rows.dialogue[key] for key in FACTS} for name, rows in old.items()}
@@ -179,10 +165,6 @@ def _refresh_batch(
             findings += rows.findings
             if before is not None and len(before.findings) > len(rows.findings):
                 stale.append(rows.dialogue["number"])
-        if totals is not None:
-            if before is not None:
-                add_to_totals(totals, before.dialogue, before.findings, -1)
-            add_to_totals(totals, rows.dialogue, rows.findings, 1)
     if added:
         connection.execute(insert(dialogue_index), added)
         is_sqlite = connection.dialect.name == "sqlite"
@@ -345,6 +327,11 @@ def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, 
 def first_number(at_ms: int) -> int:
     """The first number of dialogues of this time."""
     return at_ms << SLOT_BITS
+
+
+def number_to_time(number: int) -> datetime:
+    """The time of the dialogue with this number."""
+    return datetime.fromtimestamp((number >> SLOT_BITS) / 1000, UTC)
 
 
 def wanted_number(name: str, at_ms: int) -> int:

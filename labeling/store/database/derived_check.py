@@ -1,14 +1,11 @@
-"""Verifies the derived tables: their rows, counts and words against what they follow from."""
+"""Verifies the derived tables: their rows and words against what they follow from."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, or_, select, text
+from sqlalchemy import Connection, func, select, text
 
-from dialint.labeling.store.database.decisions import count_in_sql
 from dialint.labeling.store.database.derived import (
     derive,
     describe_facts,
@@ -17,14 +14,7 @@ from dialint.labeling.store.database.derived import (
     load_sources,
     wanted_number,
 )
-from dialint.labeling.store.database.schema import (
-    COUNTS,
-    daily_counts,
-    dialogue_index,
-    dialogues,
-    erasures,
-    finding_index,
-)
+from dialint.labeling.store.database.schema import dialogue_index, dialogues, erasures, finding_index
 from dialint.labeling.store.records import StoreDamaged
 
 _TEMPORARY_WORDS = (
@@ -53,7 +43,7 @@ def check_derived(connection: Connection) -> None:
     """Compare every row of the derived tables with what it is derived from.
 
     Raises:
-        StoreDamaged: names the first dialogue or count that differs.
+        StoreDamaged: names the first dialogue that differs.
     """
     n_dialogues = n_findings = 0
     words = _WordsCheck(connection)
@@ -71,7 +61,6 @@ def check_derived(connection: Connection) -> None:
                 n_stored=n_stored,
                 n=n,
             )
-    _check_counts(connection)
 
 
 def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> int:
@@ -114,38 +103,6 @@ def _is_number(connection: Connection, number: int, wanted: int) -> bool:
     n_used = connection.execute(select(func.count()).select_from(dialogue_index).where(between)).scalar_one()
     n_erased = connection.execute(select(func.count()).select_from(erasures)).scalar_one()
     return number - wanted <= n_used + n_erased
-
-
-@cache
-def _count_queries() -> list[tuple[Select[Any], Select[Any]]]:
-    """For each level of `daily_counts` a query for the first differing day and one for the number of rows."""
-    keys = [column.name for column in daily_counts.primary_key]
-    queries = []
-    for query in count_in_sql():
-        counted = query.subquery()
-        same = and_(*(daily_counts.c[name] == counted.c[name] for name in keys))
-        wrong = or_(*(func.coalesce(daily_counts.c[name], -1) != counted.c[name] for name in COUNTS))
-        joined = counted.outerjoin(daily_counts, same)
-        differing = select(counted.c.day).select_from(joined).where(wrong).order_by(counted.c.day).limit(1)
-        queries.append((differing, select(func.count()).select_from(counted)))
-    return queries
-
-
-def _check_counts(connection: Connection) -> None:
-    n = 0
-    for differing, counted in _count_queries():
-        day = connection.execute(differing).scalar_one_or_none()
-        if day is not None:
-            raise StoreDamaged(
-                "E_COUNTS", "daily_counts: day {day} does not agree with the dialogues", day=day
-            )
-        n += connection.execute(counted).scalar_one()
-    stored = select(func.count()).where(or_(*(daily_counts.c[name] != 0 for name in COUNTS)))
-    n_stored = connection.execute(stored).scalar_one()
-    if n_stored != n:
-        raise StoreDamaged(
-            "E_COUNTS", "daily_counts: {n_stored} rows count something, expected {n}", n_stored=n_stored, n=n
-        )
 
 
 class _WordsCheck:

@@ -26,8 +26,6 @@ VERSION = "0001"
 
 FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
 """What is counted of findings; `added` is by people."""
-COUNTS = ("stored", "dialogues", "flagged", "not_judged", "failed", "reviewed", "flagged_by_severity", "reviewed_by_severity", *FINDING_COUNTS)  # fmt: skip # noqa: E501
-COUNT_KEYS = ("agent", "team", "channel", "release", "code", "severity")
 
 Key = BigInteger().with_variant(Integer, "sqlite")
 metadata = MetaData()
@@ -333,8 +331,6 @@ finding_index = Table(  # findings and suggestions of the newest verdict, and wh
     Column("decision", Text, nullable=False),
     Column("appeal", Text, nullable=False),
     Column("review", Text, nullable=False),
-    Column("first_of_code", Boolean, nullable=False),
-    Column("first_of_severity", Boolean, nullable=False),
 )  # fmt: skip
 Index("finding_index_agent", finding_index.c.agent, finding_index.c.number)
 Index("finding_index_code", finding_index.c.code, finding_index.c.number)
@@ -343,16 +339,6 @@ Index("finding_index_probability", finding_index.c.probability, finding_index.c.
 Index("finding_index_severity", finding_index.c.severity, finding_index.c.number)
 DECIDED = text("decision <> 'open'")
 Index("finding_index_decision", finding_index.c.decision, finding_index.c.number, sqlite_where=DECIDED, postgresql_where=DECIDED)  # fmt: skip # noqa: E501
-
-daily_counts = Table(  # sums over both, by level (see `derived.LEVELS`); what a level leaves out is empty
-    "daily_counts", metadata,
-    Column("level", Text, primary_key=True),
-    Column("day", Integer, primary_key=True, autoincrement=False),
-    *(Column(name, Text, primary_key=True) for name in COUNT_KEYS),
-    *(Column(name, BigInteger, nullable=False) for name in COUNTS),
-)  # fmt: skip
-Index("daily_counts_agent", daily_counts.c.agent, daily_counts.c.level, daily_counts.c.day)
-Index("daily_counts_team", daily_counts.c.team, daily_counts.c.level, daily_counts.c.day)
 
 audit = Table(
     "audit", metadata,

@@ -339,15 +339,6 @@ def upsert_statement(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> E
     return into.on_conflict_do_update(index_elements=list(table.primary_key), set_=rest)
 
 
-@cache
-def upsert_adding(table: Table, on_sqlite: bool, columns: tuple[str, ...]) -> Executable:
-    """The statement that inserts a row, or adds its `columns` to those of the row with the same primary
-    key."""
-    into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
-    totals = {name: table.c[name] + into.excluded[name] for name in columns}
-    return into.on_conflict_do_update(index_elements=list(table.primary_key), set_=totals)
-
-
 def read_pages(
     store: Store, key: Sequence[Column[Any]], columns: Sequence[Column[Any]], where: ColumnElement[bool]
 ) -> Iterator[Row[Any]]:

@@ -15,7 +15,7 @@ from dialint.labeling.store.database import derived, derived_check
 from dialint.labeling.store.database.decisions import Answer, Appeal, Verdict, decide_findings
 from dialint.labeling.store.database.derived import SLOT_BITS, first_number, join_words, rebuild
 from dialint.labeling.store.database.derived_check import check_derived
-from dialint.labeling.store.database.schema import daily_counts, dialogue_index, finding_index
+from dialint.labeling.store.database.schema import dialogue_index, finding_index
 from dialint.labeling.store.database.schema import dialogues as dialogues_table
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
@@ -133,13 +133,9 @@ def test_an_appeal_has_the_last_word(scored: Store, made: Any, outcome: Any, dec
 
 
 def rows_of(store: Store) -> list[Any]:
-    counted = (
-        daily_counts.c.stored + daily_counts.c.findings + daily_counts.c.suggestions + daily_counts.c.added
-    )
     queries = [
         select(dialogue_index).order_by(dialogue_index.c.dialogue),
         select(finding_index).order_by(finding_index.c.number, finding_index.c.place),
-        select(daily_counts).where(counted > 0).order_by(*daily_counts.primary_key),
     ]
     return store.read(lambda transaction: [transaction.run(query).all() for query in queries])
 
@@ -177,9 +173,6 @@ def test_an_import_parses_nothing_that_it_has_just_written(
 
 @pytest.mark.damaged
 @pytest.mark.parametrize("damage", [
-    "UPDATE daily_counts SET findings = findings + 1 WHERE level = 'group' AND findings > 0",
-    "UPDATE daily_counts SET agent = 'x' WHERE level = 'group'",
-    "DELETE FROM daily_counts WHERE level = 'code'",
     "UPDATE finding_index SET decision = 'confirmed'", "UPDATE finding_index SET probability = 0.5",
     "DELETE FROM finding_index WHERE suggestion", "UPDATE dialogue_index SET review = 'reviewed'",
     "UPDATE dialogue_index SET at_ms = at_ms + 1 WHERE dialogue = 'd2'",
@@ -292,5 +285,3 @@ def test_every_finding_gets_one_decision(
         one for one in decided if one.decision in ("confirmed", "changed", "added") and one.appeal != "upheld"
     ]
     assert len(used) <= n_said
-    codes = {one.code for one in proposed if not one.suggestion}
-    assert sum(one.first_of_code for one in decided) == len(codes)
