@@ -44,7 +44,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.annotations import submit
-from dialint.labeling.store.api import Store, Transaction, import_annotations, prepare_view, upgrade
+from dialint.labeling.store.api import Store, Transaction, import_annotations, upgrade
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.coaching import acknowledge_note, write_note
 from dialint.labeling.store.gold import put_gold
@@ -393,8 +393,6 @@ def _add_sessions(store: Store, past: Sequence[Past]) -> None:
             instructions="Answer on your own, and do not talk about it before all are done.",
         )  # fmt: skip
         start_session(store, "lead", config, load_taxonomy())
-    for one in names:
-        prepare_view(store, one)  # or each claim of a labeler would mask the dialogue anew
     for who in members:
         _answer_all(store, who, CLOSED, SESSION_CODES, by_id, rng)
     save_note(store, "lead", CLOSED, SESSION_NOTE, None)

@@ -30,7 +30,6 @@ from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, L
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import MAX_PER_CALL, StoredDialogues
-from dialint.labeling.store.masked_view import LONG_CHARS, prepare_view, refresh_long_views
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.stored_annotations import ImportOutcome, import_annotations
 
@@ -119,9 +118,6 @@ def import_logs(
 
     for batch in batches(good(), MAX_PER_CALL):
         new = dialogues.add(store, actor, [item.dialogue for item in batch])
-        for item in batch:
-            if sum(len(turn.text) for turn in item.dialogue.turns) >= LONG_CHARS:
-                prepare_view(store, item.dialogue.id)
         _count_batch(imported, new, len(batch))
         progress(imported.new + imported.existing, counts.bytes_read / total if total else None)
     return imported
@@ -141,7 +137,6 @@ def import_verdicts(
     imported = ImportCounts()
     for batch in batches(read_verdicts(path), MAX_PER_CALL):
         new = dialogues.add_verdicts(store, actor, batch, release_name)
-        refresh_long_views(store, [verdict.dialogue_id for verdict in batch])
         _count_batch(imported, new, len(batch))
         progress(imported.new + imported.existing)
     return imported

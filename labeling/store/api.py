@@ -14,12 +14,12 @@ from dialint.labeling.store.database.schema import VERSION
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import rekey, upgrade
 from dialint.labeling.store.database.verify import VerifiedCounts, verify
-from dialint.labeling.store.masked_view import load_view, prepare_view
+from dialint.labeling.store.masked_view import load_view
 from dialint.labeling.store.search import Search
 from dialint.labeling.store.stored_annotations import import_annotations
 
 __all__ = [
     "VERSION", "Head", "Search", "Store", "Transaction", "VerifiedCounts", "backup", "import_annotations",
-    "load_view", "new_key", "on_sqlite", "prepare_view", "read_head", "read_key", "rekey", "restore",
+    "load_view", "new_key", "on_sqlite", "read_head", "read_key", "rekey", "restore",
     "store_url", "upgrade", "verify", "write_key",
 ]  # fmt: skip

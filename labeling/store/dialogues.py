@@ -218,8 +218,14 @@ def require_dialogue(transaction: Transaction, account: Account, name: str) -> D
 
 def load_dialogue(transaction: Transaction, name: str) -> Dialogue | None:
     """The dialogue with this id, or none; permissions are checked by the caller."""
+    content = load_content(transaction, name)
+    return None if content is None else Dialogue.model_validate_json(content)
+
+
+def load_content(transaction: Transaction, name: str) -> str | None:
+    """As `load_dialogue`, as JSON."""
     row = transaction.fetch_row(_CONTENT, name)
-    return None if row is None else Dialogue.model_validate_json(row.content)
+    return None if row is None else str(row.content)
 
 
 class StoredDialogues(Mapping[str, Dialogue]):

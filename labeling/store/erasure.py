@@ -42,7 +42,7 @@ from dialint.labeling.store.records import StoreRefused
 MAX_PER_CALL = 1000
 MAX_REASON = 500
 ERASED: tuple[Table, ...] = (
-    schema.labels, schema.gold, schema.pairs, schema.reads, schema.appeals, schema.notes, schema.masked_views,
+    schema.labels, schema.gold, schema.pairs, schema.reads, schema.appeals, schema.notes,
     schema.verdicts, schema.participants, schema.drafts, annotation_rows,
 )  # fmt: skip
 """Tables of which the rows with a `dialogue` are deleted, in this order; then go leases with their tasks,

@@ -145,7 +145,7 @@ def _describe(counts: dict[str, int]) -> str:
         "dialogues": _("dialogues"), "verdicts": _("verdicts"), "annotations": _("annotations"),
         "tasks": _("tasks"), "leases": _("leases"), "labels": _("labels"), "gold": _("known answers"),
         "pairs": _("pairs"), "reads": _("notes of who read them"), "appeals": _("appeals"),
-        "notes": _("notes of coaching"), "masked_views": _("masked views"), "participants": _("participants"),
+        "notes": _("notes of coaching"), "participants": _("participants"),
         "drafts": _("drafts"),
     }  # fmt: skip
     return ", ".join(f"{kinds.get(name, name)}: {show_number(n)}" for name, n in counts.items())

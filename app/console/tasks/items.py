@@ -22,7 +22,7 @@ from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store import annotations as answers
 from dialint.labeling.store import dialogues, leases, task_view
-from dialint.labeling.store.api import Store, load_view, prepare_view
+from dialint.labeling.store.api import Store, load_view
 from dialint.labeling.store.records import (
     Conflict,
     DialogueMissing,
@@ -172,11 +172,10 @@ def save_draft(store: Store, actor: str, item: Item, answer: Answer) -> None:
 
 
 def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
-    """Return a turn's masked text by the view that the store keeps; None if that is not of this dialogue."""
+    """Return a turn's masked text by the view of the store; None if that is not of this dialogue."""
     if item.stored is None:
         return None
     name, text = item.stored, {each.index: each.text for each in item.dialogue.turns}[turn]
-    prepare_view(store, name)
     try:
         view = store.read(lambda transaction: load_view(transaction, name))
     except DialogueMissing:  # erased meanwhile: the draft will not be stored

@@ -76,14 +76,6 @@ verdicts = Table(
 Index("verdicts_created", verdicts.c.created_ms, verdicts.c.dialogue)
 Index("verdicts_release", verdicts.c.release, verdicts.c.created_ms, verdicts.c.dialogue, verdicts.c.flagged)
 
-masked_views = Table(  # derived from dialogues, verdicts and the masking rules
-    "masked_views", metadata,
-    Column("dialogue", Text, ForeignKey("dialogues.id", ondelete="CASCADE"), primary_key=True),
-    Column("rules", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("words", Text, nullable=False),
-)  # fmt: skip
-
 projects = Table(
     "projects", metadata,
     Column("id", Text, primary_key=True),

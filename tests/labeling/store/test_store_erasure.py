@@ -24,7 +24,6 @@ from dialint.labeling.store import (
     erasure,
     gold,
     leases,
-    masked_view,
     projects,
     task_view,
     tasks,
@@ -35,7 +34,7 @@ from dialint.labeling.store.database.changes import DERIVED
 from dialint.labeling.store.database.schema import metadata, notes
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.masked_view import load_view, prepare_view
+from dialint.labeling.store.masked_view import load_view
 from dialint.labeling.store.records import (
     Account,
     DialogueMissing,
@@ -82,7 +81,6 @@ def populate(store: Store, made: Any, n: int = 6, n_turns: int = 4) -> list[str]
         dialogues.add_verdicts(
             store, "lea", [made.verdict(name, found), made.verdict(name, found, release="b")]
         )
-        prepare_view(store, name)
         gold.set_gold(
             store,
             "eve",
@@ -208,28 +206,12 @@ def test_nothing_is_stored_again_by_whoever_still_has_a_page_open(store: Store, 
             act()
     with pytest.raises(NotAllowed):
         annotations.correct(store, "rob", int(answer.id), "fourth", [])
-    prepare_view(store, "d1")
     assert rows_of(store) == before
 
     tasks.add(store, "lea", "p", [NewTask(dialogue="d2")])  # SQLite gives the numbers again
     dialogues.add(store, "lea", [made.dialogue("d1")])
     task_view.save_draft(store, "rob", items[0], "{}", "d1")
     assert task_view.load_draft(store, "rob", items[0], "d2") is None
-
-
-def test_an_erasure_during_the_masking_leaves_no_view(
-    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dialogues.add(store, "lea", [made.dialogue("d1")])
-    mask = masked_view.MaskedView.of
-
-    def mask_slowly(dialogue: Dialogue) -> masked_view.MaskedView:
-        erasure.erase(store, "ada", ["d1"], REASON)
-        return mask(dialogue)
-
-    monkeypatch.setattr(masked_view.MaskedView, "of", mask_slowly)
-    prepare_view(store, "d1")
-    assert rows_of(store)["masked_views"] == []
 
 
 def test_an_erasure_takes_the_draft_that_is_just_being_saved(store: Store, made: Any) -> None:

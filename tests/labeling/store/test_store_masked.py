@@ -1,24 +1,16 @@
 """Labelers see personal data as placeholders; the store keeps the original's offsets; both ways agree."""
 
-import json
-import shutil
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 from answering import claim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select
 
-import dialint.detector.masking
-from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.masking import MaskedText
 from dialint.detector.records import Dialogue, Finding, ToolCall, Turn
-from dialint.labeling.exchange import store_import
-from dialint.labeling.store import annotations, dialogues, erasure, masked_view, projects, task_view, tasks
-from dialint.labeling.store.database.schema import masked_views
+from dialint.labeling.store import annotations, dialogues, masked_view, projects, task_view, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.masked_view import MaskedView
 from dialint.labeling.store.records import Conflict, Lease, NewTask, Project, StoreRefused
@@ -63,7 +55,7 @@ def kept(store: Store) -> list[tuple[Finding, ...]]:
     return [answer.findings for answer in annotations.list_annotations(store, "rob", "d1")]
 
 
-def test_stored_views_mask_the_calls_of_tools(store: Store) -> None:
+def test_views_mask_the_calls_of_tools(store: Store) -> None:
     call = ToolCall(name="find", arguments={"email": "anna.k@example.com", "name": "Anna Kowalska"})
     turns = (
         TURNS[0],
@@ -73,7 +65,6 @@ def test_stored_views_mask_the_calls_of_tools(store: Store) -> None:
     )
     projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3))
     dialogues.add(store, "lea", [DIALOGUE.model_copy(update={"turns": turns})])
-    masked_view.prepare_view(store, "d1")
     view = store.read(lambda transaction: masked_view.load_view(transaction, "d1"))
     assert view.stored.turns[1].tool_calls == (call,)
     assert view.dialogue.turns[1].tool_calls[0].arguments == {"email": "[EMAIL_1]", "name": "[NAME_1]"}
@@ -266,76 +257,13 @@ def test_a_dialogue_is_masked_once_and_not_at_each_look(
     store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lease = held(store, made, prelabelled=True)
-    expected = task_view.view_task(store, "ann", lease.task)
     masked = counted(monkeypatch)
-    masked_view.prepare_view(store, "d1")
+    masked_view._make_view.cache_clear()
+    expected = task_view.view_task(store, "ann", lease.task)
     assert len(masked) == 2  # the dialogue, and what the verdict says of it
     masked.clear()
-    masked_view.prepare_view(store, "d1")
     assert task_view.view_task(store, "ann", lease.task) == expected
     assert expected.verdict is not None
     answer = annotations.submit(store, "ann", lease.task, lease.token, "k", expected.verdict.findings)
     assert answer.findings == expected.verdict.findings
-    assert annotations.find_last_answer(store, "ann", "p") is not None
     assert masked == []
-    assert store.read(lambda transaction: masked_view.load_view(transaction, "d1")) == MaskedView(
-        DIALOGUE, *_parts(MaskedView.of(DIALOGUE)), words={
-            "So Anna has [EMAIL_1]": "So [NAME_1] has [EMAIL_1]", "Hi, I am Anna Kowalska.": "Hi, I am [NAME_1].",
-        },
-    )  # fmt: skip
-
-
-def _parts(view: MaskedView) -> tuple[Dialogue, Any]:
-    return view.dialogue, view.texts
-
-
-def test_new_rules_make_the_view_anew(store: Store, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    lease = held(store, made)
-    masked_view.prepare_view(store, "d1")
-    monkeypatch.setattr(masked_view, "hash_masking_rules", lambda: "other rules")
-    masked = counted(monkeypatch)
-    task_view.view_task(store, "ann", lease.task)
-    assert masked == ["d1"], "a view of other rules is not shown"
-    masked_view.prepare_view(store, "d1")
-    masked.clear()
-    task_view.view_task(store, "ann", lease.task)
-    assert masked == []
-    rows = store.read(lambda transaction: transaction.run(masked_views.select()).all())
-    assert [row.rules for row in rows] == ["other rules"]
-
-
-def test_the_rules_are_the_files_of_masking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    copied = tmp_path / "masking"
-    shutil.copytree(Path(dialint.detector.masking.__file__).parent, copied)
-    monkeypatch.setattr(masked_view, "files", lambda _: copied)
-    plain = masked_view.hash_masking_rules.__wrapped__
-    assert plain() == masked_view.hash_masking_rules()
-    file = copied / "names.py"
-    file.write_text(file.read_text() + "\n")
-    assert plain() != masked_view.hash_masking_rules()
-
-
-def test_a_view_goes_with_its_dialogue_and_nothing_is_made_of_none(store: Store, made: Any) -> None:
-    dialogues.add(store, "lea", [DIALOGUE])
-    masked_view.prepare_view(store, "d1")
-    masked_view.prepare_view(store, "unknown")
-    n = select(func.count()).select_from(masked_views)
-    assert store.read(lambda transaction: transaction.run(n).scalar_one()) == 1
-    erasure.erase(store, "ada", ["d1"], "a request")
-    assert store.read(lambda transaction: transaction.run(n).scalar_one()) == 0
-
-
-def test_long_dialogues_are_masked_when_they_are_brought_in(
-    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(masked_view, "LONG_CHARS", 100)
-    monkeypatch.setattr(store_import, "LONG_CHARS", 100)
-    lines = [
-        {"id": name, "turns": [{"role": turn.role, "text": turn.text} for turn in turns]}
-        for name, turns in (("d1", TURNS), ("d2", TURNS[:1]))
-    ]
-    path = tmp_path / "log.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    store_import.import_logs(store, "lea", [str(path)], ReadConfig(), lambda *_: None)
-    kept = store.read(lambda transaction: list(transaction.run(select(masked_views.c.dialogue)).scalars()))
-    assert kept == ["d1"]

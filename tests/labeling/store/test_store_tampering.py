@@ -32,7 +32,6 @@ from dialint.labeling.store import (
     erasure,
     gold,
     leases,
-    masked_view,
     projects,
     rater_status,
     score_jobs,
@@ -76,7 +75,6 @@ def work_in(store: Store, made: Any) -> None:
     rater_status.set_rules(store, "lea", rater_status.Rules(least=12))
     dialogues.read(store, "rob", "d0")
     gold.list_gold(store, "eve")
-    masked_view.prepare_view(store, "d0")
     authentication.link(
         store, "ada", authentication.Identity(issuer="https://id.example", subject="1"), "ann"
     )

@@ -17,7 +17,6 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database.schema import drafts as draft_rows
-from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.records import Account, NewTask, Project
@@ -58,17 +57,13 @@ def test_a_review_in_hand_is_closed(open_page: Open, store: Store, saved: Saved,
     verify(store)
 
 
-def test_a_blind_answer_is_closed_and_its_view_is_not_made_again(
-    open_page: Open, store: Store, saved: Saved
-) -> None:
+def test_a_blind_answer_is_closed(open_page: Open, store: Store, saved: Saved) -> None:
     page = open_page("ann", at="Label").start()
     item = page.session("label").item
     erasure.erase(store, "ada", [item.stored], "asked for")
     page.add("label", 1, "C1")
     assert DELETED in page.words
     assert (saved(), item.name in list_drafts(store)) == ([], False)
-    views = select(masked_views.c.dialogue).where(masked_views.c.dialogue == item.stored)
-    assert store.read(lambda transaction: transaction.run(views).all()) == []
 
 
 def test_a_correction_whose_number_another_answer_got_is_closed(
