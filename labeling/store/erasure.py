@@ -34,11 +34,12 @@ from dialint.labeling.store.database.schema import annotation_rows, audit, dialo
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Store, Transaction, to_world_error, upsert
-from dialint.labeling.store.database.verify import ERASE
 from dialint.labeling.store.exposure import require_not_own
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.records import StoreRefused
 
+ERASE = "dialogues.erase"
+"""Action of the entries of the audit log about erasures."""
 MAX_PER_CALL = 1000
 MAX_REASON = 500
 ERASED: tuple[Table, ...] = (

@@ -21,7 +21,6 @@ from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import annotation_rows, dialogues
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.database.verify import hash_annotation
 from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue
 from dialint.labeling.store.exposure import is_own
 from dialint.labeling.store.permissions import find_account, get_account, has_permission, write_operation
@@ -104,7 +103,7 @@ def _to_columns(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annotation:
-    """Validate and insert an annotation; the audit log gets the row's hash.
+    """Validate and insert an annotation.
 
     Raises:
         StoreRefused: an unknown dialogue or turn, a finding with a code or turn that was not asked, or a key
@@ -113,12 +112,11 @@ def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annota
     _validate_key(values["key"])
     _validate(transaction, values)
     row = {"at_ms": transaction.now_ms, **_to_columns(values)}
-    row["sha256"] = hash_annotation(row)
     saved = transaction.run(_INSERT[transaction.on_sqlite], row).one_or_none()
     if saved is None:
         raise StoreRefused("E_KEY", "this key was used for another answer")
     refresh(transaction, (saved.dialogue,))
-    transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
+    transaction.log(actor, "annotate", f"annotation {saved.id}")
     return to_annotation(saved)
 
 

@@ -119,7 +119,7 @@ def make_batches(n: int, is_sqlite: bool) -> Iterator[Batch]:
                 "id": number + 1, "key": f"k{number}", "project": None, "task": None, "dialogue": name,
                 "turn": None, "labeler": "rob", "kind": "reviewer", "codes": json.dumps(CODES),
                 "findings": json.dumps(kept), "seen_verdict": True, "seconds": 15.0, "at_ms": at_ms,
-                "supersedes": None, "rejections": None, "sha256": "0" * 64,
+                "supersedes": None, "rejections": None,
             }  # fmt: skip
             batch.add(annotation_rows, review)
         facts = {"number": first_number(at_ms) + number % 1000, "dialogue": name, "at_ms": at_ms}

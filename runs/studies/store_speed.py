@@ -184,7 +184,7 @@ def _answer_row(number: int, i: int) -> dict[str, Any]:
         "id": number * ANSWERS + i + 1, "key": f"k{number}-{i}", "project": "p", "task": number + 1,
         "dialogue": f"d{number}", "turn": None, "labeler": f"w{(number + i) % (PEOPLE // 2)}",
         "kind": "crowd", "codes": '["C1"]', "findings": "[]", "seen_verdict": False, "seconds": 9.0,
-        "at_ms": number, "supersedes": None, "sha256": "0" * 64,
+        "at_ms": number, "supersedes": None,
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Connection, Delete, Insert, Table, Update, UpdateBase, text
+from sqlalchemy import Connection, Delete, Insert, Table, Update, UpdateBase, inspect, text
 from sqlalchemy.engine import IteratorResult, Result
 from sqlalchemy.engine.result import SimpleResultMetaData
 
@@ -52,9 +52,9 @@ class ChangedRows(IteratorResult[Any]):
         self.rowcount = len(rows)
 
 
-def sealed_columns(table: str, columns: Sequence[str]) -> list[str]:
-    """The columns of a table that the log records. Content with a SHA-256 in another column, which `verify`
-    compares, is left out."""
+def sealed_columns(columns: Sequence[str]) -> list[str]:
+    """Those columns of a table that the log records: not content with a SHA-256 in another column, which
+    `verify` compares."""
     return [name for name in columns if not (name == "content" and "sha256" in columns)]
 
 
@@ -138,7 +138,7 @@ def add_returning(statement: UpdateBase) -> UpdateBase:
     table, returned = _table(statement), {column.name for column in statement.exported_columns}
     names = {*(column.name for column in table.primary_key)}
     if not isinstance(statement, Delete):
-        names |= {*sealed_columns(table.name, [column.name for column in table.columns])}
+        names |= {*sealed_columns([column.name for column in table.columns])}
     return statement.returning(*(column for column in table.columns if column.name in names - returned))
 
 
@@ -154,7 +154,7 @@ def _set_columns(statement: UpdateBase, parameters: Any) -> tuple[Table, list[st
     if isinstance(statement, Delete):
         return table, None
     assert isinstance(statement, Insert | Update)
-    recorded = sealed_columns(table.name, [column.name for column in table.columns])
+    recorded = sealed_columns([column.name for column in table.columns])
     if not _is_partial(statement):
         return table, recorded
     embedded = {getattr(column, "name", column) for column in statement._values or ()}
@@ -229,22 +229,24 @@ class Replay:
     def differences(self, connection: Connection, key: Key) -> Iterator[Difference]:
         """Yield every row that differs, table by table: changed or inserted ones, then missing ones."""
         self._round += 1
-        for table, columns in list_tables(connection).items():
-            if table not in UNSEALED:
-                yield from self._compare_table(connection, table, columns, key)
+        for table in sorted({*inspect(connection).get_table_names()} - {*UNSEALED}):
+            yield from self._compare_table(connection, table, key)
         query = "SELECT tab, key, entry FROM state WHERE seen <> ? ORDER BY tab, key"
         for table, row, entry in self._state.execute(query, (self._round,)):
             yield Difference(Change("-", table, json.loads(row), {}), Message("is missing"), entry)
 
-    def _compare_table(
-        self, connection: Connection, table: str, columns: Columns, key: Key
-    ) -> Iterator[Difference]:
-        names = sealed_columns(table, columns.others)
-        selected = ", ".join(f'"{name}"' for name in (*columns.key, *names))
+    def _compare_table(self, connection: Connection, table: str, key: Key) -> Iterator[Difference]:
+        """Compare a table by the columns that the database has, which differ from `schema` in an older
+        store."""
+        inspector = inspect(connection)
+        keys = inspector.get_pk_constraint(table)["constrained_columns"]
+        columns = [column["name"] for column in inspector.get_columns(table)]
+        names = [name for name in sealed_columns(columns) if name not in keys]
+        selected = ", ".join(f'"{name}"' for name in (*keys, *names))
         query = text(f'SELECT {selected} FROM "{table}"').execution_options(yield_per=BATCH)
         with connection.execute(query) as rows:
             for values in rows:
-                row = dict(zip(columns.key, values, strict=False))
+                row = dict(zip(keys, values, strict=False))
                 content = dict(zip(names, values[len(row) :], strict=True))
                 if difference := self._compare_row(Change("+", table, row, content), key):
                     yield difference
@@ -267,17 +269,6 @@ def _row_key(row: dict[str, Any]) -> str:
     return json.dumps(row, sort_keys=True, default=str)
 
 
-_SQLITE_COLUMNS = text(
-    "SELECT m.name, p.name, p.pk FROM sqlite_master AS m, pragma_table_info(m.name) AS p "
-    "WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' ORDER BY m.name, p.cid"
-)
-_POSTGRESQL_COLUMNS = text(
-    "SELECT c.relname, a.attname, coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0) "
-    "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
-    "LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary "
-    "WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') "
-    "ORDER BY c.relname, a.attnum"
-)
 _SQLITE_OBJECTS = text(
     "SELECT type || ' ' || name, sql FROM sqlite_master "
     "WHERE name NOT LIKE 'sqlite_sequence' AND name NOT LIKE 'sqlite_stat%'"
@@ -315,28 +306,6 @@ SELECT 'policy ' || tablename || '.' || policyname, coalesce(qual, '') || coales
 
 SERVER = "server"
 """Key of the server's major version in `list_objects`."""
-
-
-class Columns(NamedTuple):
-    """The columns of one table: those of its primary key in the key's order, and the others."""
-
-    key: tuple[str, ...]
-    others: tuple[str, ...]
-
-
-def list_tables(connection: Connection) -> dict[str, Columns]:
-    """Every table with its columns, by name."""
-    sqlite = connection.dialect.name == "sqlite"
-    columns_by_table: dict[str, list[tuple[int, str]]] = {}
-    for table, column, position in connection.execute(_SQLITE_COLUMNS if sqlite else _POSTGRESQL_COLUMNS):
-        columns_by_table.setdefault(table, []).append((position, column))
-    return {
-        table: Columns(
-            tuple(column for position, column in sorted(columns) if position),
-            tuple(column for position, column in columns if not position),
-        )
-        for table, columns in columns_by_table.items()
-    }
 
 
 def list_objects(connection: Connection) -> dict[str, str]:

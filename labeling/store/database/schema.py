@@ -139,7 +139,6 @@ annotation_rows = Table(  # not `annotations`: a module that imports that name f
     Column("seconds", Float),
     Column("at_ms", BigInteger, nullable=False),
     Column("supersedes", Key, ForeignKey("annotations.id")),
-    Column("sha256", Text, nullable=False),
     Column("rejections", Text),
     UniqueConstraint("key", name="annotations_key"),
     UniqueConstraint("supersedes", name="annotations_supersedes"),

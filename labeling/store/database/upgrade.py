@@ -103,7 +103,7 @@ def _upgrade(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
     before = read_version(transaction)
     with Replay() as replay:
         if before is not None:
-            check_schema(connection, check_log(connection, key, replay)[2])
+            check_schema(connection, check_log(connection, key, replay)[1])
         migrate(connection, revisions=revisions)
         if before is None:
             sign(connection, Head(0, START), key, is_first=True)
@@ -122,7 +122,7 @@ def rekey(store: Store, key: Key) -> None:
         connection = transaction.connection
         lock_head(connection)
         with Replay() as replay:
-            head, _, schema = check_log(connection, store.key, replay)
+            head, schema = check_log(connection, store.key, replay)
             check_schema(connection, schema)
             sign(connection, head, key)
             _record_rows(transaction, replay, key, "rekey", before=store.key.id, after=key.id)

@@ -1,9 +1,10 @@
 """Verifies that a store is what was written; repairs nothing.
 
 It verifies the audit chain up to its signed head; every row of every table against the log
-(`changes.Replay`); the schema against the last upgrade; annotations, dialogues and verdicts against their own
-hashes; derived data (counts, the counts of a task) against the tables they follow from; and the integrity of
-SQLite's pages. It runs in one snapshot, does not block writers, and its memory does not grow with the store.
+(`changes.Replay`); the schema against the last upgrade; the contents of dialogues and verdicts against their
+hashes; derived data (index tables, the counts of a task) against the tables they follow from; and the
+integrity of SQLite's pages. It runs in one snapshot, does not block writers, and its memory does not grow
+with the store.
 
 Whoever has the key can still forge anything, and a complete older copy of the store is valid: only its head,
 saved elsewhere (`expect_head`), distinguishes it from the newest.
@@ -16,17 +17,14 @@ import json
 import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
 
 from sqlalchemy import Connection, Table, func, select, text
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
-from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import WorldError
 from dialint.labeling.store.database import changes
-from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, Key, iterate_entries
-from dialint.labeling.store.database.changes import Replay, unpack
+from dialint.labeling.store.database.audit import BATCH, START, Head, Key, iterate_entries
+from dialint.labeling.store.database.changes import Replay
 from dialint.labeling.store.database.derived_check import check_derived
 from dialint.labeling.store.database.schema import (
     annotation_rows,
@@ -38,13 +36,6 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.transactions import Store, to_world_error
 from dialint.labeling.store.records import StoreDamaged
 
-ERASE = "dialogues.erase"
-"""Action of the entries that annotations may end by (`dialint.labeling.store.erasure`)."""
-ANNOTATIONS = annotation_rows.name
-
-HASHED = tuple(each.name for each in annotation_rows.columns if each.name not in ("id", "sha256"))
-"""Columns that an annotation's sha256 covers: all but its number."""
-
 
 @dataclass(frozen=True)
 class VerifiedCounts:
@@ -55,11 +46,6 @@ class VerifiedCounts:
     dialogues: int
     verdicts: int
     head: Head
-
-
-def hash_annotation(values: dict[str, Any]) -> str:
-    """The sha256 of a row of ``annotations``, from the values of its columns."""
-    return fingerprint([values[name] for name in HASHED])
 
 
 def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
@@ -94,7 +80,8 @@ def check_all(connection: Connection, key: Key, expect_head: Head | None = None)
     if connection.dialect.name == "sqlite":
         _check_pages(connection)
     with Replay() as replay:
-        head, n_annotations, schema = check_log(connection, key, replay, expect_head)
+        head, schema = check_log(connection, key, replay, expect_head)
+    n_annotations = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
     n_dialogues, n_verdicts = (_check_content(connection, table) for table in (dialogues, verdicts))
     check_derived(connection)
     _check_tasks(connection)
@@ -104,16 +91,30 @@ def check_all(connection: Connection, key: Key, expect_head: Head | None = None)
 
 def check_log(
     connection: Connection, key: Key, replay: Replay, expect_head: Head | None = None
-) -> tuple[Head, int, dict[str, str]]:
-    """Verify the audit log, and all tables against it. Returns the head, the number of
-    annotations, and the schema as of the last upgrade; `replay` holds the expected rows."""
+) -> tuple[Head, dict[str, str]]:
+    """Verify the audit log, and all tables against it. Returns the head, and the schema as of the last
+    upgrade; `replay` holds the expected rows."""
+    head, schema = Head(0, START), dict[str, str]()
+    has_expected = expect_head is None or expect_head == head
     try:
-        head, n_annotations, upgrade = _check_audit(connection, key, expect_head, replay)
+        for head, entry in iterate_entries(connection, key):
+            has_expected = has_expected or head == expect_head
+            if entry.action in ("upgrade", "rekey"):
+                schema = json.loads(entry.content).get("schema", {})
+            if entry.changes is not None:
+                replay.play(head.number, entry.changes)
+        if not has_expected:
+            raise StoreDamaged(
+                "E_HEAD",
+                "audit log: the head {expect_head} is not in it; it ends at {head}",
+                expect_head=expect_head,
+                head=head,
+            )
         for difference in replay.differences(connection, key):
             raise StoreDamaged("E_ROW", difference.text)
     except sqlite3.Error as error:
         raise WorldError("E_STORE", "a temporary file of SQLite: {error}", error=str(error)) from error
-    return head, n_annotations, json.loads(upgrade.content).get("schema", {}) if upgrade else {}
+    return head, schema
 
 
 def _check_pages(connection: Connection) -> None:
@@ -123,58 +124,6 @@ def _check_pages(connection: Connection) -> None:
     violations = connection.execute(text("PRAGMA foreign_key_check")).all()
     if violations:
         raise StoreDamaged("E_DAMAGED", "SQLite: a row of {table} points to nothing", table=violations[0][0])
-
-
-def _check_audit(
-    connection: Connection, key: Key, expect_head: Head | None, replay: Replay
-) -> tuple[Head, int, Entry | None]:
-    """Verify the chain, and the annotation of every entry that saved one, unless a later entry erased it.
-    Returns the head, the number of annotations, and the entry of the last upgrade."""
-    head, upgrade = Head(0, START), None
-    logged: dict[int, str] = {}
-    differing: set[int] = set()  # annotations that must have been erased by a later entry
-    n_logged = n_erased = 0
-    has_expected = expect_head is None or expect_head == head
-    chain = iterate_entries(connection, key)
-    while batch := list(islice(chain, BATCH)):
-        for head, entry in batch:
-            has_expected = has_expected or head == expect_head
-            upgrade = entry if entry.action in ("upgrade", "rekey") else upgrade
-            if entry.changes is not None:
-                replay.play(head.number, entry.changes)
-            if entry.action == "annotate":
-                content = json.loads(entry.content)
-                logged[content["id"]] = content["sha256"]
-                n_logged += 1
-            elif entry.action == ERASE and entry.changes is not None:
-                # SQLite may give the number of an erased annotation to a later one
-                differing |= _find_differing(connection, logged)
-                logged = {}
-                erased = {change.row["id"] for change in unpack(entry.changes) if change.table == ANNOTATIONS}
-                n_erased += len(erased)
-                differing -= erased
-        differing |= _find_differing(connection, logged)
-        logged = {}
-    if differing:
-        raise StoreDamaged(
-            "E_ANNOTATION", "annotation {number} is missing or was changed", number=min(differing)
-        )
-    n_stored = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
-    if n_stored != n_logged - n_erased:
-        raise StoreDamaged(
-            "E_ANNOTATION",
-            "{n_stored} annotations, but the audit log tells of {n}",
-            n_stored=n_stored,
-            n=n_logged - n_erased,
-        )
-    if not has_expected:
-        raise StoreDamaged(
-            "E_HEAD",
-            "audit log: the head {expect_head} is not in it; it ends at {head}",
-            expect_head=expect_head,
-            head=head,
-        )
-    return head, n_stored, upgrade
 
 
 def check_schema(connection: Connection, written: dict[str, str]) -> None:
@@ -194,19 +143,6 @@ def check_schema(connection: Connection, written: dict[str, str]) -> None:
             if name in written:
                 raise StoreDamaged("E_SCHEMA", "schema: {name} was changed since the last upgrade", name=name)
             raise StoreDamaged("E_SCHEMA", "schema: {name} was put in since the last upgrade", name=name)
-
-
-def _find_differing(connection: Connection, hashes: dict[int, str]) -> set[int]:
-    """The numbers of annotations that are missing or not as they were logged."""
-    if not hashes:
-        return set()
-    query = select(annotation_rows).where(annotation_rows.c.id.in_(hashes))
-    same = {
-        row.id
-        for row in connection.execute(query)
-        if row.sha256 == hashes[row.id] == hash_annotation(dict(row._mapping))
-    }
-    return hashes.keys() - same
 
 
 def _check_content(connection: Connection, table: Table) -> int:

@@ -10,7 +10,6 @@ from answering import answer, claim
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from dialint.detector.artifacts import fingerprint
 from dialint.labeling.annotation import Rejection
 from dialint.labeling.store import (
     accounts,
@@ -23,7 +22,6 @@ from dialint.labeling.store import (
     task_view,
     tasks,
 )
-from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.records import (
@@ -109,18 +107,6 @@ def test_why_a_finding_was_rejected_is_part_of_the_answer(store: Store, made: An
     assert [each.rejections for each in annotations.list_annotations(store, "rob", "d1")] == [why, ()]
     assert "rejections" not in second.model_dump_json()
     verify(store)
-
-
-def test_the_hash_of_an_answer_by_hand(store: Store, made: Any) -> None:
-    """Of the columns in their order."""
-    lease = held(store, made)
-    annotations.submit(store, "ann", lease.task, lease.token, "k", seconds=12)
-    (row,) = store.read(lambda t: t.run(annotation_rows.select()).mappings().all())
-    values = [
-        "k", "p", lease.task, "d1", None, "ann", "crowd", '["C1"]', "[]", False, 12.0, row["at_ms"], None,
-        None,
-    ]  # fmt: skip
-    assert (row["rejections"], row["sha256"]) == (None, fingerprint(values))
 
 
 def test_somebody_elses_key_is_refused(store: Store, made: Any) -> None:

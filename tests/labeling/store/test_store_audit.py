@@ -20,7 +20,7 @@ COLUMNS = {
     "audit_head": ("id", "hash", "signature"),
     "annotations": (
         *("id", "key", "project", "labeler", "kind", "codes", "findings", "seconds", "at_ms"),
-        *("sha256", "seen_verdict", "turn"),
+        *("seen_verdict", "turn"),
     ),
     "dialogues": ("content", "sha256"),
     "verdicts": ("content", "sha256"),
