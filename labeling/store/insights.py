@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, se
 
 from dialint.detector.records import Record
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store.database.derived import DAY_MS, MAX_MS, cut_name, first_number, number_to_time
+from dialint.labeling.store.database.derived import DAY_MS, MAX_MS, cut_name, first_number, number_to_ms
 from dialint.labeling.store.database.schema import (
     FINDING_COUNTS,
     annotation_rows,
@@ -127,7 +127,8 @@ def read_extent(transaction: Transaction, actor: str, agent: str | None = None) 
     first, last = transaction.run(select(*ends)).one()
     if first is None:
         return None
-    return number_to_time(first).date(), number_to_time(last).date()
+    days = (datetime.fromtimestamp(number_to_ms(each) / 1000, UTC).date() for each in (first, last))
+    return next(days), next(days)
 
 
 @read_operation()

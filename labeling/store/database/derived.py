@@ -308,10 +308,10 @@ def join_words(content: Content, *, is_sqlite: bool) -> str:
 
 
 def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, int]:
-    """A free number for each dialogue: the wanted one, or the first free one after it."""
+    """A free number for each dialogue, by a hash of its name or the first free one after it."""
     chosen: dict[str, int] = {}
     used: set[int] = set()
-    wanted = {name: wanted_number(name, ms) for name, ms in at_ms.items()}
+    wanted = {name: first_number(ms) + _hash_name(name) for name, ms in at_ms.items()}
     while wanted:
         query = select(dialogue_index.c.number).where(dialogue_index.c.number.in_(wanted.values()))
         used |= set(connection.execute(query).scalars())
@@ -324,20 +324,19 @@ def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, 
     return chosen
 
 
+def _hash_name(name: str) -> int:
+    """A hash of a name, one bit shorter than `SLOT_BITS`: the next free number has the same time."""
+    return int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:4]) >> (33 - SLOT_BITS)
+
+
 def first_number(at_ms: int) -> int:
     """The first number of dialogues of this time."""
     return at_ms << SLOT_BITS
 
 
-def number_to_time(number: int) -> datetime:
+def number_to_ms(number: int) -> int:
     """The time of the dialogue with this number."""
-    return datetime.fromtimestamp((number >> SLOT_BITS) / 1000, UTC)
-
-
-def wanted_number(name: str, at_ms: int) -> int:
-    """The number of the dialogue `name` of this time, unless another one has it: then the next free one."""
-    digest = hashlib.sha256(name.encode("utf-8", "replace")).digest()
-    return first_number(at_ms) + (int.from_bytes(digest[:4]) >> (32 - SLOT_BITS))
+    return number >> SLOT_BITS
 
 
 def derive(

@@ -12,9 +12,9 @@ from dialint.labeling.store.database.derived import (
     iterate_ids,
     join_words,
     load_sources,
-    wanted_number,
+    number_to_ms,
 )
-from dialint.labeling.store.database.schema import dialogue_index, dialogues, erasures, finding_index
+from dialint.labeling.store.database.schema import dialogue_index, dialogues, finding_index
 from dialint.labeling.store.records import StoreDamaged
 
 _TEMPORARY_WORDS = (
@@ -73,7 +73,7 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
         content = json.loads(row.content)
         fact = describe_facts(row, content)
         number = stored[row.id].dialogue["number"] if row.id in stored else -1
-        if not _is_number(connection, number, wanted_number(row.id, fact["at_ms"])):
+        if number_to_ms(number) != fact["at_ms"]:
             raise StoreDamaged("E_DERIVED", "dialogue_index: {name!r} is missing or was changed", name=row.id)
         facts[row.id] = {"number": number, **fact}
         its_words[number] = join_words(content, is_sqlite=words.is_sqlite)
@@ -92,17 +92,6 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
                     name=name,
                 )
     return n
-
-
-def _is_number(connection: Connection, number: int, wanted: int) -> bool:
-    """Whether a dialogue may have this number: the wanted one, or the first after it that was free when it
-    came. The numbers between are those of other dialogues, but for as many as were erased."""
-    if number <= wanted:
-        return number == wanted
-    between = dialogue_index.c.number.between(wanted, number - 1)
-    n_used = connection.execute(select(func.count()).select_from(dialogue_index).where(between)).scalar_one()
-    n_erased = connection.execute(select(func.count()).select_from(erasures)).scalar_one()
-    return number - wanted <= n_used + n_erased
 
 
 class _WordsCheck:
