@@ -45,9 +45,7 @@ class ProjectConfig:
     overlap: int = 1
     """Answers required of each task."""
     most: int | None = None
-    """Maximum of answers a task may ask for; 5, or --overlap if that is more."""
-    newcomer_until: int = 0
-    """Each answer by somebody with fewer answers than this asks for one more."""
+    """Maximum of answers that adaptive overlap may ask for; 5, or --overlap if that is more."""
     skill: tuple[str, ...] = ()
     """Skills that an account needs."""
     fair_share: float | None = None
@@ -81,9 +79,8 @@ class ProjectConfig:
             "id": name, "codes": codes, "purpose": self.purpose, "prelabelled": self.prelabelled,
             "masked": self.masked, "instructions": self._instructions(), "overlap": self.overlap,
             "most": max(5, self.overlap) if self.most is None else self.most, "skills": self.skill,
-            "newcomer_until": self.newcomer_until, "fair_share": self.fair_share,
-            "control_share": self.control_share, "lease_s": self.lease_s, "deadline": self._deadline(),
-            "pay": self._pay(),
+            "fair_share": self.fair_share, "control_share": self.control_share, "lease_s": self.lease_s,
+            "deadline": self._deadline(), "pay": self._pay(),
         }  # fmt: skip
         try:
             return Project(**values)

@@ -30,7 +30,7 @@ from dialint.labeling.store.permissions import (
     write_operation,
 )
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
-from dialint.labeling.store.records import Account, Conflict, NotAllowed, Project, StoreRefused, TaskView
+from dialint.labeling.store.records import Account, Conflict, NotAllowed, StoreRefused, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogues, save, to_annotation
 from dialint.labeling.store.task_queue import set_lease_state, update_task
 from dialint.labeling.store.task_view import OpenTask, delete_draft, name_of_task, open_lease, view_task
@@ -77,15 +77,12 @@ def submit(
     require_not_own(transaction, account, row.dialogue)
     seen = project.prelabelled and has_verdict(transaction, row.dialogue)
     seen = seen or has_seen(transaction, actor, row.dialogue)
-    wanted = _count_wanted(transaction, account, project, row)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
     set_lease_state(transaction, task, actor, "answered")
     numbers = {"answered": row.answered + 1, "leased": row.leased - 1}
-    if row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):
-        wanted += bool(
-            wanted
-        )  # not blind, so it does not count as a second review: one more answer is needed
-    update_task(transaction, row, **numbers, wanted=wanted)
+    if row.wanted and row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):
+        numbers["wanted"] = row.wanted + 1  # not blind, so it does not count as a second review
+    update_task(transaction, row, **numbers)
     return mask_annotation(account, view, task, saved)
 
 
@@ -116,20 +113,6 @@ def submit_and_claim(
         with suppress(StoreRefused):
             lease = claim(transaction, actor, project)
     return answer, None if lease is None else open_lease(transaction, actor, lease)
-
-
-def _count_wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
-    """Answers that the task needs in all: one more after a newcomer's answer, in the main pool only."""
-    if not project.newcomer_until or row.pool != "main" or row.wanted == 0:
-        return int(row.wanted)
-    answers = select(annotation_rows.c.id).where(
-        annotation_rows.c.labeler == account.id,
-        annotation_rows.c.task.is_not(None),
-        annotation_rows.c.supersedes.is_(None),
-    )
-    n_answers = len(transaction.run(answers.limit(project.newcomer_until)).all())
-    is_newcomer = n_answers < project.newcomer_until
-    return int(min(row.wanted + is_newcomer, max(project.most, row.wanted)))
 
 
 @write_operation("label")

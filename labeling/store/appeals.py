@@ -79,8 +79,7 @@ def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appea
     account = get_account(transaction, actor)
     rows = select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id).limit(n)
     listed = tuple(_record(row) for row in transaction.run(rows))
-    for dialogue in dict.fromkeys(one.dialogue for one in listed):
-        record_read(transaction, account, dialogue, "verdict")  # an appeal reveals the finding
+    record_read(transaction, account, {one.dialogue for one in listed}, "verdict")  # it reveals the finding
     return listed
 
 
@@ -138,8 +137,7 @@ def list_decided(
     if before is not None:
         query = query.where(appeals.c.id < before)
     listed = tuple(_record(row) for row in transaction.run(query.order_by(appeals.c.id.desc()).limit(n)))
-    for dialogue in dict.fromkeys(one.dialogue for one in listed):
-        record_read(transaction, account, dialogue, "verdict")
+    record_read(transaction, account, {one.dialogue for one in listed}, "verdict")
     return listed
 
 

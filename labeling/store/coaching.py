@@ -204,8 +204,7 @@ def read_confirmed(
     for row in transaction.run(numbers.order_by(finding_index.c.turn, finding_index.c.place)):
         rows[row.dialogue].append(row)
     if has_permission(account, "plan"):
-        for name in requested:
-            record_read(transaction, account, name, "verdict", "answers")
+        record_read(transaction, account, requested, "verdict", "answers")
     return {name: _find_confirmed(transaction, name, rows[name]) for name in requested}
 
 

@@ -220,9 +220,7 @@ def list_newest_dialogues(transaction: Transaction, actor: str, n: int) -> tuple
 @read_operation("plan")
 def record_previewed(transaction: Transaction, actor: str, names: tuple[str, ...]) -> None:
     """Record that a preview lists these dialogues with what was found in them."""
-    account = get_account(transaction, actor)
-    for name in names:
-        record_read(transaction, account, name, "verdict")
+    record_read(transaction, get_account(transaction, actor), names, "verdict")
 
 
 def _load(transaction: Transaction, kind: str, name: str, version: int) -> Row[Any]:

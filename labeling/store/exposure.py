@@ -74,43 +74,38 @@ def require_not_own(transaction: Transaction, account: Account, *dialogues: str)
         )
 
 
-def record_read(transaction: Transaction, account: Account, dialogue: str, *kinds: ReadKind) -> None:
-    """Record that these kinds of data about a dialogue are displayed to the account. If all were before (one
-    index lookup), nothing is written. After a read-only transaction, a write transaction follows before the
-    result is returned."""
-    key = {"account": account.id, "dialogue": dialogue}
-    if not set(kinds) - set(transaction.run(_KINDS, key).scalars()):
-        return
-
-    def write(writer: Transaction) -> None:
-        new = sorted(set(kinds) - set(writer.run(_KINDS, key).scalars()))
-        for kind in new:
-            upsert(writer, reads, {**key, "kind": kind, "at_ms": writer.now_ms})
-        if new:
-            writer.log(account.id, "read", dialogue, kinds=new)
-
-    transaction.afterwards(write)
-
-
-def record_reads(
-    transaction: Transaction, account: Account, dialogues: Collection[str], kind: ReadKind
+def record_read(
+    transaction: Transaction, account: Account, dialogues: str | Collection[str], *kinds: ReadKind
 ) -> None:
-    """As `record_read` for one kind of many dialogues, with one entry in the audit log."""
-    wanted = (reads.c.account == account.id, reads.c.kind == kind, reads.c.dialogue.in_(sorted(dialogues)))
+    """Record that these kinds of data about one or more dialogues are displayed to the account, with one
+    entry in the audit log. If all were before, nothing is written. After a read-only transaction, a write
+    transaction follows before the result is returned."""
+    names = [dialogues] if isinstance(dialogues, str) else sorted(dialogues)
+    keys = {(name, kind) for name in names for kind in kinds}
+    wanted = select(reads.c.dialogue, reads.c.kind).where(
+        reads.c.account == account.id, reads.c.dialogue.in_(names), reads.c.kind.in_(kinds)
+    )
 
-    def select_new(reader: Transaction) -> list[str]:
-        return sorted(set(dialogues) - set(reader.run(select(reads.c.dialogue).where(*wanted)).scalars()))
+    def select_new(reader: Transaction) -> list[tuple[str, ReadKind]]:
+        return sorted(keys - {tuple(row) for row in reader.run(wanted)})
 
-    if not dialogues or not select_new(transaction):
+    if not keys or not select_new(transaction):
         return
 
     def write(writer: Transaction) -> None:
         new = select_new(writer)
-        for dialogue in new:
-            row = {"account": account.id, "dialogue": dialogue, "kind": kind, "at_ms": writer.now_ms}
+        for name, kind in new:
+            row = {"account": account.id, "dialogue": name, "kind": kind, "at_ms": writer.now_ms}
             upsert(writer, reads, row)
-        if new:
-            writer.log(account.id, "read", f"{len(new)} dialogues", kinds=[kind], dialogues=new)
+        if not new:
+            return
+        new_names, new_kinds = sorted({name for name, _ in new}), sorted({kind for _, kind in new})
+        if isinstance(dialogues, str):
+            writer.log(account.id, "read", dialogues, kinds=new_kinds)
+        else:
+            writer.log(
+                account.id, "read", f"{len(new_names)} dialogues", kinds=new_kinds, dialogues=new_names
+            )
 
     transaction.afterwards(write)
 

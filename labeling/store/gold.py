@@ -235,8 +235,7 @@ def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
     account = get_account(transaction, actor)
     rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     doubted = tuple(map(_to_gold, transaction.run(rows)))
-    for dialogue in dict.fromkeys(one.dialogue for one in doubted):
-        record_read(transaction, account, dialogue, "gold")
+    record_read(transaction, account, {one.dialogue for one in doubted}, "gold")
     return doubted
 
 

@@ -178,8 +178,7 @@ def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) ->
             values = {key: value for key, value in row._mapping.items() if key != "content"}
             similar.append(SimilarDialogue(**values, similarity=similarity))
     similar.sort(key=lambda each: (-each.similarity, each.dialogue))
-    for each in similar[:n]:
-        record_read(transaction, account, each.dialogue, "verdict")
+    record_read(transaction, account, [each.dialogue for each in similar[:n]], "verdict")
     return tuple(similar[:n])
 
 

@@ -20,7 +20,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 from sqlalchemy import Row, bindparam, select
 
 from dialint.labeling.store.database.schema import accounts
-from dialint.labeling.store.database.transactions import DATABASE_MS, Store, Transaction
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.records import Account, AccountRole, NotAllowed
 
 Permission = Literal["label", "review", "decide", "plan", "discipline", "administer"]
@@ -43,7 +43,6 @@ Function = Callable[Concatenate[Transaction, P], R]
 Operation = Callable[Concatenate[Store | Transaction, P], R]
 
 _ACCOUNT = select(accounts).where(accounts.c.id == bindparam("name"))
-_ACCOUNT_AND_TIME = _ACCOUNT.add_columns(DATABASE_MS)
 
 
 def read_operation(right: Permission | None = None) -> Callable[[Function[P, R]], Operation[P, R]]:
@@ -123,9 +122,4 @@ def find_account(transaction: Transaction, name: str) -> Account | None:
 
 def find_account_row(transaction: Transaction, name: str) -> Row[Any] | None:
     """The row of the account with this name, or none."""
-    if transaction.on_sqlite:
-        return transaction.fetch_row(_ACCOUNT, name)
-    row = transaction.fetch_row(_ACCOUNT_AND_TIME, name)
-    if row is not None:
-        transaction.set_time(row.now_ms)
-    return row
+    return transaction.fetch_row(_ACCOUNT, name)

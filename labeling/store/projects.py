@@ -95,7 +95,7 @@ class Spending(NamedTuple):
     timed_answers: int
     """Answers whose seconds are recorded."""
     open_answers: int
-    """Answers that the tasks still ask for; one that newcomers give may ask for more."""
+    """Answers that the tasks still ask for."""
     paid_answers: int
     """Answers in the main queue, control tasks among them, without corrections."""
 

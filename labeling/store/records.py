@@ -49,19 +49,17 @@ class Pay(Record):
 
 
 class Project(Record):
-    """A labeling project. Each task needs `overlap` answers; an answer by a newcomer (fewer than
-    `newcomer_until` answers so far) adds one, up to `most`. One account gives at most `fair_share` of a
-    project's answers. `prelabelled`: labelers see the model's verdict. `masked`: accounts that may not review
-    see personal data as placeholders. A share `control_share` of claims gets control tasks, each displayed at
-    most `control_uses` times. `members`: the accounts that may claim; all, if it is empty. `pay` is for each
-    answer in the main queue."""
+    """A labeling project. Each task needs `overlap` answers; adaptive overlap asks for up to `most`. One
+    account gives at most `fair_share` of a project's answers. `prelabelled`: labelers see the model's
+    verdict. `masked`: accounts that may not review see personal data as placeholders. A share `control_share`
+    of claims gets control tasks, each displayed at most `control_uses` times. `members`: the accounts that
+    may claim; all, if it is empty. `pay` is for each answer in the main queue."""
 
     id: Name
     codes: Annotated[tuple[str, ...], Field(min_length=1)]
     instructions: str = ""
     overlap: Annotated[int, Field(ge=1)] = 1
     most: Annotated[int, Field(ge=1)] = 5
-    newcomer_until: Annotated[int, Field(ge=0)] = 0
     skills: tuple[Name, ...] = ()
     members: tuple[Name, ...] = Field(default=(), exclude_if=lambda names: not names)
     fair_share: Annotated[float, Field(gt=0.0, le=1.0)] | None = None

@@ -19,7 +19,7 @@ from dialint.labeling.store.database.derived import cut_name, first_number
 from dialint.labeling.store.database.schema import dialogue_index, dialogues, finding_index
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, parse_query, split_words, to_fts5, to_tsquery
-from dialint.labeling.store.exposure import record_reads
+from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import score_reviewed
 from dialint.labeling.store.permissions import get_account, read_operation
 
@@ -229,9 +229,9 @@ def search(
     query = _select_keys(wanted, position, terms, is_sqlite=transaction.on_sqlite)
     keys = [_Position(*row) for row in transaction.run(query.limit(per_page + 1))]
     hits = _load_hits(transaction, [each.number for each in keys[:per_page]], terms)
-    record_reads(transaction, account, [each.dialogue for each in hits], "verdict")
+    record_read(transaction, account, [each.dialogue for each in hits], "verdict")
     answered = [each.dialogue for each in hits if each.review != "none"]
-    record_reads(transaction, account, answered, "answers")
+    record_read(transaction, account, answered, "answers")
     return Results(hits=hits, after=str(keys[per_page - 1]) if len(keys) > per_page else None)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, delete, func, select
+from sqlalchemy import Row, and_, bindparam, delete, func, select
 
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -26,7 +26,6 @@ from dialint.labeling.store.permissions import (
     get_account,
     has_permission,
     read_operation,
-    require_permission,
     write_operation,
 )
 from dialint.labeling.store.projects import get_project
@@ -77,17 +76,8 @@ def claim_and_open_dialogue(transaction: Transaction, actor: str, project: str, 
 
 def open_lease(transaction: Transaction, actor: str, lease: Lease) -> OpenTask:
     """Open a task that the actor has just claimed."""
-    account = require_permission(transaction, actor, "label")
-    project = get_project(transaction, lease.project)
-    view = view_for_account(transaction, account, project, lease.dialogue)
-    dialogue = load_dialogue(transaction, lease.dialogue) if view is None else view.dialogue
-    verdict = load_verdict(transaction, lease.dialogue) if project.prelabelled else None
-    assert dialogue is not None, "a foreign key"
-    hidden = _hide(account, project, dialogue, lease.task)
-    task_view = _to_view(account, project, view, lease.task, lease.turn, hidden, verdict)
-    return OpenTask(
-        lease, task_view, load_draft(transaction, actor, name_of_task(lease.task), lease.dialogue)
-    )
+    view = view_task(transaction, actor, lease.task)
+    return OpenTask(lease, view, load_draft(transaction, actor, name_of_task(lease.task), lease.dialogue))
 
 
 @read_operation("label")
@@ -119,22 +109,21 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     verdict = load_verdict(transaction, row.dialogue) if project.prelabelled or not holds else None
     assert dialogue is not None, "a foreign key"
     if holds:
-        hidden = _hide(account, project, dialogue, task)
-        return _to_view(account, project, view, task, row.turn, hidden, verdict)
-    answers = load_answers(transaction, task)
+        return _to_view(account, project, view, row, _hide(account, project, dialogue, task), verdict)
+    rows = select(annotation_rows).where(annotation_rows.c.task == task).order_by(annotation_rows.c.id)
+    answers = tuple(map(to_annotation, transaction.run(rows)))
     kinds: list[ReadKind] = ["dialogue" if verdict is None else "verdict"]
     if any(one.labeler != actor for one in answers):
         kinds.append("answers")
     record_read(transaction, account, row.dialogue, *kinds)
-    return _to_view(account, project, view, task, row.turn, dialogue, verdict, answers)
+    return _to_view(account, project, view, row, dialogue, verdict, answers)
 
 
 def _to_view(
     account: Account,
     project: Project,
     view: MaskedView | None,
-    task: int,
-    turn: int | None,
+    row: Row[Any],
     dialogue: Dialogue,
     verdict: Verdict | None,
     answers: tuple[Annotation, ...] = (),
@@ -149,7 +138,7 @@ def _to_view(
             }
         )
     return TaskView(
-        task=task, project=project.id, dialogue=dialogue, turn=turn, codes=project.codes,
+        task=row.id, project=project.id, dialogue=dialogue, turn=row.turn, codes=project.codes,
         instructions=project.instructions, verdict=verdict, answers=answers,
     )  # fmt: skip
 
@@ -178,14 +167,6 @@ def _keep_needed(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
     sources = dialogue.sources if "sources" in needs else ()
     policy = dialogue.policy if "policy" in needs else None
     return Dialogue(id=name, turns=turns, sources=sources, policy=policy, masked=dialogue.masked)
-
-
-def load_answers(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
-    """All annotations of a task, oldest first; permissions are checked by the caller."""
-    rows = transaction.run(
-        select(annotation_rows).where(annotation_rows.c.task == task).order_by(annotation_rows.c.id)
-    )
-    return tuple(to_annotation(row) for row in rows)
 
 
 MAX_GRADED = 200

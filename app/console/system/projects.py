@@ -131,7 +131,7 @@ def _show_create(store: Store, account: Account) -> None:
         instructions = st.text_area(
             _("Instructions"), max_chars=20_000, height=90, key="project instructions"
         )
-        first, second, third, fourth = st.columns(4)
+        first, second, third = st.columns(3)
         overlap = first.number_input(_("Answers per task"), 1, 99, 1, key="project overlap")
         most = second.number_input(
             _("At most"),
@@ -139,13 +139,9 @@ def _show_create(store: Store, account: Account) -> None:
             99,
             5,
             key="project most",
-            help=_("Answers that a task may ask for when newcomers answered it."),
+            help=_("Answers that a task may ask for where people disagree."),
         )
-        newcomer_until = third.number_input(
-            _("Newcomer until"), 0, 10_000, 0, key="project newcomer",
-            help=_("Each answer of somebody with fewer answers than this asks for one more."),
-        )  # fmt: skip
-        lease_min = fourth.number_input(
+        lease_min = third.number_input(
             _("Lease, minutes"),
             1,
             600,
@@ -187,7 +183,7 @@ def _show_create(store: Store, account: Account) -> None:
             values = {
                 "id": name.strip(), "codes": tuple(codes), "purpose": purpose, "instructions": instructions,
                 "overlap": int(overlap), "most": max(int(most), int(overlap)), "lease_s": int(lease_min) * 60,
-                "newcomer_until": int(newcomer_until), "fair_share": fair_share / 100 or None,
+                "fair_share": fair_share / 100 or None,
                 "control_share": control_share / 100, "control_uses": int(control_uses),
                 "deadline": end_of_day(deadline), "prelabelled": prelabelled, "masked": is_masked,
                 "skills": tuple(each.strip() for each in skills.split(",") if each.strip()),

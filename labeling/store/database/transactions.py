@@ -18,18 +18,15 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     ColumnElement,
     Connection,
     Engine,
     Executable,
-    Label,
     Row,
     Select,
     Table,
     UpdateBase,
-    literal_column,
     select,
     text,
     tuple_,
@@ -73,10 +70,7 @@ READ_ONCE = (accounts, projects, dialogues, verdicts)
 READ_PAGE = 2000
 RECONNECT_PAUSE_S = 0.25
 """Pause between two attempts to reach an unavailable database."""
-DATABASE_MS: Label[int] = literal_column(
-    "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)", BigInteger
-).label("now_ms")
-"""The time of PostgreSQL."""
+_DATABASE_MS = text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)")
 FAIL_FAST_S = 1.0
 """For this long after a database was waited for in vain nobody waits again: a click is several operations."""
 
@@ -145,12 +139,7 @@ class Transaction:
             return self.store.clock()
         if self.on_sqlite:
             return time.time_ns() // 1_000_000
-        return int(self.connection.execute(select(DATABASE_MS)).scalar_one())
-
-    def set_time(self, now_ms: int) -> None:
-        """Set `now_ms` to what a statement has read beside its rows, unless it was read before."""
-        if self.store.clock is None:
-            self.__dict__.setdefault("now_ms", now_ms)
+        return int(self.connection.execute(_DATABASE_MS).scalar_one())
 
     @property
     def on_sqlite(self) -> bool:

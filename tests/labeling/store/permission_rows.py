@@ -360,7 +360,7 @@ RIGHTS = {
     """,
     "review": """
         annotations: list_annotations review
-        counted_annotations: _last _page _page_on
+        counted_annotations: _load_last _load_page
         dialogues: list_labels
         documents: find_policy_version load_policies
         history: find_similar read_history

@@ -159,16 +159,6 @@ def test_fair_share(store: Store, made: Any) -> None:
     assert claim(store, "ben").dialogue == "d3"
 
 
-def test_newcomers_get_higher_overlap(store: Store, made: Any) -> None:
-    project(store, made, 3, overlap=1, newcomer_until=2, most=2)
-    for _ in range(3):
-        answer(store, "ann", claim(store, "ann"))
-    assert counts(store) == {"open": 2, "done": 1}, "ann was new for her first two answers"
-    for _ in range(2):
-        answer(store, "ben", claim(store, "ben"))
-    assert counts(store) == {"done": 3}, "ben is new, too, but two answers are the most"
-
-
 def test_skills_pools_and_closed_projects(store: Store, made: Any, time_: Any) -> None:
     project(store, made, 2, skills=("german",))
     with pytest.raises(NotAllowed, match="E_SKILL"):
