@@ -166,7 +166,7 @@ def compare_codes(
         if team is not None and cut_name(team) != own_team:
             raise NotAllowed("E_RIGHT", "{actor} is compared with the own team only", actor=actor)
         team = own_team
-        by_day = select(dialogue.day).where(*scored, is_other(dialogue)).group_by(dialogue.day)
+        by_day: Select[Any] = select(dialogue.day).where(*scored, is_other(dialogue)).group_by(dialogue.day)
         full_days = by_day.having(n_agents >= MIN_OTHERS).correlate(None)
     elif team is not None and count_scored(is_other(dialogue))[0] < MIN_OTHERS:
         team = None

@@ -121,13 +121,13 @@ def read_extent(transaction: Transaction, actor: str, agent: str | None = None) 
     """The first and the last day (UTC) of all dialogues, or of an agent's; none where there is none."""
     require_own_or_plan(transaction, actor, agent)
     where = name_conditions(dialogue_index.c, {"agent": agent})
-    ends = [
-        select(each(dialogue_index.c.number)).where(*where).scalar_subquery() for each in (func.min, func.max)
+    numbers = [
+        transaction.run(select(end(dialogue_index.c.number)).where(*where)).scalar_one()
+        for end in (func.min, func.max)
     ]
-    first, last = transaction.run(select(*ends)).one()
-    if first is None:
+    if None in numbers:
         return None
-    days = (datetime.fromtimestamp(number_to_ms(each) / 1000, UTC).date() for each in (first, last))
+    days = (datetime.fromtimestamp(number_to_ms(each) / 1000, UTC).date() for each in numbers)
     return next(days), next(days)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
-from sqlalchemy import Column, ColumnElement, Select, func, select, text, tuple_
+from sqlalchemy import Column, ColumnElement, Select, TextClause, func, select, text, tuple_
 
 from dialint.detector.records import Probability, Record, Severity
 from dialint.labeling.store.database.decisions import AppealState, Decision, Review
@@ -192,9 +192,9 @@ def _select_keys(
     return query.where(*_conditions(wanted, columns)).order_by(*order)
 
 
-def _conditions(wanted: Search, columns: Any) -> list[ColumnElement[bool]]:
+def _conditions(wanted: Search, columns: Any) -> list[ColumnElement[bool] | TextClause]:
     """All filters but the words, on the columns of the searched table."""
-    conditions: list[ColumnElement[bool]] = []
+    conditions: list[ColumnElement[bool] | TextClause] = []
     for name in _EQUAL:
         value = getattr(wanted, name)
         if value is not None and name in columns:
@@ -227,7 +227,7 @@ def search(
         return Results(hits=(), after=None)
     position = None if after is None else _Position.parse(after)
     query = _select_keys(wanted, position, terms, is_sqlite=transaction.on_sqlite)
-    keys = [_Position(*row) for row in transaction.run(query.limit(per_page + 1))]
+    keys = [_Position(row.probability, row.number) for row in transaction.run(query.limit(per_page + 1))]
     hits = _load_hits(transaction, [each.number for each in keys[:per_page]], terms)
     record_read(transaction, account, [each.dialogue for each in hits], "verdict")
     answered = [each.dialogue for each in hits if each.review != "none"]
