@@ -13,7 +13,7 @@ from dialint.detector.errors import ConfigError, InputRefused, Message
 from dialint.detector.records import Dialogue, Label, Verdict
 from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.derived import Content, Parsed, refresh
+from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import dialogues, labels, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction, read_pages, upsert
 from dialint.labeling.store.exposure import add_participants, is_own, record_read
@@ -43,8 +43,7 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
     Raises:
         StoreRefused: the store has one with other content, which the message names; none was inserted.
     """
-    contents: Parsed = {dialogue.id: dialogue.model_dump(mode="json") for dialogue in new_dialogues}
-    rows = {each.id: _dialogue_row(each, contents[each.id], transaction.now_ms) for each in new_dialogues}
+    rows = {each.id: _dialogue_row(each, transaction.now_ms) for each in new_dialogues}
     if len(rows) != len(new_dialogues):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
     existing = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_validate_ids(list(rows))))
@@ -57,7 +56,7 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
         add_participants(transaction, (dialogue for dialogue in new_dialogues if dialogue.id in ids))
-        refresh(transaction, sorted(ids), {name: contents[name] for name in ids})
+        refresh(transaction, sorted(ids))
         transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=_digest(new))
     return len(new)
 
@@ -84,8 +83,7 @@ def add_verdicts(
     placed = {
         (each.dialogue_id, each.release): each for each in _convert_offsets(transaction, new_verdicts, ids)
     }
-    contents: Parsed = {key: _verdict_content(verdict) for key, verdict in placed.items()}
-    rows = {key: _verdict_row(verdict, contents[key], transaction.now_ms) for key, verdict in placed.items()}
+    rows = {key: _verdict_row(verdict, transaction.now_ms) for key, verdict in placed.items()}
     if len(rows) != len(new_verdicts):
         raise StoreRefused("E_VERDICT", "a dialogue and release are given twice in one call")
     stored = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
@@ -98,7 +96,7 @@ def add_verdicts(
     new = _select_new(rows, existing, _other_verdict)
     if new:
         transaction.run(insert(verdicts), new)
-        refresh(transaction, sorted({row["dialogue"] for row in new}), contents)
+        refresh(transaction, sorted({row["dialogue"] for row in new}))
         transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
     return len(new)
 
@@ -145,23 +143,18 @@ def _select_new(
     return [row for key, row in rows.items() if key not in existing]
 
 
-def _dialogue_row(dialogue: Dialogue, parsed: Content, now_ms: int) -> dict[str, Any]:
-    content = canonical_json(parsed)
+def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
+    content = canonical_json(dialogue.model_dump(mode="json"))
     columns = {"id": dialogue.id, "agent": dialogue.agent, "team": dialogue.team, "channel": dialogue.channel}
     return {**columns, "created_ms": now_ms, "sha256": compute_sha256(content), "content": content}
 
 
-def _verdict_content(verdict: Verdict) -> dict[str, Any]:
-    """What is stored of a verdict: without its origin (agent, team, channel, time), which the dialogue holds
-    and a labeler must not see."""
-    return verdict.model_dump(mode="json", exclude=set(ORIGIN))
-
-
-def _verdict_row(verdict: Verdict, parsed: Content, now_ms: int) -> dict[str, Any]:
-    """The row of a verdict. `risk`, the highest probability of any turn and code, is a column because
+def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
+    """The row of a verdict, without its origin (agent, team, channel, time), which the dialogue holds and a
+    labeler must not see. `risk`, the highest probability of any turn and code, is a column because
     sampling reads a million of them. Verdicts that were not judged count as flagged, so that audits of
     unflagged dialogues leave them out; suggestions flag nothing."""
-    content = canonical_json(parsed)
+    content = canonical_json(verdict.model_dump(mode="json", exclude=set(ORIGIN)))
     probabilities = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
     probabilities += [finding.probability for finding in (*verdict.findings, *verdict.suggestions)]
     return {

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, insert, select, text, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, text
 
 from dialint.labeling.store.database.decisions import (
     Answer,
@@ -53,8 +53,6 @@ _FOLLOW_UP = "appeal"
 NAME = "derived tables"
 Content = Mapping[str, Any]
 """A dialogue's or verdict's content, as its JSON in the store says."""
-Parsed = Mapping[str | tuple[str, str], Content]
-"""Contents that need not be parsed again: of dialogues by id, of verdicts by dialogue and release."""
 
 
 @dataclass
@@ -66,59 +64,42 @@ class DerivedRows:
 
 
 @dataclass
-class Source:
-    """What the rows of one dialogue are derived from, besides answers: its rows as they are `stored`, if they
-    are, the release and content of its newest verdict, and whether there are appeals in it."""
-
-    stored: DerivedRows | None
-    verdict: tuple[str, str] | None
-    has_appeals: bool
-
-
-@dataclass
 class _Refresh:
-    """The dialogues whose rows a transaction derives anew at its end, and what is parsed of them."""
+    """Derives the rows of dialogues anew at the end of a transaction."""
 
     ids: dict[str, None] = field(default_factory=dict)
-    parsed: dict[str | tuple[str, str], Content] = field(default_factory=dict)
 
     def __call__(self, transaction: Transaction) -> None:
         ids = list(self.ids)
         for start in range(0, len(ids), BATCH):
-            _refresh_batch(transaction.connection, ids[start : start + BATCH], self.parsed)
+            _refresh_batch(transaction.connection, ids[start : start + BATCH])
 
 
-def refresh(transaction: Transaction, ids: Iterable[str], parsed: Parsed | None = None) -> None:
-    """Derive the rows of these dialogues anew at the end of the transaction. `parsed` has contents that this
-    transaction wrote: rows are still read, so that what others wrote counts, but not parsed a second time."""
+def refresh(transaction: Transaction, ids: Iterable[str]) -> None:
+    """Derive the rows of these dialogues anew at the end of the transaction, with what others wrote."""
     work = transaction.final.setdefault(NAME, _Refresh())
     assert isinstance(work, _Refresh)
     work.ids.update(dict.fromkeys(ids))
-    work.parsed.update(parsed or {})
 
 
 def forget(transaction: Transaction, ids: Collection[str]) -> None:
     """Delete the rows of these dialogues, and what the full-text index has of them. Call it before anything
     of the dialogues is deleted."""
     connection = transaction.connection
-    old = {name: each.stored for name, each in load_sources(connection, ids).items() if each.stored}
-    numbers = [rows.dialogue["number"] for rows in old.values()]
+    numbers = {row.dialogue: row.number for row in connection.execute(_FACTS, {"ids": list(ids)})}
     if transaction.on_sqlite:  # FTS5 needs the words of a row to take it out
-        contents = connection.execute(_DIALOGUES, {"ids": list(old)}).all()
+        contents = connection.execute(_DIALOGUES, {"ids": list(numbers)}).all()
         words = [
-            {
-                "number": old[row.id].dialogue["number"],
-                "words": join_words(json.loads(row.content), is_sqlite=True),
-            }
+            {"number": numbers[row.id], "words": join_words(json.loads(row.content), is_sqlite=True)}
             for row in contents
         ]
         if words:
             connection.execute(_TAKE_WORDS, words)
     elif numbers:
         query = text("DELETE FROM dialogue_words WHERE number = ANY(:numbers)")
-        connection.execute(query, {"numbers": numbers})
-    connection.execute(delete(finding_index).where(finding_index.c.number.in_(numbers)))
-    connection.execute(delete(dialogue_index).where(dialogue_index.c.number.in_(numbers)))
+        connection.execute(query, {"numbers": [*numbers.values()]})
+    for table in (finding_index, dialogue_index):
+        connection.execute(delete(table).where(table.c.number.in_(numbers.values())))
 
 
 def rebuild(connection: Connection) -> None:
@@ -130,7 +111,7 @@ def rebuild(connection: Connection) -> None:
     for table in (finding_index, dialogue_index):
         connection.execute(delete(table))
     for ids in iterate_ids(connection):
-        _refresh_batch(connection, ids, {})
+        _refresh_batch(connection, ids)
 
 
 def iterate_ids(connection: Connection) -> Iterator[list[str]]:
@@ -146,50 +127,28 @@ def iterate_ids(connection: Connection) -> Iterator[list[str]]:
         last = ids[-1]
 
 
-def _refresh_batch(connection: Connection, ids: Collection[str], parsed: Parsed) -> None:
-    """Derive the rows of some dialogues and write what differs."""
-    sources = load_sources(connection, ids)
-    old = {name: each.stored for name, each in sources.items() if each.stored is not None}
-    facts = {name: {key: rows.dialogue[key] for key in FACTS} for name, rows in old.items()}
-    words = _add_facts(connection, [name for name in ids if name not in old], facts, parsed)
-    added, changed, findings, stale = [], [], [], []
-    for name, rows in derive(connection, facts, sources, parsed).items():
-        before = old.get(name)
-        if before == rows:
-            continue
-        if before is None:
-            added.append(rows.dialogue)
-        elif rows.dialogue != before.dialogue:
-            changed.append({"its_number": rows.dialogue["number"], **rows.dialogue})
-        if before is None or rows.findings != before.findings:
-            findings += rows.findings
-            if before is not None and len(before.findings) > len(rows.findings):
-                stale.append(rows.dialogue["number"])
-    if added:
-        connection.execute(insert(dialogue_index), added)
-        is_sqlite = connection.dialect.name == "sqlite"
-        # in order of the numbers: FTS5 would write a segment for each step back
+def _refresh_batch(connection: Connection, ids: Collection[str]) -> None:
+    """Derive the rows of some dialogues and write them."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    facts = {row.dialogue: dict(row._mapping) for row in connection.execute(_FACTS, {"ids": list(ids)})}
+    before = [each["number"] for each in facts.values()]
+    words = _add_facts(connection, [name for name in ids if name not in facts], facts)
+    derived = derive(connection, facts).values()
+    if derived:
+        names = tuple(dialogue_index.columns.keys())
+        statement = upsert_statement(dialogue_index, is_sqlite, names)
+        connection.execute(statement, [each.dialogue for each in derived])
+    if words:  # in order of the numbers: FTS5 would write a segment for each step back
         ordered = sorted(words, key=lambda row: int(row["number"]))
         connection.execute(_PUT_WORDS if is_sqlite else _PUT_TSVECTORS, ordered)
-    if changed:
-        connection.execute(_UPDATE, changed)
-    if stale:
-        connection.execute(delete(finding_index).where(finding_index.c.number.in_(stale)))
-    if findings:
-        names = tuple(finding_index.columns.keys())
-        connection.execute(
-            upsert_statement(finding_index, connection.dialect.name == "sqlite", names), findings
-        )
+    if before:
+        connection.execute(delete(finding_index).where(finding_index.c.number.in_(before)))
+    if findings := [row for each in derived for row in each.findings]:
+        connection.execute(insert(finding_index), findings)
 
 
 FACTS = ("number", "dialogue", "at_ms", "day", "agent", "team", "channel")
 """Columns of a dialogue's row that never change."""
-_STATES = [column.name for column in dialogue_index.columns if column.name not in FACTS]
-_UPDATE = (
-    update(dialogue_index)
-    .where(dialogue_index.c.number == bindparam("its_number"))
-    .values({name: bindparam(name) for name in _STATES})
-)
 _PUT_WORDS = text("INSERT INTO dialogue_words (rowid, words) VALUES (:number, :words)")
 _TAKE_WORDS = text(
     "INSERT INTO dialogue_words (dialogue_words, rowid, words) VALUES ('delete', :number, :words)"
@@ -200,27 +159,12 @@ _DIALOGUES = select(
     dialogues.c.id, dialogues.c.agent, dialogues.c.team, dialogues.c.channel, dialogues.c.created_ms,
     dialogues.c.content,
 ).where(dialogues.c.id.in_(_IDS))  # fmt: skip
-_SOURCES = (
-    select(
-        dialogues.c.id.label("its_id"), dialogue_index, verdicts.c.release.label("its_release"),
-        verdicts.c.content.label("its_verdict"),
-        exists().where(appeals.c.dialogue == dialogues.c.id).label("has_appeals"),
-    )
-    .select_from(
-        dialogues.outerjoin(dialogue_index, dialogue_index.c.dialogue == dialogues.c.id).outerjoin(
-            verdicts, verdicts.c.dialogue == dialogues.c.id
-        )
-    )
-    .where(dialogues.c.id.in_(_IDS))
+_FACTS = select(*(dialogue_index.c[name] for name in FACTS)).where(dialogue_index.c.dialogue.in_(_IDS))
+_VERDICTS = (
+    select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.content)
+    .where(verdicts.c.dialogue.in_(_IDS))
     .order_by(verdicts.c.created_ms, verdicts.c.release)
-)  # fmt: skip
-_FINDINGS = (
-    select(finding_index)
-    .where(finding_index.c.number.in_(bindparam("numbers", expanding=True)))
-    .order_by(finding_index.c.number, finding_index.c.place)
 )
-
-
 _ANSWERS = (
     select(
         *(annotation_rows.c[name] for name in ("id", "dialogue", "turn", "kind", "codes", "findings")),
@@ -241,23 +185,6 @@ _APPEALS = (
     .where(appeals.c.dialogue.in_(_IDS))
     .order_by(appeals.c.id)
 )
-
-
-def load_sources(connection: Connection, ids: Collection[str]) -> dict[str, Source]:
-    """What the rows of these dialogues are derived from."""
-    names, sources = dialogue_index.columns.keys(), dict[str, Source]()
-    for row in connection.execute(_SOURCES, {"ids": list(ids)}):
-        stored = None if row.number is None else DerivedRows({name: row._mapping[name] for name in names}, [])
-        source = sources.setdefault(row.its_id, Source(stored, None, row.has_appeals))
-        if row.its_release is not None:  # the last one is the newest
-            source.verdict = row.its_release, row.its_verdict
-    by_number = {
-        each.stored.dialogue["number"]: each.stored.findings for each in sources.values() if each.stored
-    }
-    names = finding_index.columns.keys()
-    for row in connection.execute(_FINDINGS, {"numbers": list(by_number)}) if by_number else ():
-        by_number[row.number].append(dict(zip(names, row, strict=True)))
-    return sources
 
 
 def describe_facts(row: Any, content: Content) -> dict[str, Any]:
@@ -284,14 +211,14 @@ def cut_name(name: str | None) -> str:
 
 
 def _add_facts(
-    connection: Connection, ids: Collection[str], facts: dict[str, dict[str, Any]], parsed: Parsed
+    connection: Connection, ids: Collection[str], facts: dict[str, dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Add the facts of new dialogues with numbers for them; return the rows of the full-text index."""
     if not ids:
         return []
     is_sqlite = connection.dialect.name == "sqlite"
     rows = connection.execute(_DIALOGUES, {"ids": list(ids)}).all()
-    contents = {row.id: parsed.get(row.id) or json.loads(row.content) for row in rows}
+    contents = {row.id: json.loads(row.content) for row in rows}
     new = {row.id: describe_facts(row, contents[row.id]) for row in rows}
     numbers = _choose_numbers(connection, {name: each["at_ms"] for name, each in new.items()})
     facts |= {name: {"number": numbers[name], **each} for name, each in new.items()}
@@ -339,25 +266,20 @@ def number_to_ms(number: int) -> int:
     return number >> SLOT_BITS
 
 
-def derive(
-    connection: Connection, facts: dict[str, dict[str, Any]], sources: Mapping[str, Source], parsed: Parsed
-) -> dict[str, DerivedRows]:
-    """Derive the rows of some dialogues from these facts and from what the store has of them; contents that
-    are not in `parsed` are parsed."""
+def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str, DerivedRows]:
+    """Derive the rows of some dialogues from these facts and from what the store has of them."""
     if not facts:
         return {}
-    answers, reviews = _load_answers(connection, {"ids": list(facts)})
+    ids = {"ids": list(facts)}
+    answers, reviews = _load_answers(connection, ids)
+    newest = {row.dialogue: row for row in connection.execute(_VERDICTS, ids)}
     objections: dict[str, list[Appeal]] = {}
-    appealed = [name for name in facts if sources[name].has_appeals]
-    for row in connection.execute(_APPEALS, {"ids": appealed}) if appealed else ():
+    for row in connection.execute(_APPEALS, ids):
         objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
-        verdict = None
-        if (newest := sources[name].verdict) is not None:
-            release, text_of_verdict = newest
-            content = parsed.get((name, release)) or json.loads(text_of_verdict)
-            verdict = Verdict(cut_name(release), content)
+        row = newest.get(name)
+        verdict = None if row is None else Verdict(cut_name(row.release), json.loads(row.content))
         review = reviews.get(name, "none")
         derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived

@@ -7,11 +7,11 @@ import json
 from sqlalchemy import Connection, func, select, text
 
 from dialint.labeling.store.database.derived import (
+    DerivedRows,
     derive,
     describe_facts,
     iterate_ids,
     join_words,
-    load_sources,
     number_to_ms,
 )
 from dialint.labeling.store.database.schema import dialogue_index, dialogues, finding_index
@@ -65,8 +65,7 @@ def check_derived(connection: Connection) -> None:
 
 def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> int:
     """Compare the rows of some dialogues; return how many findings they have."""
-    sources = load_sources(connection, ids)
-    stored = {name: each.stored for name, each in sources.items() if each.stored is not None}
+    stored = _load_stored(connection, ids)
     facts, its_words, n = {}, {}, 0
     query = select(dialogues).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
     for row in connection.execute(query):
@@ -78,7 +77,7 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
         facts[row.id] = {"number": number, **fact}
         its_words[number] = join_words(content, is_sqlite=words.is_sqlite)
     words.check(its_words)
-    for name, rows in derive(connection, facts, sources, {}).items():
+    for name, rows in derive(connection, facts).items():
         n += len(rows.findings)
         for table, same in (
             ("dialogue_index", rows.dialogue == stored[name].dialogue),
@@ -92,6 +91,16 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
                     name=name,
                 )
     return n
+
+
+def _load_stored(connection: Connection, ids: list[str]) -> dict[str, DerivedRows]:
+    """The rows of some dialogues as they are stored."""
+    query = select(dialogue_index).where(dialogue_index.c.dialogue.in_(ids))
+    rows = {row.number: DerivedRows(dict(row._mapping), []) for row in connection.execute(query)}
+    query = select(finding_index).where(finding_index.c.number.in_(rows))
+    for row in connection.execute(query.order_by(finding_index.c.number, finding_index.c.place)):
+        rows[row.number].findings.append(dict(row._mapping))
+    return {each.dialogue["dialogue"]: each for each in rows.values()}
 
 
 class _WordsCheck:

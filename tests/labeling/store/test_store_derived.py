@@ -1,7 +1,5 @@
 """What follows from verdicts, answers and appeals: states after each change, and that they can be recomputed."""
 
-import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -148,27 +146,6 @@ def test_rebuilt_is_what_was_kept_up(scored: Store, made: Any) -> None:
     with scored.engine.begin() as connection:
         rebuild(connection)
     assert rows_of(scored) == before
-
-
-def test_an_import_parses_nothing_that_it_has_just_written(
-    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But for what others wrote: of two releases in the same millisecond the newest by name is not this one."""
-    dialogues.add(store, "lea", [made.dialogue("d1")])
-    dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding("U2"), release="r9")])
-    contents: list[str] = []
-
-    def count(content: str) -> Any:
-        contents.append(content)
-        return json.loads(content)
-
-    monkeypatch.setattr(derived, "json", SimpleNamespace(loads=count))
-    dialogues.add(store, "lea", [made.dialogue("d2")])
-    dialogues.add_verdicts(store, "lea", [made.verdict("d2", made.finding(), release="r1")])
-    assert contents == []
-    dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding(), release="r1")])
-    assert len(contents) == 1
-    assert state(store, "d1").release == "r9"
 
 
 @pytest.mark.damaged

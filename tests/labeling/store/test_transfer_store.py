@@ -132,11 +132,10 @@ def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(
     dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
     plain = made.verdict("d0", risk=0.5)
     suggested = plain.model_copy(update={"suggestions": (made.finding(),)})
-    assert dialogues._verdict_content(plain)["suggestions"] == []
     path = verdict_file(tmp_path / "v.jsonl", suggested)
     assert import_verdicts(store, "lea", path, SILENT).new == 1
     assert import_verdicts(store, "lea", path, SILENT).existing == 1
-    row = dialogues._verdict_row(suggested, dialogues._verdict_content(suggested), 0)
+    row = dialogues._verdict_row(suggested, 0)
     assert (row["flagged"], row["risk"]) == (False, 0.91)
     for other in (plain, plain.model_copy(update={"findings": suggested.suggestions})):
         with pytest.raises(StoreRefused, match="E_CHANGED"):
