@@ -86,7 +86,8 @@ class MaskedView:
     def mask_words(self, words: Sequence[str]) -> Mapping[str, str]:
         """Map texts about the dialogue to their masked form, those that were masked before as well."""
         if new := list(dict.fromkeys(each for each in words if each not in self.words)):
-            self.words.update(mask_words(self.stored, new))
+            masked_words = mask_words(self.stored, new)
+            self.words.update({text: text for text in masked_words.values()} | masked_words)
         return self.words
 
 
