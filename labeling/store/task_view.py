@@ -98,9 +98,10 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
         NotAllowed: the actor neither holds the task nor reviews; or, with `again`, has not answered it.
     """
     account = get_account(transaction, actor)
-    row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
-    held = select(leases.c.state).where(leases.c.task == task, leases.c.account == actor)
-    holds = transaction.run(held).scalar_one_or_none() == ("answered" if again else "held")
+    own = and_(leases.c.task == tasks.c.id, leases.c.account == actor)
+    query = select(tasks, leases.c.state.label("lease")).outerjoin(leases, own).where(tasks.c.id == task)
+    row = transaction.run(query).one_or_none()
+    holds = row is not None and row.lease == ("answered" if again else "held")
     if row is None or not (holds or (has_permission(account, "review") and not again)):
         raise NotAllowed("E_RIGHT", "{actor} has no right to see this task, or there is none", actor=actor)
     project = get_project(transaction, row.project)

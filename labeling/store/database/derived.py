@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, text
+from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, insert, select, text
 
 from dialint.labeling.store.database.decisions import (
     Answer,
@@ -161,10 +161,13 @@ _DIALOGUES = select(
 ).where(dialogues.c.id.in_(_IDS))  # fmt: skip
 _FACTS = select(*(dialogue_index.c[name] for name in FACTS)).where(dialogue_index.c.dialogue.in_(_IDS))
 _VERDICTS = (
-    select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.content)
+    select(
+        verdicts.c.dialogue, verdicts.c.release, verdicts.c.content,
+        exists().where(appeals.c.dialogue == verdicts.c.dialogue).label("has_appeals"),
+    )
     .where(verdicts.c.dialogue.in_(_IDS))
     .order_by(verdicts.c.created_ms, verdicts.c.release)
-)
+)  # fmt: skip
 _ANSWERS = (
     select(
         *(annotation_rows.c[name] for name in ("id", "dialogue", "turn", "kind", "codes", "findings")),
@@ -274,7 +277,8 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
     answers, reviews = _load_answers(connection, ids)
     newest = {row.dialogue: row for row in connection.execute(_VERDICTS, ids)}
     objections: dict[str, list[Appeal]] = {}
-    for row in connection.execute(_APPEALS, ids):
+    appealed = [name for name, row in newest.items() if row.has_appeals]
+    for row in connection.execute(_APPEALS, {"ids": appealed}) if appealed else ():
         objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
