@@ -22,8 +22,8 @@ MAX_CONSTANT_PROBABILITY = 0.01
 class Answers:
     """Three index arrays of shape (answers,), with the names they point to.
 
-    A task and worker occur together at most once. `seconds` is how long each answer took, `at` its time
-    (seconds since 1970), both NaN where unknown and none where unknown for all.
+    A task and worker occur together at most once. `seconds` is how long each answer took, NaN where
+    unknown and none where unknown for all.
     """
 
     task: Indices
@@ -33,7 +33,6 @@ class Answers:
     workers: tuple[str, ...]
     labels: tuple[str, ...]
     seconds: Floats | None = None
-    at: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.task)
@@ -58,7 +57,6 @@ class Answers:
             worker=self.worker[mask],
             label=self.label[mask],
             seconds=None if self.seconds is None else self.seconds[mask],
-            at=None if self.at is None else self.at[mask],
         )
 
     def constant_workers(self) -> NDArray[np.bool_]:

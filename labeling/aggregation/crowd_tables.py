@@ -1,7 +1,7 @@
 """Crowd tables in files: CSV, Parquet or JSON with columns task, worker, label.
 
-Optional columns: `code` (the question asked of the task: each code is a problem of its own), `seconds`
-and `at` (seconds since 1970). Names stay text as they stand in the file, without outer blanks; labels that
+Optional columns: `code` (the question asked of the task: each code is a problem of its own) and `seconds`.
+Names stay text as they stand in the file, without outer blanks; labels that
 differ in case, blanks or the composition of characters alone are one, in the spelling of most. An empty
 label, and one of `NO_LABELS`, is no answer. CSV may have semicolons between its cells, and then commas in its
 numbers, or tabs. A bad row is the user's error and refuses the file, with the line. Arrow reads the columns;
@@ -38,7 +38,7 @@ from dialint.labeling.aggregation.answers import Answers, Floats
 TEXT_COLUMNS = ("task", "worker", "label", "code")
 NAMES = {"task", "worker", "code"}
 REQUIRED = ("task", "worker", "label")
-OPTIONAL = ("code", "seconds", "at")
+OPTIONAL = ("code", "seconds")
 NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
 """What tools write where there is no label, in lower case."""
 MAX_NAME = 256
@@ -251,11 +251,11 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
         raise InputRefused("E_NO_RECORDS", f"{path}: holds no answers")
     for name in NAMES & table.values.keys():
         encoded[name] = encode_names(table, name)
-    timing = {name: read_numbers(table, name) for name in ("seconds", "at") if name in table.values}
+    seconds = read_numbers(table, "seconds") if "seconds" in table.values else None
     counted = _select_rows(table, encoded, last_wins)
     codes, code_names = encoded.get("code", (np.zeros(len(counted), np.int32), np.array([""])))
     return {
-        str(code_names[number]): _answers(encoded, timing, counted & (codes == number))
+        str(code_names[number]): _answers(encoded, seconds, counted & (codes == number))
         for number in np.argsort(code_names)
         if (counted & (codes == number)).any()
     }
@@ -279,17 +279,15 @@ def _select_rows(table: Table, encoded: Mapping[str, tuple[Any, Any]], last_wins
 
 
 def _answers(
-    encoded: dict[str, tuple[Any, Any]], timing: dict[str, Floats], chosen: NDArray[np.bool_]
+    encoded: dict[str, tuple[Any, Any]], seconds: Floats | None, chosen: NDArray[np.bool_]
 ) -> Answers:
     tasks, task = _reindex(*encoded["task"], chosen)
     labels, label = _reindex(*encoded["label"], chosen)
     order = np.argsort(labels)
     label = np.argsort(order)[label].astype(np.int32)
     worker, workers = encoded["worker"]
-    optional = {name: values[chosen] for name, values in timing.items()}
-    return Answers(
-        task, worker[chosen], label, tuple(tasks), tuple(workers), tuple(labels[order]), **optional
-    )
+    took = None if seconds is None else seconds[chosen]
+    return Answers(task, worker[chosen], label, tuple(tasks), tuple(workers), tuple(labels[order]), took)
 
 
 def _reindex(index: Any, names: Any, chosen: NDArray[np.bool_]) -> tuple[Any, Any]:

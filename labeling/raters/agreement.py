@@ -8,8 +8,7 @@ The human ceiling is how often one person gives the answer of the others taken t
 model that agrees with people as often as they agree with each other is indistinguishable from a person; it
 need not be as good as all of them together.
 
-On spans: soft F1 between people, and a unitised alpha over characters. Both compare positions and, where
-spans have one, codes; neither reads the text.
+On spans: soft F1 between people, which compares positions and does not read the text.
 
 Each function turns its input into rows, one for each task, whose sums give the figure; the bootstrap
 resamples rows.
@@ -18,13 +17,14 @@ resamples rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal
 
 import numpy as np
 
 from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ratio
 from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.dialogue_answers import Span
 
 SHARE = (0.0, 1.0)
 Level = Literal["nominal", "ordinal", "interval"]
@@ -172,85 +172,29 @@ def human_ceiling(answers: Answers, rounds: int = ROUNDS, seed: int = 0) -> Esti
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
 
 
-@dataclass(frozen=True)
-class MarkedSpan:
-    """Characters `start` to `end` (exclusive) that one person marked as `code`."""
-
-    start: int
-    end: int
-    code: str = ""
-
-
-@dataclass(frozen=True)
-class ReadText:
-    """A text of `length` characters, and the spans of each person who read it; no spans if none was
-    marked."""
-
-    length: int
-    spans: Mapping[str, Sequence[MarkedSpan]]
-
-
-def soft_span_f1(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """F1 over all ordered pairs of readers; a span counts by the largest share of it that a span of the other
-    reader covers.
+def soft_span_f1(
+    questions: Sequence[Mapping[str, Sequence[Span]]], rounds: int = ROUNDS, seed: int = 0
+) -> Estimate:
+    """F1 over all ordered pairs of the readers of a question; a span counts by the largest share of it that a
+    span of the other reader covers. `questions` have the spans of each reader, none if nothing was marked.
 
     Source: Johansson and Moschitti 2010, intersection-based precision and recall. Each reader is both
     reference and response, so that precision, recall and F1 are the same. NaN where nobody marked anything.
     """
-    rows = np.array([_sum_covered(text) for text in texts], float).reshape(-1, 2)
+    rows = np.array([_sum_covered(spans) for spans in questions], float).reshape(-1, 2)
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
 
 
-def _sum_covered(text: ReadText) -> tuple[float, float]:
+def _sum_covered(by_reader: Mapping[str, Sequence[Span]]) -> tuple[float, float]:
     """The sum of covered shares over ordered pairs of readers, and the number of spans compared."""
     covered, n_compared = 0.0, 0
-    for reader, spans in text.spans.items():
-        for other, others in text.spans.items():
-            if reader != other:
-                covered += sum(
-                    max((_covered_share(span, each) for each in others), default=0.0) for span in spans
-                )
-                n_compared += len(spans)
+    for reader, other in permutations(by_reader, 2):
+        for turn, start, end in by_reader[reader]:
+            shares = (
+                max(0, min(end, stop) - max(start, begin)) / (end - start)
+                for at, begin, stop in by_reader[other]
+                if at == turn
+            )
+            covered += max(shares, default=0.0)
+            n_compared += 1
     return covered, float(n_compared)
-
-
-def _covered_share(span: MarkedSpan, other: MarkedSpan) -> float:
-    if span.code != other.code:
-        return 0.0
-    shared = min(span.end, other.end) - max(span.start, other.start)
-    return max(0, shared) / (span.end - span.start)
-
-
-def unitised_alpha(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """Alpha over characters: 1 all agree, 0 as expected by chance. Each code is a binary question of its own,
-    so that no code hides another where spans overlap; observed disagreements are summed over codes, and so
-    are expected ones.
-
-    Source: the idea of Krippendorff's alpha for unitising in its binary form (Krippendorff, Mathet, Bouvry
-    and Widlöcher 2016): lengths of intersections, gaps included, take the place of counts of values. We leave
-    out the small-sample correction, since characters are no independent units. It is not gamma (Mathet et al.
-    2015), which also aligns units: two touching spans of one code count as one here.
-    """
-    codes = sorted({span.code for text in texts for spans in text.spans.values() for span in spans})
-    rows = np.array([_lengths(text, codes) for text in texts], float).reshape(len(texts), -1)
-    return bootstrap_estimate(rows, _unitised_alpha, rounds, seed)
-
-
-def _lengths(text: ReadText, codes: Sequence[str]) -> Floats:
-    """The number of characters on which pairs of readers differ, weighted 1 / (readers - 1), over all codes;
-    of characters read; and of those marked with each code."""
-    readers = len(text.spans)
-    if readers < 2:
-        return np.zeros(2 + len(codes))
-    marked = np.zeros((len(codes), readers, text.length), bool)
-    for reader, spans in enumerate(text.spans.values()):
-        for span in spans:
-            marked[codes.index(span.code), reader, span.start : span.end] = True
-    votes = marked.sum(axis=1)  # (codes, characters)
-    differing = 2.0 * (votes * (readers - votes)).sum() / (readers - 1)
-    return np.concatenate(([differing, readers * text.length], votes.sum(axis=1))).astype(float)
-
-
-def _unitised_alpha(sums: Floats) -> Floats:
-    shares = sums[:, 2:] / np.maximum(sums[:, 1:2], 1e-12)
-    return 1.0 - ratio(ratio(sums[:, 0], sums[:, 1]), (2.0 * shares * (1.0 - shares)).sum(axis=1))

@@ -1,10 +1,9 @@
 """Stage ``dialint label agreement``: how far the people of a crowd agree, with intervals.
 
-Reads a table of task, worker, label (optionally code and at), or the answers in a store. Computes, and with
+Reads a table of task, worker, label (optionally code), or the answers in a store. Computes, and with
 ``--out`` writes as JSON, for each code: Krippendorff's alpha (of a scale with ``--level``), Fleiss' kappa,
-specific agreement of each label, the leave-one-out human ceiling, Cohen's kappa of the pairs with most tasks
-in common, alpha by period of time and, from a store, how far marked evidence agrees (soft F1 and alpha of
-spans). Does not measure who is right.
+specific agreement of each label, the leave-one-out human ceiling and, from a store, how far marked evidence
+agrees (soft F1). Pairs of people are on the console's page People. Does not measure who is right.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ from dialint.detector.errors import ConfigError
 if TYPE_CHECKING:
     from dialint.detector.statistics import Estimate
     from dialint.labeling.aggregation.answers import Answers, Floats
-    from dialint.labeling.raters.agreement import ReadText
+    from dialint.labeling.aggregation.dialogue_answers import Span
     from dialint.labeling.raters.reports import Report
 
-    Stored = tuple[Mapping[str, Answers], Mapping[str, Sequence[ReadText]]]
-
-DAY_S = 86_400
+    Spans = Sequence[Mapping[str, Sequence[Span]]]
+    Stored = tuple[Mapping[str, Answers], Mapping[str, Spans]]
 
 
 @Parameter(name="*")
@@ -36,18 +34,12 @@ class AgreementConfig:
     """Whose agreement is measured, and in which detail."""
 
     annotations: Path | None = None
-    """Crowd table with columns task, worker, label and, if it has them, code and at (seconds since 1970).
-    Without it the answers in the store are taken."""
+    """Crowd table with columns task, worker, label and, if it has it, code. Without it the answers in the
+    store are taken."""
     out: Path | None = None
     """File for all figures as JSON; must not exist. Standard output has the main ones in any case."""
     rounds: int = 1000
     """Bootstrap rounds of the intervals."""
-    pairs: int = 20
-    """Pairs of workers with most tasks in common for which kappa is given, for each code."""
-    period_days: float = 7.0
-    """Length of a period for agreement over time."""
-    seed: int = 0
-    """Seed of the bootstrap."""
     level: Literal["nominal", "ordinal", "interval"] = "nominal"
     """How labels compare in alpha: the same or not; by their order; by their distance, which needs
     numbers."""
@@ -59,10 +51,8 @@ class AgreementConfig:
     def __post_init__(self) -> None:
         if self.order and self.level != "ordinal":
             raise ConfigError("E_OPTION", "--order needs --level ordinal")
-        if self.rounds < 1 or self.pairs < 0 or not 0 < self.period_days < math.inf:
-            raise ConfigError(
-                "E_OPTION", "--rounds must be at least 1, --pairs 0 or more, --period-days above 0"
-            )
+        if self.rounds < 1:
+            raise ConfigError("E_OPTION", "--rounds must be at least 1")
 
 
 def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> Report:
@@ -78,12 +68,12 @@ def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> 
 
     def figures() -> Mapping[str, Any]:
         if stored is not None:
-            tables, reads = stored()
+            tables, spans = stored()
         elif config.annotations is None:
             raise ConfigError("E_OPTION", "--annotations names no table")
         else:
-            tables, reads = read_answers(config.annotations, config.last_wins), {}
-        return {"codes": {code: _figures(table, reads.get(code), config) for code, table in tables.items()}}
+            tables, spans = read_answers(config.annotations, config.last_wins), {}
+        return {"codes": {code: _figures(table, spans.get(code), config) for code, table in tables.items()}}
 
     return make_report("agreement", asdict(config), figures, config.out, [config.annotations])
 
@@ -106,49 +96,33 @@ def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
     for label, figure in figures["specific_agreement"].items():
         yield f"agreement on {label}", figure
     if figures["spans"]:
-        yield "soft F1 of spans", figures["spans"]["f1"]
-        yield "alpha of spans", figures["spans"]["alpha"]
+        yield "soft F1 of spans", figures["spans"]
 
 
-def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: AgreementConfig) -> dict[str, Any]:
+def _figures(answers: Answers, spans: Spans | None, config: AgreementConfig) -> dict[str, Any]:
     from dialint.labeling.raters.agreement import (
-        cohen_kappa,
         fleiss_kappa,
         human_ceiling,
         krippendorff_alpha,
         soft_span_f1,
         specific_agreement,
-        unitised_alpha,
     )
 
-    bootstrap, votes = (config.rounds, config.seed), answers.votes()
+    votes, rounds = answers.votes(), config.rounds
     scale = label_scale(answers.labels, config)
-    pairs = [
-        {
-            "workers": [answers.workers[one], answers.workers[other]],
-            **_to_json(cohen_kappa(answers, one, other, *bootstrap)),
-        }
-        for one, other in most_shared_pairs(answers, config.pairs)
-    ]
     return {
         "answers": len(answers),
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
         "level": config.level,
-        "alpha": _to_json(krippendorff_alpha(votes, scale, config.level, *bootstrap)),
-        "fleiss_kappa": _to_json(fleiss_kappa(votes, *bootstrap)),
-        "human_ceiling": _to_json(human_ceiling(answers, *bootstrap)),
+        "alpha": _to_json(krippendorff_alpha(votes, scale, config.level, rounds)),
+        "fleiss_kappa": _to_json(fleiss_kappa(votes, rounds)),
+        "human_ceiling": _to_json(human_ceiling(answers, rounds)),
         "specific_agreement": {
-            label: _to_json(specific_agreement(votes, index, *bootstrap))
+            label: _to_json(specific_agreement(votes, index, rounds))
             for index, label in enumerate(answers.labels)
         },
-        "spans": reads
-        and {
-            "f1": _to_json(soft_span_f1(reads, *bootstrap)),
-            "alpha": _to_json(unitised_alpha(reads, *bootstrap)),
-        },
-        "pairs": pairs,
-        "periods": list(_periods(answers, config)),
+        "spans": None if spans is None else _to_json(soft_span_f1(spans, rounds)),
     }
 
 
@@ -172,36 +146,6 @@ def label_scale(labels: Sequence[str], config: AgreementConfig) -> Floats:
         raise ConfigError(
             "E_OPTION", f"--level {config.level}: labels are no numbers; --order names them from low to high"
         ) from None
-
-
-def most_shared_pairs(answers: Answers, n: int) -> list[tuple[int, int]]:
-    """The `n` pairs of workers with most tasks in common, most first."""
-    import numpy as np
-    from scipy.sparse import csr_array, triu
-
-    shape = (len(answers.workers), len(answers.tasks))
-    present = csr_array((np.ones(len(answers), np.int32), (answers.worker, answers.task)), shape)
-    shared = triu(present @ present.T, k=1).tocoo()
-    first, second = shared.coords
-    order = np.lexsort((second, first, -shared.data))[:n]
-    return [(int(first[index]), int(second[index])) for index in order]
-
-
-def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, Any]]:
-    """Alpha of the answers of each period in order of time; answers without a time are left out."""
-    import numpy as np
-
-    from dialint.labeling.raters.agreement import krippendorff_alpha
-
-    if answers.at is None or np.isnan(answers.at).all():
-        return
-    period = np.floor((answers.at - np.nanmin(answers.at)) / (config.period_days * DAY_S))
-    for number in np.unique(period[~np.isnan(period)]):
-        selected = answers.where(period == number)
-        begins = float(np.nanmin(answers.at)) + float(number) * config.period_days * DAY_S
-        values = label_scale(selected.labels, config)
-        figure = krippendorff_alpha(selected.votes(), values, config.level, config.rounds, config.seed)
-        yield {"begins_at": begins, "answers": len(selected), **_to_json(figure)}
 
 
 def _to_json(figure: Estimate) -> dict[str, Any]:

@@ -195,12 +195,7 @@ def quality_figures(
     if not workload.answers.codes:
         raise InputRefused("E_NO_RECORDS", "no answers of people")
     quality = asdict(measure_quality(workload, gold))
-    return {
-        "annotations": sum(work.annotations for work in workload.work.values()),
-        "answers": sum(each["answers"] for each in quality["codes"].values()),
-        "gold": len(gold),
-        **quality,
-    }
+    return {"answers": sum(each["answers"] for each in quality["codes"].values()), **quality}
 
 
 MEASURES = {"accuracy": "accuracy on gold", "agreement": "agreement with others", "bias": "bias"}

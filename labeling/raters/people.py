@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
@@ -56,7 +56,10 @@ class Quality:
 
 @dataclass(frozen=True)
 class Labeler:
-    """One person. `share_of_work` is of all answers, `minutes` of all timed annotations."""
+    """One person. `share_of_work` is of all answers, `minutes` of all timed annotations. `competence` is how
+    far the answers move with the items: 1 as an average person's, 0 without knowledge of them; its interval
+    is 1.96 times the standard error that answers without knowledge have. `reading` are words a minute, of
+    what had not been read before."""
 
     name: str
     kinds: dict[str, int]
@@ -66,16 +69,21 @@ class Labeler:
     minutes: float
     overall: Quality
     codes: dict[str, Quality]
+    competence: Figure
+    reading: Speed
     flags: tuple[Flag, ...]
 
 
 @dataclass(frozen=True)
 class CrowdQuality:
-    """Everybody, most work first; every code over all labelers; every flag."""
+    """Everybody, most work first; every code over all labelers; every flag; the number of annotations and of
+    known answers that the figures are from."""
 
     labelers: tuple[Labeler, ...]
     codes: dict[str, Quality]
-    flags: tuple[Flag, ...] = field(default=())
+    flags: tuple[Flag, ...]
+    annotations: int
+    gold: int
 
 
 @dataclass(frozen=True)
@@ -91,40 +99,43 @@ class _CodeMeasures:
     difference: Floats
 
 
-def measure_quality(workload: Workload, gold: Gold, anomalies: CrowdAnomalies | None = None) -> CrowdQuality:
-    """Measure the quality of all labelers. `anomalies` are those of the workload, if they are known already.
+def measure_quality(workload: Workload, gold: Gold) -> CrowdQuality:
+    """Measure the quality of all labelers.
 
     Raises:
         ValueError: nobody answered anything.
     """
-    anomalies = anomalies or find_anomalies(*workload.crowd())
+    anomalies = find_anomalies(*workload.crowd())
     parts = {
         code: _measure_code(others, workload.answers.codes[code], _gold_of_code(gold, code))
         for code, others in anomalies.others.items()
     }
     total = sum(len(part.worker) for part in parts.values())
-    labelers = []
-    for worker_index, name in enumerate(anomalies.workers):
-        selected = {code: part.worker == worker_index for code, part in parts.items()}
+    reading, labelers = _reading_speeds(workload), []
+    for index, name in enumerate(anomalies.workers):
+        selected = {code: part.worker == index for code, part in parts.items()}
         codes = {code: _summarise([(part, selected[code])]) for code, part in parts.items()}
         overall = _summarise([(part, selected[code]) for code, part in parts.items()])
         work = workload.work[name]
         labelers.append(
             Labeler(
-                name,
-                dict(sorted(work.kinds.items())),
-                work.seen_verdict,
-                overall.answers / max(1, total),
-                quartiles(work.seconds),
-                sum(work.seconds) / 60,
-                overall,
-                {code: each for code, each in codes.items() if each.answers},
-                tuple(flag for flag in anomalies.flags if name in flag.workers and flag.personal),
+                name=name,
+                kinds=dict(sorted(work.kinds.items())),
+                seen_verdict=work.seen_verdict,
+                share_of_work=overall.answers / max(1, total),
+                speed=quartiles(work.seconds),
+                minutes=sum(work.seconds) / 60,
+                overall=overall,
+                codes={code: each for code, each in codes.items() if each.answers},
+                competence=_competence(anomalies, index),
+                reading=reading[name],
+                flags=tuple(flag for flag in anomalies.flags if name in flag.workers and flag.personal),
             )
         )
     order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
     everybody = {code: _summarise([(part, np.ones(len(part.worker), bool))]) for code, part in parts.items()}
-    return CrowdQuality(tuple(order), everybody, anomalies.flags)
+    n = sum(work.annotations for work in workload.work.values())
+    return CrowdQuality(tuple(order), everybody, anomalies.flags, n, len(gold))
 
 
 def _measure_code(
@@ -190,22 +201,6 @@ LEAST_SHARED = 10
 
 
 @dataclass(frozen=True)
-class Person:
-    """One person. `competence` is how far the answers move with the items: 1 as an average person's, 0
-    without knowledge of them; its interval is 1.96 times the standard error that answers without knowledge
-    have. `reading` are words a minute, of what had not been read before."""
-
-    labeler: Labeler
-    competence: Figure
-    reading: Speed
-
-    @property
-    def name(self) -> str:
-        """The name of the account."""
-        return self.labeler.name
-
-
-@dataclass(frozen=True)
 class PairAgreement:
     """Two people who both answered `n` questions, `same` of them alike. `kappa` is Cohen's, all None where it
     is undefined: both gave one and the same answer throughout."""
@@ -219,15 +214,11 @@ class PairAgreement:
 
 @dataclass(frozen=True)
 class People:
-    """Everybody, most answers first; the pairs of the busiest by code, `ALL_CODES` for all together; every
-    suspicion; how many annotations and known answers the figures are from, and how many older annotations
-    are left out."""
+    """The quality of everybody's work; the agreement of pairs of the busiest by code, `ALL_CODES` for all
+    together; and how many older annotations are left out."""
 
-    people: tuple[Person, ...]
+    quality: CrowdQuality
     pairs: Mapping[str, tuple[PairAgreement, ...]]
-    flags: tuple[Flag, ...]
-    annotations: int
-    gold: int
     left_out: int
 
 
@@ -267,16 +258,12 @@ def measure_people(
     workload = measure_workload(newest, dialogues, dialogue_codes(taxonomy))
     if not workload.answers.codes:
         return None
-    anomalies = find_anomalies(*workload.crowd())
-    quality = measure_quality(workload, gold, anomalies=anomalies)
-    competence, reading = _competence(anomalies), _reading_speeds(workload)
-    people = tuple(Person(each, competence[each.name], reading[each.name]) for each in quality.labelers)
-    names = [person.name for person in people[:MATRIX_PEOPLE]]
+    quality = measure_quality(workload, gold)
+    names = [labeler.name for labeler in quality.labelers[:MATRIX_PEOPLE]]
     tables = workload.answers.tables()
     pairs = {ALL_CODES: _compare(stack_codes(tables), names)}
     pairs |= {code: _compare(table, names) for code, table in tables.items()}
-    n = sum(work.annotations for work in workload.work.values())
-    return People(people, pairs, quality.flags, n, len(gold), n_recent - len(newest))
+    return People(quality, pairs, n_recent - len(newest))
 
 
 def measure_store(location: str, actor: str, project: str | None, since: datetime | None) -> People | None:
@@ -289,14 +276,11 @@ def measure_store(location: str, actor: str, project: str | None, since: datetim
         return measure_people(store, actor, load_taxonomy(), project, since)
 
 
-def _competence(anomalies: CrowdAnomalies) -> dict[str, Figure]:
-    figures = {}
-    for index, name in enumerate(anomalies.workers):
-        n = int(anomalies.competence.n[index])
-        slope, spread = float(anomalies.competence.slope[index]), float(anomalies.competence.spread[index])
-        half = Z_95 * spread
-        figures[name] = Figure(n) if math.isnan(slope) else Figure(n, slope, slope - half, slope + half)
-    return figures
+def _competence(anomalies: CrowdAnomalies, index: int) -> Figure:
+    """The slope of a worker, with its interval."""
+    n = int(anomalies.competence.n[index])
+    slope, half = float(anomalies.competence.slope[index]), Z_95 * float(anomalies.competence.spread[index])
+    return Figure(n) if math.isnan(slope) else Figure(n, slope, slope - half, slope + half)
 
 
 def _reading_speeds(workload: Workload) -> dict[str, Speed]:

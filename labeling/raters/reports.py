@@ -22,9 +22,13 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Answers
-from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
-from dialint.labeling.raters.agreement import ReadText
-from dialint.labeling.raters.workload import Workload, dated_tables, measure_workload
+from dialint.labeling.aggregation.dialogue_answers import (
+    DialogueContext,
+    Span,
+    collect_answers,
+    dialogue_codes,
+)
+from dialint.labeling.raters.workload import Workload, measure_workload
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
@@ -79,15 +83,18 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
 
 def load_tables(
     store: Store, actor: str, project: str | None, taxonomy: Taxonomy
-) -> tuple[dict[str, Answers], dict[str, list[ReadText]]]:
-    """The answers of a project or of the whole store by code, with their times, and the marked spans.
+) -> tuple[dict[str, Answers], dict[str, list[dict[str, tuple[Span, ...]]]]]:
+    """The answers of a project or of the whole store by code, and for each question the spans that each
+    reader marked.
 
     Raises:
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    annotations = iterate_counted(store, actor, project)
-    tables, reads = dated_tables(annotations, StoredDialogues(store), dialogue_codes(taxonomy))
-    if not tables:
+    dialogues, annotations = StoredDialogues(store), iterate_counted(store, actor, project)
+    answers = collect_answers(
+        annotations, lambda name: DialogueContext.of(dialogues[name]), dialogue_codes(taxonomy)
+    )
+    if not answers.codes:
         raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
-    return tables, reads
+    return answers.tables(), {code: list(each.votes.values()) for code, each in answers.codes.items()}

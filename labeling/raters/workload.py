@@ -7,20 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from dialint.detector.records import Dialogue
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.dialogue_answers import (
-    WHOLE_DIALOGUE,
-    CollectedAnswers,
-    DialogueContext,
-    Item,
-)
+from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers, DialogueContext
 from dialint.labeling.annotation import Annotation, questions_in
-from dialint.labeling.raters.agreement import MarkedSpan, ReadText
 
 
 @dataclass
@@ -119,46 +113,3 @@ def measure_workload(
 
 def _read_item(annotation: Annotation) -> tuple[str, int]:
     return annotation.dialogue_id, -1 if annotation.turn is None else annotation.turn
-
-
-def dated_tables(
-    annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], dialogue_codes: frozenset[str]
-) -> tuple[dict[str, Answers], dict[str, list[ReadText]]]:
-    """Collect the crowd table of each code, with the time of each answer, and the spans that each reader of a
-    turn marked in it. Of a person's several answers to a question the last counts; `annotations` are oldest
-    first.
-
-    Raises:
-        KeyError: a dialogue that is not among `dialogues`.
-    """
-    answers = CollectedAnswers()
-    times: dict[tuple[str, Item, str], float] = {}
-    lengths: dict[str, list[int]] = {}
-
-    def load_context(name: str) -> DialogueContext:
-        dialogue = dialogues[name]
-        lengths[name] = [len(turn.text) for turn in dialogue.turns]
-        return DialogueContext.of(dialogue)
-
-    for annotation in annotations:
-        at = float("nan") if annotation.at is None else annotation.at.timestamp()
-        for code, item in answers.add(annotation, load_context, dialogue_codes):
-            times[code, item, annotation.labeler] = at
-    tables = answers.tables()
-    for code, table in tables.items():
-        votes = answers.codes[code].votes.items()
-        at_row = [times[code, item, worker] for item, workers in votes for worker in workers]
-        tables[code] = replace(table, at=np.array(at_row))
-    return tables, {code: list(_read_texts(answers, code, lengths)) for code in answers.codes}
-
-
-def _read_texts(answers: CollectedAnswers, code: str, lengths: Mapping[str, list[int]]) -> Iterator[ReadText]:
-    of_code = answers.codes[code]
-    for item, votes in of_code.votes.items():
-        is_whole = item.turn == WHOLE_DIALOGUE
-        for turn in answers.contexts[item.dialogue].judged_turns if is_whole else (item.turn,):
-            marked = {
-                worker: [MarkedSpan(start, end) for at, start, end in spans if at == turn]
-                for worker, spans in votes.items()
-            }
-            yield ReadText(lengths[item.dialogue][turn], marked)

@@ -41,9 +41,9 @@ from dialint.labeling.raters.people import (
     ALL_CODES,
     LEAST_SHARED,
     MATRIX_PEOPLE,
+    Labeler,
     PairAgreement,
     People,
-    Person,
     measure_store,
 )
 from dialint.labeling.store.accounts import list_accounts
@@ -87,25 +87,25 @@ def people_page(store: Store, account: Account) -> None:
         show_status_form(store, account, list(accounts.values()), statuses)
         return
     summary = _("{annotations} answers of {people} people, {gold} known answers; measured on {time}.").format(
-        annotations=show_number(people.annotations), people=show_number(len(people.people)),
-        gold=show_number(people.gold), time=show_time(measured_at),
+        annotations=show_number(people.quality.annotations), people=show_number(len(people.quality.labelers)),
+        gold=show_number(people.quality.gold), time=show_time(measured_at),
     )  # fmt: skip
     if people.left_out:
         summary += " " + _("{n} older answers are left out; choose a project or fewer days.").format(
             n=show_number(people.left_out)
         )
     st.caption(safe_markdown(summary))
-    _show_everybody(people.people, accounts, statuses)
+    _show_everybody(people.quality.labelers, accounts, statuses)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _show_suspicions(people.flags)
+        _show_suspicions(people.quality.flags)
     with right:
         show_status_form(store, account, list(accounts.values()), statuses)
     left, right = st.columns(2, gap="medium")
     with left:
         _show_matrix(people)
     with right:
-        _show_codes(people.people)
+        _show_codes(people.quality.labelers)
 
 
 @st.cache_data(ttl=CACHE_S, max_entries=20, show_spinner=False)
@@ -136,19 +136,19 @@ def _span(days: int) -> str:
 
 
 def _show_everybody(
-    people: Sequence[Person], accounts: dict[str, Account], statuses: dict[str, RaterStatus]
+    people: Sequence[Labeler], accounts: dict[str, Account], statuses: dict[str, RaterStatus]
 ) -> None:
     rows = []
     for person in choose_rows(people, PER_PAGE, "people page"):
-        quality, registered = person.labeler.overall, accounts.get(person.name)
+        quality, registered = person.overall, accounts.get(person.name)
         rows.append((
             person.name,
             "–" if registered is None else _role_text(registered),
             show_number(quality.answers),
             _share(quality.agreement), _share(quality.accuracy),
             _format_signed(quality.bias), _slope(person.competence),
-            _quartiles(person.labeler.speed), _quartiles(person.reading),
-            show_number(len(person.labeler.flags)) if person.labeler.flags else "–",
+            _quartiles(person.speed), _quartiles(person.reading),
+            show_number(len(person.flags)) if person.flags else "–",
         ))  # fmt: skip
     headings = (
         _("Name"), _("Role"), _("Answers"), _("Agreement"), _("On gold"), _("Bias, points"),
@@ -238,7 +238,7 @@ def _show_matrix(people: People) -> None:
         ),
     )  # fmt: skip
     pairs = people.pairs[code]
-    order = [person.name for person in people.people[:MATRIX_PEOPLE]]
+    order = [person.name for person in people.quality.labelers[:MATRIX_PEOPLE]]
     present = {name for pair in pairs for name in (pair.one, pair.other)}
     order = [name for name in order if name in present]
     cells = [
@@ -293,14 +293,14 @@ def _pair_text(pair: PairAgreement) -> str:
     )
 
 
-def _show_codes(people: Sequence[Person]) -> None:
+def _show_codes(people: Sequence[Labeler]) -> None:
     st.markdown(f"**{safe_markdown(_('By error'))}**")
     by_name = {person.name: person for person in people}
     name = st.selectbox(
         _("Person"), list(by_name), key="people person", width=320, format_func=lambda each: safe_text(each)
     )
     taxonomy = load_taxonomy()
-    codes = by_name[name].labeler.codes
+    codes = by_name[name].codes
     rows = [
         (
             code_title(code, taxonomy),

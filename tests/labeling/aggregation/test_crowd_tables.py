@@ -168,13 +168,11 @@ def test_any_names_survive_jsonl(rows: dict[tuple[str, str], str]) -> None:
         assert as_rows(read_answers(path)[""]) == set(expected)
 
 
-def test_seconds_and_times_come_along(tmp_path: Path) -> None:
+def test_seconds_come_along(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("at,label,worker,task,seconds\n86400,x,a,t1,2.5\n0,x,b,t1,\n")
+    path.write_text("label,worker,task,seconds\nx,a,t1,2.5\nx,b,t1,\n")
     answers = read_answers(path)[""]
     assert answers.seconds is not None
-    assert answers.at is not None
-    assert answers.at.tolist() == [86400.0, 0.0]
     assert answers.seconds[0] == 2.5
     assert np.isnan(answers.seconds[1])
 

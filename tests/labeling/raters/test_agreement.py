@@ -18,8 +18,6 @@ from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.raters.agreement import (
     Level,
-    MarkedSpan,
-    ReadText,
     cohen_kappa,
     fleiss_kappa,
     human_ceiling,
@@ -27,9 +25,8 @@ from dialint.labeling.raters.agreement import (
     leave_one_out_agreement,
     soft_span_f1,
     specific_agreement,
-    unitised_alpha,
 )
-from dialint.labeling.raters.agreement_report import AgreementConfig, most_shared_pairs, run
+from dialint.labeling.raters.agreement_report import AgreementConfig, run
 
 
 def krippendorff_example() -> Answers:
@@ -143,14 +140,6 @@ def test_the_human_ceiling_by_hand() -> None:
     assert human_ceiling(answers).value == pytest.approx(1 / 3)
 
 
-def test_pairs_with_most_in_common_come_first() -> None:
-    answers = from_rows(
-        [(t, w, "x") for t, people in (("1", "abc"), ("2", "bc"), ("3", "bc"), ("4", "ab")) for w in people]
-    )
-    names = [{answers.workers[i] for i in pair} for pair in most_shared_pairs(answers, 2)]
-    assert names == [{"b", "c"}, {"a", "b"}]
-
-
 def test_a_scale_is_numbers_or_is_named(tmp_path: Path) -> None:
     path = tmp_path / "crowd.csv"
     near = [("low", "mid"), ("mid", "low"), ("mid", "high"), ("high", "high"), ("low", "low"), ("mid", "mid")]
@@ -171,67 +160,26 @@ def test_a_scale_is_numbers_or_is_named(tmp_path: Path) -> None:
         AgreementConfig(path, order=("a",))
 
 
-def test_the_report_by_code_pair_and_period(tmp_path: Path) -> None:
+def test_the_report_by_code(tmp_path: Path) -> None:
     path, out = tmp_path / "crowd.jsonl", tmp_path / "agreement.json"
     crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=4, per_task=3)).answers
-    week = 7 * 86_400
     lines = [
-        {"task": f"t{t}", "worker": f"w{w}", "label": f"l{x}", "code": "C1", "at": 1000 + week * (t // 30)}
+        {"task": f"t{t}", "worker": f"w{w}", "label": f"l{x}", "code": "C1"}
         for t, w, x in zip(crowd.task.tolist(), crowd.worker.tolist(), crowd.label.tolist(), strict=True)
     ]
-    lines += [{"task": "t1", "worker": "w1", "label": "l0", "code": "L1", "at": None}]
+    lines += [{"task": "t1", "worker": "w1", "label": "l0", "code": "L1"}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     run(AgreementConfig(path, out, rounds=50))
     report = read_manifest(out)
     figures = report["codes"]["C1"]
     assert figures["alpha"]["value"] == pytest.approx(krippendorff_alpha(crowd.votes()).value)
-    assert [period["begins_at"] for period in figures["periods"]] == [1000, 1000 + week]
-    assert len(figures["pairs"]) == 6
     assert report["codes"]["L1"]["alpha"]["value"] is None
     with pytest.raises(OutputRefused):
         run(AgreementConfig(path, out))
 
 
 def test_soft_f1_by_hand() -> None:
-    """a's ten characters are covered by half, b's five wholly, b's other span not at all."""
-    text = ReadText(40, {"a": [MarkedSpan(0, 10)], "b": [MarkedSpan(0, 5), MarkedSpan(20, 30)]})
-    assert soft_span_f1([text]).value == pytest.approx((0.5 + 1 + 0) / 3)
-
-
-def test_unitised_alpha_by_hand() -> None:
-    """Of ten characters nine agree; of twenty values eleven are none and nine the code."""
-    text = ReadText(10, {"a": [MarkedSpan(0, 5)], "b": [MarkedSpan(0, 4)]})
-    chance = 1 - (11**2 + 9**2) / 20**2
-    assert unitised_alpha([text]).value == pytest.approx(1 - 0.1 / chance)
-
-
-def test_unitised_alpha_of_equals_strangers_and_opposites() -> None:
-    same = ReadText(
-        20, {"a": [MarkedSpan(3, 9, "C1")], "b": [MarkedSpan(3, 9, "C1")], "c": [MarkedSpan(3, 9, "C1")]}
-    )
-    assert unitised_alpha([same]).value == pytest.approx(1)
-    random = np.random.default_rng(0)
-    apart = [
-        ReadText(
-            1000, {who: [MarkedSpan(int(x), int(x) + 5) for x in random.integers(0, 995, 60)] for who in "ab"}
-        )
-        for _ in range(40)
-    ]
-    found = unitised_alpha(apart)
-    assert found.value == pytest.approx(0, abs=0.03)
-    assert found.low < 0.01 < 0.05 + found.high
-    split = ReadText(20, {"a": [MarkedSpan(0, 10)], "b": [MarkedSpan(10, 20)]})
-    assert unitised_alpha([split]).value == pytest.approx(-1)
-
-
-def test_one_reader_says_nothing_of_agreement() -> None:
-    assert unitised_alpha([ReadText(10, {"a": [MarkedSpan(0, 5)]})]).n == 0
-
-
-def test_no_code_hides_another() -> None:
-    """Both mark all of it as B; one marks half of it as A as well, the other the other half. They agree on B
-    wholly and on A nowhere: observed 20 of 20 characters twice read, by chance A at a half, B at none."""
-    b = MarkedSpan(0, 20, "B")
-    text = ReadText(20, {"a": [MarkedSpan(0, 10, "A"), b], "b": [MarkedSpan(10, 20, "A"), b]})
-    assert unitised_alpha([text]).value == pytest.approx(1 - 1.0 / 0.5)
-    assert unitised_alpha([ReadText(20, {"a": [b], "b": [b, MarkedSpan(0, 10, "A")]})]).value < 1
+    """a's ten characters are covered by half, b's five wholly, b's other span not at all, nor is one in another
+    turn; who read alone is compared with nobody."""
+    both = {"a": [(1, 0, 10)], "b": [(1, 0, 5), (1, 20, 30), (3, 0, 10)]}
+    assert soft_span_f1([both, {"a": [(1, 0, 4)]}]).value == pytest.approx((0.5 + 1 + 0 + 0) / 4)

@@ -48,7 +48,7 @@ def test_only_the_newest_answers_are_measured_and_the_page_says_so(
     monkeypatch.setattr(raters, "MAX_ANNOTATIONS", 4)
     measured = raters.measure_people(answered, "lea", load_taxonomy())
     assert measured is not None
-    assert (measured.annotations, measured.left_out) == (4, 6)
+    assert (measured.quality.annotations, measured.left_out) == (4, 6)
     monkeypatch.setattr(page_module, "_measure", lambda *_: (datetime.now(UTC), measured))
     assert "6 older answers are left out" in open_page("lea", at="People").words.replace("\\", "")
 
