@@ -32,8 +32,6 @@ from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.pages import RESERVED, load_pages
 from dialint.app.console.system.job import stop_all
 from dialint.app.console.system.score_results import ROUTES
-from dialint.app.console.system.spot_checks import ROUTES as SPOT_CHECK_ROUTES
-from dialint.app.console.system.threshold import ROUTES as THRESHOLD_ROUTES
 from dialint.app.console.tasks.appeal_history import ROUTES as DEMOTION_ROUTES
 
 
@@ -100,9 +98,7 @@ app = App(
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
         *access.ROUTES,
         *ROUTES,
-        *THRESHOLD_ROUTES,
         *DEMOTION_ROUTES,
-        *SPOT_CHECK_ROUTES,
         *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),
     ],
     lifespan=end_jobs,

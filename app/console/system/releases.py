@@ -7,20 +7,21 @@ last view changes anything.
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent, show_time
 from dialint.app.console.messages import explain, explain_as_sentence, show_notice
-from dialint.app.console.system import release_change as release_folders
-from dialint.app.console.system.release_change import (
-    NOTICE,
+from dialint.app.console.system.release_change import NOTICE, show_changes
+from dialint.app.console.system.release_reports import (
     ReleaseEntry,
     ReleaseReport,
     list_releases,
     read_report,
-    show_changes,
+    read_reports,
+    show_reports,
 )
 from dialint.app.console.system.spot_checks import show_spot_checks
 from dialint.app.console.system.threshold import show_threshold
@@ -60,9 +61,9 @@ def releases_page(store: Store, account: Account) -> None:
     if problem is not None:
         st.error(safe_markdown(explain_as_sentence(problem)))
     if view == "compare":
-        show_comparison(store, account, entries, list(counts))
+        show_comparison(store, account, read_reports(entries), list(counts))
     elif view == "threshold":
-        show_threshold(store, account, entries, list(counts))
+        show_threshold(store, account, read_reports(entries), list(counts))
     elif view == "spot checks":
         show_spot_checks(store, account, list(counts))
     elif view == "change":
@@ -77,11 +78,6 @@ def _count(_store: Store, location: str, actor: str) -> dict[str, ReleaseCount]:
     """Count the store's verdicts by release, for this actor only. Kept for a while, as it reads all
     verdicts."""
     return {each.release: each for each in count_by_release(_store, actor)}
-
-
-def kind_name(kind: str) -> str:
-    """A kind of release for a person."""
-    return _("scan") if kind == "scan" else _("judge")
 
 
 def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> None:
@@ -101,7 +97,16 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
             state = _("damaged: {message}").format(message=explain(damaged))
         use = _("● in use") if entry.in_use else ""
         origin = _("embedded") if entry.name == "embedded" else _since(entry.promoted_at)
-        rows.append((name, kind_name(entry.kind), use, origin, state, *_count_cells(count)))
+        rows.append(
+            (
+                name,
+                _("scan") if entry.kind == "scan" else _("judge"),
+                use,
+                origin,
+                state,
+                *_count_cells(count),
+            )
+        )
     rows += [
         (name, "", "", _("not on this machine"), "", *_count_cells(count))
         for name, count in counts.items()
@@ -132,22 +137,10 @@ def _count_cells(count: ReleaseCount | None) -> tuple[str, str]:
 
 def _show_report(entries: list[ReleaseEntry]) -> None:
     scans = [entry for entry in entries if entry.kind == "scan"]
-    by_name = {entry.name: entry for entry in scans}
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    name = left.selectbox(
-        _("Report of"), list(by_name), format_func=lambda each: safe_text(_title(by_name[each])),
-        key="report of",
+    entry = st.selectbox(
+        _("Report of"), scans, format_func=lambda each: safe_text(_title(each)), key="report of",
         index=next((at for at, entry in enumerate(scans) if entry.in_use), 0),
     )  # fmt: skip
-    entry = by_name[name]
-    if right.button(_("Verify all bytes now"), width="stretch"):
-        try:
-            fingerprint = release_folders.verify_release(entry)
-            st.success(
-                safe_markdown(_("Every byte is as it was made: {hash}…").format(hash=fingerprint[:16]))
-            )
-        except DialintError as damaged:
-            st.error(safe_markdown(explain_as_sentence(damaged)))
     try:
         report = read_report(entry)
     except DialintError as damaged:
@@ -159,12 +152,8 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
         _show_codes(report)
     with tabs[1]:
         _show_origin(report)
-    with tabs[2]:
-        if report.card:
-            with st.container(height=520):
-                st.text(safe_text(report.card))
-        else:
-            st.caption(_("This release has no model card."))
+    with tabs[2], st.container(height=520):
+        st.text(safe_text(report.card or _("This release has no model card.")))
 
 
 def _title(entry: ReleaseEntry) -> str:
@@ -177,13 +166,13 @@ def _title(entry: ReleaseEntry) -> str:
 
 
 def _show_headline(report: ReleaseReport) -> None:
-    measured = report.info.report.get("test_unseen")
-    if not isinstance(measured, dict):
+    measured = report.measured
+    if not measured:
         st.caption(_("This release has no figures of its own."))
         return
     columns = st.columns(4)
     columns[0].metric(
-        _("Codes covered"), safe_markdown(show_number(len(report.codes))),
+        _("Codes covered"), safe_markdown(show_number(len(report.info.codes))),
         help=_("By the scan, by exact checks or by policies; of all others a verdict says nothing."),
     )  # fmt: skip
     for column, name, label, text in (
@@ -211,8 +200,8 @@ def _show_codes(report: ReleaseReport) -> None:
     for code, how in report.info.codes.items():
         measured = report.measurements(code)
         rows.append((
-            code_title(code, taxonomy), means_text(how), threshold_text(how), contract_text(how),
-            natural_text(how),
+            code_title(code, taxonomy), _means_text(how), report.threshold(code), _contract_text(how),
+            _natural_text(how),
             _share(measured, "precision"), _share(measured, "recall"),
         ))  # fmt: skip
     show_table(
@@ -228,8 +217,7 @@ def _show_codes(report: ReleaseReport) -> None:
     st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
 
 
-def means_text(how: CodeRelease) -> str:
-    """What finds a code, in words."""
+def _means_text(how: CodeRelease) -> str:
     parts = []
     if how.scan is not None:
         parts.append(_("scan") if how.gate is None else _("scan and gate"))
@@ -237,14 +225,7 @@ def means_text(how: CodeRelease) -> str:
     return ", ".join(parts)
 
 
-def threshold_text(how: CodeRelease) -> str:
-    """From which probability on the scan accuses; a dash where it never does."""
-    threshold = None if how.scan is None else how.scan.threshold
-    return "–" if threshold is None else show_number(threshold, "0.00")
-
-
-def contract_text(how: CodeRelease) -> str:
-    """The rate of false accusations that the release keeps."""
+def _contract_text(how: CodeRelease) -> str:
     contract = None if how.scan is None else how.scan.contract
     if contract is None:
         return "–"
@@ -252,7 +233,7 @@ def contract_text(how: CodeRelease) -> str:
     return f"≤ {rate} ({show_percent(contract.confidence)})"
 
 
-def natural_text(how: CodeRelease) -> str:
+def _natural_text(how: CodeRelease) -> str:
     """How often findings were right on labelled real dialogues, with the interval."""
     natural = None if how.scan is None else how.scan.natural
     if natural is None:
@@ -280,9 +261,13 @@ def _read_interval(ends: object) -> tuple[float, float] | None:
 def _show_origin(report: ReleaseReport) -> None:
     info = report.info
     facts = {
-        _("Base model"): release_folders.summarize_base(info),
+        _("Base model"): f"{info.base.name} {info.base.revision} ({info.base.licence})",
         _("Taxonomy"): info.taxonomy,
-        **release_folders.count_training(info),
+        **{
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in info.training.items()
+            if not isinstance(value, dict | list) and value is not None
+        },
     }
     left, right = st.columns(2, gap="large")
     with left:
@@ -300,17 +285,10 @@ def _show_origin(report: ReleaseReport) -> None:
 PER_PAGE = 50
 
 
-def show_comparison(store: Store, account: Account, entries: list[ReleaseEntry], stored: list[str]) -> None:
-    """Show the comparison of two releases, by their files, their verdicts, or both."""
-    reports: dict[str, ReleaseReport] = {}
-    for entry in entries:
-        if entry.kind == "scan":
-            try:
-                report = read_report(entry)
-            except DialintError:
-                continue
-            name = report.info.id if entry.name == "embedded" or report.info.id not in reports else entry.name
-            reports.setdefault(name, report)
+def show_comparison(
+    store: Store, account: Account, reports: dict[str, ReleaseReport], stored: list[str]
+) -> None:
+    """Show the comparison of two releases, by their reports, their verdicts, or both."""
     names = list(dict.fromkeys([*reports, *stored]))
     if len(names) < 2:
         st.info(_("There is one release only. Promote another, or add verdicts of another to the store."))
@@ -319,54 +297,17 @@ def show_comparison(store: Store, account: Account, entries: list[ReleaseEntry],
     first = left.selectbox(_("Release"), names, format_func=safe_text, key="compare first")
     others = [name for name in names if name != first]
     second = right.selectbox(_("Compared with"), others, format_func=safe_text, key="compare second")
-    if first in reports and second in reports:
-        _show_reports(first, reports[first], second, reports[second])
-    else:
-        missing = " ".join(name for name in (first, second) if name not in reports)
+    if missing := " ".join(name for name in (first, second) if name not in reports):
         st.caption(
             safe_markdown(_("Not on this machine, so without a report here: {names}.").format(names=missing))
         )
+    else:
+        st.markdown(f"**{safe_markdown(_('By their reports, on errors of unseen kinds'))}**")
+        show_reports(reports[first], reports[second])
     if first in stored and second in stored:
         _show_stored(compare_releases(store, account.id, first, second), first, second)
     else:
         st.caption(paragraph("The store has no verdicts of"))
-
-
-def _show_reports(first: str, one: ReleaseReport, second: str, two: ReleaseReport) -> None:
-    st.markdown(f"**{safe_markdown(_('By their reports, on errors of unseen kinds'))}**")
-    rows: list[tuple[Cell, ...]] = []
-    for code in dict.fromkeys([*one.codes, *two.codes]):
-        cells: list[str] = [code_title(code, load_taxonomy())]
-        for name in ("average_precision", "precision", "recall"):
-            cells += _pair(one.measurements(code), two.measurements(code), name)
-        cells += [_threshold(one, code), _threshold(two, code)]
-        rows.append(tuple(cells))
-    labels = (_("AP"), _("Precision"), _("Recall"), _("Threshold"))
-    headings = [f"{label} {mark}" for label in labels for mark in ("A", "B")]
-    st.caption(safe_markdown(f"A = {first}, B = {second}"))
-    show_table((_("Code"), *headings), rows)
-    st.caption(_("▲ marks the better one where the 95 % intervals do not overlap."))
-
-
-def _pair(one: dict[str, object], two: dict[str, object], name: str) -> tuple[str, str]:
-    values, intervals = (one.get(name), two.get(name)), (one.get(f"{name}_95"), two.get(f"{name}_95"))
-    texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
-    a, b = intervals
-    if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
-        if a[0] > b[1]:
-            texts[0] += " ▲"
-        elif b[0] > a[1]:
-            texts[1] += " ▲"
-    return texts[0], texts[1]
-
-
-def _threshold(report: ReleaseReport, code: str) -> str:
-    how = report.how(code)
-    if how is None:
-        return _("not covered")
-    if how.scan is None:
-        return _("check")
-    return "–" if how.scan.threshold is None else show_number(how.scan.threshold, "0.00")
 
 
 def _show_stored(compared: Comparison, first: str, second: str) -> None:

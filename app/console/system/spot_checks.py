@@ -16,18 +16,14 @@ from threading import Lock
 
 import streamlit as st
 from pydantic import ValidationError
-from starlette.requests import Request
-from starlette.responses import FileResponse, Response
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
-from dialint.app.console.sessions import lead_route
-from dialint.app.console.system.score_results import DOWNLOADS
 from dialint.app.console.tables import Cell, percent_bounds, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
 from dialint.detector.errors import DialintError
-from dialint.detector.overrides import Judged, NaturalPrecision, read_overrides, update_overrides
+from dialint.detector.overrides import NaturalPrecision, read_overrides, update_overrides
 from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import unescape_cell
@@ -192,11 +188,13 @@ def _show_reading(
             enter_judgement(name, number, judgement, missed)
             done.append(number)
 
+    def take_back() -> None:
+        with report_refusals(NOTICE):
+            if done:  # not at a second click
+                enter_judgement(name, done.pop(), "", "")
+
     if done:
-        st.button(
-            _("Take back the last answer"), key="judge back", type="tertiary",
-            on_click=lambda: judge_again(name, done),
-        )  # fmt: skip
+        st.button(_("Take back the last answer"), key="judge back", type="tertiary", on_click=take_back)
     if not open_rows:
         st.success(_("Every row is judged."))
         return
@@ -246,13 +244,6 @@ def _show_reading(
             )
 
 
-def judge_again(name: str, done: list[str]) -> None:
-    """Take back the last answer of this session."""
-    with report_refusals(NOTICE):
-        if done:
-            enter_judgement(name, done.pop(), "", "")
-
-
 def enter_judgement(name: str, number: str, judgement: str, missed: str) -> None:
     """Write a judgement of a row into the sheet; both empty take it back.
 
@@ -276,18 +267,16 @@ def _show_evaluation(name: str, counted: NaturalPrecision, result: NaturalPrecis
         with report_refusals(NOTICE):
             update_overrides(checks_folder() / name / RESULT, counted.release, spot_check=counted)
 
-    with st.container(horizontal=True):
-        st.button(
-            _("Evaluate"), key="evaluate spot check", type="primary", disabled=not is_new, on_click=write,
-            help=_("Writes what is judged as the result that scoring keeps to."),
-        )  # fmt: skip
-        if result is not None:
-            st.link_button(
-                _("Save the file"), f"{DOWNLOADS}/spot-check/{safe_text(name)}", icon=":material/download:",
-                help=_("For `dialint score --overrides`: codes that are seldom right are only suggested."),
-            )  # fmt: skip
-    if result is not None and not is_new:
-        st.caption(_("Evaluated, with all that is judged."))
+    st.button(
+        _("Evaluate"), key="evaluate spot check", type="primary", disabled=not is_new, on_click=write,
+        help=_("Writes what is judged as the result that scoring keeps to."),
+    )  # fmt: skip
+    if result is not None:
+        if not is_new:
+            st.caption(_("Evaluated, with all that is judged."))
+        with st.expander(safe_text(RESULT)):
+            st.caption(_("For `dialint score --overrides`: codes that are seldom right are only suggested."))
+            st.code(safe_text((checks_folder() / name / RESULT).read_text("utf-8")), language="yaml")
 
 
 def _show_result(result: NaturalPrecision) -> None:
@@ -304,7 +293,10 @@ def _show_result(result: NaturalPrecision) -> None:
         for code, each in judged.items():
             title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
             recommendation = advice[result.advice(code)] if judged is result.findings else ""
-            rows.append((title, kind, show_number(each.reported), _right_text(each), recommendation))
+            right = "–"
+            if each.precision is not None:
+                right = "{}/{} ({}–{})".format(each.right, each.n, *percent_bounds(*each.interval))
+            rows.append((title, kind, show_number(each.reported), right, recommendation))
     show_table((_("Code"), _("Kind"), _("Reported"), _("Right, of those judged"), _("Advice")), rows)
     turns = result.turns
     if turns.read:
@@ -315,24 +307,3 @@ def _show_result(result: NaturalPrecision) -> None:
                 text.format(n=show_number(turns.read), k=show_number(turns.with_errors), missed=missed)
             )
         )
-
-
-def _right_text(judged: Judged) -> str:
-    if judged.precision is None:
-        return "–"
-    low, high = percent_bounds(*judged.interval)
-    return f"{judged.right}/{judged.n} ({low}–{high})"
-
-
-def send_spot_check(_store: Store, _account: str, request: Request) -> Response | None:
-    """The result of a spot check, as an attachment; none if there is none."""
-    name = request.path_params["name"]
-    if name not in {each.name for each in list_spot_checks() if each.result is not None}:
-        return None
-    return FileResponse(
-        checks_folder() / name / RESULT, media_type="application/yaml", filename=RESULT,
-        content_disposition_type="attachment", headers={"cache-control": "no-store"},
-    )  # fmt: skip
-
-
-ROUTES = [lead_route(f"{DOWNLOADS}/spot-check/{{name}}", send_spot_check)]

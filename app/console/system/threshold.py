@@ -2,11 +2,8 @@
 
 From stored verdicts with all probabilities and from people's decisions: findings and minutes of review a
 week, the share that people confirm, the share of known errors that is kept; from the release's contract,
-false accusations.
-
-
-Thresholds that a team chooses are kept in the session only: what counts is the file of overrides, whose
-address holds what it does and whose fingerprint stands in each verdict that was made with it.
+false accusations. Thresholds that a team chooses are kept in the session only: what counts is the file of
+overrides that the page shows, whose fingerprint stands in each verdict that was made with it.
 """
 
 from __future__ import annotations
@@ -15,27 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import streamlit as st
-from pydantic import ValidationError
-from starlette.requests import Request
-from starlette.responses import Response
 
 from dialint.app.console.charts import MARKED, MUTED, STRONG
 from dialint.app.console.i18n import _, choose_name, ngettext, paragraph, show_number, show_percent
-from dialint.app.console.sessions import lead_route
-from dialint.app.console.system.release_change import ReleaseEntry, ReleaseReport, read_report
-from dialint.app.console.system.score_results import DOWNLOADS
+from dialint.app.console.system.release_reports import ReleaseReport
 from dialint.app.console.tables import Cell, share_text, show_table
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
-from dialint.detector.errors import DialintError
 from dialint.detector.overrides import Overrides, dump_overrides
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.release_verdicts import CodeTurns, ScannedTurn, load_code_turns
+from dialint.labeling.store.release_verdicts import CodeTurns, load_code_turns
 
 STEP = 0.01
 GRID = tuple(round(0.05 + at * 0.025, 3) for at in range(39))
@@ -46,17 +36,14 @@ TTL_S = 120.0
 
 @dataclass(frozen=True)
 class AtThreshold:
-    """The consequences of one threshold. `confirmed` of `decided` turns are errors by people's answers;
-    `detected` of `errors` that people saw are flagged, and `clean_flagged` of `clean` turns in which they
-    saw none."""
+    """The consequences of one threshold: of `decided` flagged turns, `confirmed` are errors by people's
+    answers; `errors` and `clean` turns are all in which people saw an error, or none."""
 
     per_week: float
     dialogues_per_week: float
     confirmed: int
     decided: int
-    detected: int
     errors: int
-    clean_flagged: int
     clean: int
 
     def minutes(self, seconds: Sequence[float]) -> float | None:
@@ -68,31 +55,27 @@ def apply_threshold(turns: CodeTurns, threshold: float, today: float | None) -> 
     """What a threshold means. `today`: the release's own one. A turn that the scan marked from there on and
     that is no finding was dropped by a gate, and stays dropped; below it nobody knows what the gate would
     say, so there every turn counts."""
-    flagged = [each for each in turns.turns if is_flagged(each, threshold, today)]
+    flagged = [
+        each
+        for each in turns.turns
+        if each.probability >= threshold and (each.is_finding or today is None or each.probability < today)
+    ]
     decided = [each for each in flagged if each.answer is not None]
-    confirmed = sum(bool(each.answer) for each in decided)
     answered = [each for each in turns.turns if each.answer is not None]
     n_errors = sum(bool(each.answer) for each in answered)
     return AtThreshold(
         per_week=len(flagged) / turns.n_weeks,
         dialogues_per_week=len({each.dialogue for each in flagged}) / turns.n_weeks,
-        confirmed=confirmed,
+        confirmed=sum(bool(each.answer) for each in decided),
         decided=len(decided),
-        detected=confirmed,
         errors=n_errors + turns.n_unscanned,
-        clean_flagged=len(decided) - confirmed,
         clean=len(answered) - n_errors,
     )
 
 
-def is_flagged(turn: ScannedTurn, threshold: float, today: float | None) -> bool:
-    """Whether a turn is a finding at this threshold."""
-    if turn.probability < threshold:
-        return False
-    return turn.is_finding or (today is not None and turn.probability < today) or today is None
-
-
-def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], stored: list[str]) -> None:
+def show_threshold(
+    store: Store, account: Account, reports: dict[str, ReleaseReport], stored: list[str]
+) -> None:
     """Show the slider and what it means."""
     if not stored:
         st.info(_("The store has no verdicts yet. Score a log and add it to the store."))
@@ -104,14 +87,14 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
     if not by_code:
         st.info(paragraph("Verdicts of this release were"))
         return
-    report = _find_report(entries, release)
+    released = reports[release].info.codes if release in reports else {}
     taxonomy = load_taxonomy()
 
     codes = sorted(by_code, key=lambda code: (-sum(each.is_finding for each in by_code[code].turns), code))
     code = right.selectbox(
         _("Code"), codes, format_func=lambda each: safe_text(code_title(each, taxonomy)), key="threshold code"
     )
-    turns, how = by_code[code], None if report is None else report.how(code)
+    turns, how = by_code[code], released.get(code)
     today = None if how is None or how.scan is None else how.scan.threshold
     key = f"threshold:{release}:{code}"
     if key not in st.session_state:
@@ -136,7 +119,7 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
             text.format(dialogues=n, weeks=weeks) + " " + paragraph("Below today’s threshold every")
         )
     )
-    show_own_thresholds(release, {} if report is None else report.info.codes)
+    show_own_thresholds(release, released)
 
 
 @st.cache_data(ttl=TTL_S, max_entries=4, show_spinner=False)
@@ -144,19 +127,6 @@ def _load(_store: Store, location: str, actor: str, release: str) -> dict[str, C
     """Load the turns of a release, for this actor only, whose role each run of the page reads from the
     store."""
     return load_code_turns(_store, actor, release)
-
-
-def _find_report(entries: list[ReleaseEntry], release: str) -> ReleaseReport | None:
-    for entry in entries:
-        if entry.kind != "scan":
-            continue
-        try:
-            report = read_report(entry)
-        except DialintError:
-            continue
-        if report.info.id == release:
-            return report
-    return None
 
 
 def _today_text(today: float | None) -> str:
@@ -184,12 +154,14 @@ def _show_figures(turns: CodeTurns, how: CodeRelease | None, threshold: float, t
     columns[1].caption(
         safe_markdown(f"{now.confirmed}/{now.decided}: {share_text(now.confirmed, now.decided)}")
     )
-    recall = "–" if not now.errors else show_percent(now.detected / now.errors)
+    recall = "–" if not now.errors else show_percent(now.confirmed / now.errors)
     columns[2].metric(
         _("Known errors kept"), safe_markdown(recall),
         help=_("Of all errors that people saw in these dialogues, whatever the model said."),
     )  # fmt: skip
-    columns[2].caption(safe_markdown(f"{now.detected}/{now.errors}: {share_text(now.detected, now.errors)}"))
+    columns[2].caption(
+        safe_markdown(f"{now.confirmed}/{now.errors}: {share_text(now.confirmed, now.errors)}")
+    )
     minutes = now.minutes(turns.seconds)
     columns[3].metric(
         _("Minutes of review a week"),
@@ -204,8 +176,9 @@ def _show_figures(turns: CodeTurns, how: CodeRelease | None, threshold: float, t
         lines.append(_("Scored with this threshold, what lies below the release’s own are suggestions."))
     if now.clean:
         text = _("Of {n} turns that people found free of this error, {k} are flagged: {rate} per 100.")
-        rate = show_number(100 * now.clean_flagged / now.clean, "0.0")
-        lines.append(text.format(n=show_number(now.clean), k=show_number(now.clean_flagged), rate=rate))
+        k = now.decided - now.confirmed
+        rate = show_number(100 * k / now.clean, "0.0")
+        lines.append(text.format(n=show_number(now.clean), k=show_number(k), rate=rate))
     for line in lines:
         st.markdown(safe_markdown(line))
 
@@ -235,11 +208,9 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
     names = (_("Confirmed by people"), _("Known errors kept"))
     for at in GRID:
         there = apply_threshold(turns, at, today)
-        for name, part, whole in zip(
-            names, (there.confirmed, there.detected), (there.decided, there.errors), strict=True
-        ):
+        for name, whole in zip(names, (there.decided, there.errors), strict=True):
             if whole:
-                points.append({"threshold": at, "series": name, "share": part / whole})
+                points.append({"threshold": at, "series": name, "share": there.confirmed / whole})
     if not points:
         st.caption(_("Nobody has decided on a turn of this code yet, so there is no share to draw."))
         return
@@ -247,47 +218,28 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
         "field": "series", "type": "nominal", "title": None, "legend": {"orient": "top"},
         "scale": {"domain": list(names), "range": [STRONG, MARKED]},
     }  # fmt: skip
-    layers: list[dict[str, Any]] = [{
-        "data": {"values": points},
-        "mark": {"type": "line", "point": {"size": 28}, "strokeWidth": 2},
-        "encoding": {
-            "x": {
-                "field": "threshold", "type": "quantitative", "title": _("Threshold"),
-                "scale": {"domain": [0, 1]}, "axis": {"tickCount": 10, "grid": False},
-            },
-            "y": {
-                "field": "share", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]},
-                "axis": {"format": ".0%", "tickCount": 5},
-            },
-            "color": color,
-            "strokeDash": {**color, "scale": {"domain": list(names), "range": [[1, 0], [5, 3]]}},
-            "tooltip": [
-                {"field": "threshold", "type": "quantitative", "title": _("Threshold"), "format": ".2f"},
-                {"field": "series", "type": "nominal", "title": _("What")},
-                {"field": "share", "type": "quantitative", "title": _("Share"), "format": ".0%"},
-            ],
-        },
-    }]  # fmt: skip
-    is_raised = today is not None and threshold > today  # the labels stand away from each other
-    marks = [(threshold, [1, 0], _("chosen"), "left" if is_raised else "right")]
-    if today is not None:
-        marks.append((today, [5, 4], _("today"), "right" if is_raised else "left"))
-    for at, dash, label, align in marks:
-        place = {"x": {"field": "at", "type": "quantitative"}}
-        values = {"values": [{"at": at, "label": safe_text(label)}]}
-        layers += [
-            {
-                "data": values, "encoding": place,
-                "mark": {"type": "rule", "strokeDash": dash, "strokeWidth": 1.5, "color": MUTED},
-            },
-            {
-                "data": values,
-                "encoding": {
-                    **place, "text": {"field": "label"}, "y": {"value": -8},
+    x = {"type": "quantitative", "title": _("Threshold"), "scale": {"domain": [0, 1]}}
+    layers: list[dict[str, Any]] = [
+        {
+            "data": {"values": points},
+            "mark": {"type": "line", "point": {"size": 28}, "tooltip": True},
+            "encoding": {
+                "x": {**x, "field": "threshold"},
+                "y": {
+                    "field": "share", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]},
+                    "axis": {"format": ".0%", "tickCount": 5},
                 },
-                "mark": {"type": "text", "align": align, "color": MUTED},
+                "color": color,
+                "strokeDash": {**color, "scale": {"domain": list(names), "range": [[1, 0], [5, 3]]}},
             },
-        ]  # fmt: skip
+        }
+    ]  # fmt: skip
+    for at, dash in ((threshold, [1, 0]), (today, [5, 4])):
+        mark = {"type": "rule", "strokeDash": dash, "strokeWidth": 1.5, "color": MUTED}
+        if at is not None:
+            layers.append(
+                {"data": {"values": [{"at": at}]}, "mark": mark, "encoding": {"x": {**x, "field": "at"}}}
+            )
     st.vega_lite_chart(
         {"layer": layers},
         height=260,
@@ -297,7 +249,6 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
 
 
 CHOSEN = "own thresholds"
-MAX_CODES = 200
 
 
 def load_chosen(release: str) -> dict[str, float]:
@@ -336,12 +287,9 @@ def show_own_thresholds(release: str, codes: Mapping[str, CodeRelease]) -> None:
         before = "–" if released is None else show_number(released, "0.00")
         rows.append((title, before, show_number(own, "0.00"), _describe(own, released)))
     show_table((_("Code"), _("Release"), _("Yours"), _("What it does")), rows)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.link_button(
-            _("Save the file"), safe_text(thresholds_address(release, chosen)), type="primary",
-            icon=":material/download:",
-        )  # fmt: skip
-        st.button(_("Discard them"), key="discard thresholds", on_click=lambda: _discard(release))
+    st.button(_("Discard them"), key="discard thresholds", on_click=lambda: _discard(release))
+    overrides = Overrides(release=release, thresholds=chosen)
+    st.code(safe_text(dump_overrides(overrides)), language="yaml")
     st.caption(
         _(
             "`dialint score LOG --overrides FILE` scores with them. The file can take accusations back and "
@@ -351,8 +299,7 @@ def show_own_thresholds(release: str, codes: Mapping[str, CodeRelease]) -> None:
         )
     )
     text = _("Verdicts that are made with this file say so by its fingerprint: {hash}…")
-    fingerprint = Overrides(release=release, thresholds=chosen).fingerprint or ""
-    st.caption(safe_markdown(text.format(hash=fingerprint[:16])))
+    st.caption(safe_markdown(text.format(hash=(overrides.fingerprint or "")[:16])))
 
 
 def _describe(own: float, released: float | None) -> str:
@@ -367,31 +314,3 @@ def _discard(release: str) -> None:
     load_chosen(release).clear()
     for key in [each for each in st.session_state if str(each).startswith(f"threshold:{release}:")]:
         del st.session_state[key]
-
-
-def thresholds_address(release: str, codes: Mapping[str, float]) -> str:
-    """The address of the file with these thresholds."""
-    query = urlencode({code: f"{own:g}" for code, own in sorted(codes.items())})
-    return f"{DOWNLOADS}/thresholds/{quote(release, safe='')}?{query}"
-
-
-def send_thresholds(_store: Store, _account: str, request: Request) -> Response | None:
-    """The file, as an attachment; none where the address makes none."""
-    items = request.query_params.multi_items()
-    try:
-        codes = {code: float(own) for code, own in items[: MAX_CODES + 1]}
-        if not codes or len(items) > MAX_CODES or len(codes) != len(items):
-            raise ValueError("none, a code twice, or too many")
-        overrides = Overrides(release=request.path_params["release"], thresholds=codes)
-    except (ValueError, ValidationError):
-        return None
-    return Response(
-        dump_overrides(overrides),
-        media_type="application/yaml",
-        headers={
-            "content-disposition": 'attachment; filename="overrides.yaml"', "cache-control": "no-store",
-        },
-    )  # fmt: skip
-
-
-ROUTES = [lead_route(f"{DOWNLOADS}/thresholds/{{release:path}}", send_thresholds)]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.errors import Message
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import (
@@ -138,7 +138,7 @@ def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfi
                 chunk, kind, Message("row group {index}, column {path}", index=index, path=kind.path)
             )
             if problem is not None:
-                raise file_error(problem[0], source.name, problem[1])
+                raise InputRefused(problem[0], "{file}: {message}", file=source.name, message=problem[1])
     return most
 
 

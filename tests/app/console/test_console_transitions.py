@@ -25,7 +25,6 @@ from dialint.app.console.middleware import (
 from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import SESSIONS, Session
 from dialint.app.console.system import score_results as downloads
-from dialint.app.console.system import spot_checks
 from dialint.app.console.tasks import appeal_history
 from dialint.labeling.exchange.demotion import Confirmations
 from dialint.labeling.store import accounts, authentication
@@ -40,9 +39,7 @@ WHO, OTHER = (Identity(issuer="https://id.example", subject=subject) for subject
 UPLOAD = "/_stcore/upload_file/0b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e/1b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e"
 FOR_LEADS = {
     "/download/score/{job}/{name}": "/download/score/0123456789abcdef/verdicts.csv",
-    "/download/thresholds/{release:path}": "/download/thresholds/r%2F1?C1=0.97",
     "/download/demotions/{release:path}": "/download/demotions/r%2F1",
-    "/download/spot-check/{name}": "/download/spot-check/one",
 }
 """An address of each route that serves files, all to leads only."""
 FOR_EVERYBODY = {"/", STATIC_PATH, SESSION_PATH, *oidc.PATHS} | {
@@ -111,8 +108,6 @@ def scene(
 ) -> Iterator[Scene]:
     file = tmp_path / "file.csv"
     file.write_text("a,b\n")
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "file.csv").write_text("a,b\n")
     record = SimpleNamespace(name="log.jsonl")
     monkeypatch.setattr(downloads, "load_job", lambda job: SimpleNamespace(id=job, record=record))
     monkeypatch.setattr(downloads, "record_job", lambda *_, **__: None)
@@ -120,11 +115,6 @@ def scene(
     demoted = {"r/1": {"C1": Confirmations(confirmed=0, answered=40)}}
     # rights are the store's part of `demote`: the route asks for them before it
     monkeypatch.setattr(appeal_history, "demote", lambda *_: demoted)
-    monkeypatch.setattr(spot_checks, "checks_folder", lambda: tmp_path)
-    monkeypatch.setattr(spot_checks, "RESULT", "file.csv")
-    monkeypatch.setattr(
-        spot_checks, "list_spot_checks", lambda: [SimpleNamespace(name="one", result="judged")]
-    )
     accounts.create(store, "ada", Account(id="pat", role="lead"))
     authentication.link(store, "ada", WHO, "pat")
     streamlit = Route(UPLOAD, lambda request: Response(status_code=204), methods=["PUT"])

@@ -8,25 +8,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
+import yaml
 
-from dialint.app.console import sessions as access
-from dialint.app.console.middleware import SESSION
-from dialint.app.console.system import release_change as release_folders
-from dialint.app.console.system import threshold as own_thresholds
+from dialint.app.console.system import release_reports
 from dialint.app.console.system.release_change import promote, roll_back
 from dialint.app.console.system.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
-from dialint.app.console.system.threshold import (
-    apply_threshold,
-    thresholds_address,
-)
+from dialint.app.console.system.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.overrides import (
     Judged,
     NaturalPrecision,
-    Overrides,
     ReadTurns,
     read_overrides,
     update_overrides,
@@ -58,12 +50,12 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(EMBEDDED, root / "good", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(EMBEDDED, root / "bad", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "bad" / "config.json").write_text("{}")
-    monkeypatch.setenv(release_folders.RELEASES_VARIABLE, str(root))
+    monkeypatch.setenv(release_reports.RELEASES_VARIABLE, str(root))
     return root
 
 
 def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened: Path) -> None:
-    assert release_folders.list_candidates() == ["bad", "good"]
+    assert release_reports.list_candidates() == ["bad", "good"]
     with pytest.raises(NotAllowed):
         promote(store, "rob", "good", REASON)
     assert Registry("scan").current() is None
@@ -84,7 +76,7 @@ def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened:
         ("refused", "lea", "../opened/good"), ("promote", "lea", "../opened/good"),
         ("refused", "lea", "bad"), ("promote", "lea", "bad"), ("promote", "lea", "good"),
     ]  # fmt: skip
-    (embedded, promoted), problem = release_folders.list_releases()
+    (embedded, promoted), problem = release_reports.list_releases()
     assert (embedded.in_use, promoted.in_use, promoted.name, problem) == (False, True, first.id, None)
 
 
@@ -162,27 +154,14 @@ def test_thresholds_by_hand() -> None:
     )  # fmt: skip
     today = apply_threshold(some, 0.8, 0.8)
     assert (today.per_week, today.dialogues_per_week) == (1.0, 1.0)
-    assert (today.confirmed, today.decided, today.detected, today.errors) == (1, 2, 1, 4)
-    assert (today.clean_flagged, today.clean) == (1, 2)
+    assert (today.confirmed, today.decided, today.errors, today.clean) == (1, 2, 4, 2)
     assert today.minutes(some.seconds) == 1.0
     assert today.minutes(()) is None
     lower = apply_threshold(some, 0.5, 0.8)
     assert (lower.per_week, lower.dialogues_per_week) == (2.0, 1.5)
-    assert (lower.confirmed, lower.decided, lower.detected) == (2, 3, 2)
+    assert (lower.confirmed, lower.decided) == (2, 3)
     higher = apply_threshold(some, 0.95, 0.8)
     assert (higher.per_week, higher.confirmed, higher.decided) == (0.0, 0, 0)
-
-
-def test_the_slider_shows_the_store_and_changes_nothing(open_page: Callable[..., Any], store: Store) -> None:
-    page = open_page("lea", at="Releases")
-    page.test.segmented_control[0].set_value("threshold").run()
-    assert not page.test.exception
-    assert page.test.slider[0].label == "Threshold"
-    before = [each.value for each in page.test.metric]
-    page.test.slider[0].set_value(1.0).run()
-    assert not page.test.exception
-    assert [each.value for each in page.test.metric] != before
-    assert page.test.metric[0].value == "0\\.0"
 
 
 def open_slider(open_page: Callable[..., Any]) -> Any:
@@ -199,45 +178,21 @@ def test_chosen_thresholds_are_listed_for_all_codes_and_given_as_a_file(
     assert "Move the slider of a code" in page.words
     boxes = page.test.selectbox(key="threshold code")
     first, second = boxes.options[0].split()[0], boxes.options[1].split()[0]
+    before = [each.value for each in page.test.metric]
     page.test.slider[0].set_value(0.97).run()
+    assert [each.value for each in page.test.metric] != before
     page.choose("Code", second)
     page.test.slider[0].set_value(0.2).run()
     assert not page.test.exception
     listed = page.test.table[-1].value
     assert [row.split()[0] for row in listed["Code"]] == sorted((first, second))
-    address = thresholds_address("model-7", {first: 0.97, second: 0.2})
-    links = [each.proto.url for each in page.test.get("link_button")]
-    assert links == [address]
+    overrides = yaml.safe_load(page.test.code[0].value)
+    assert overrides == {"kind": "overrides", "release": "model-7", "thresholds": {first: 0.97, second: 0.2}}
     page.choose("Code", first)
     assert page.test.slider[0].value == 0.97, "what was chosen is there when one comes back"
     page.press("Discard them")
     assert "Move the slider of a code" in page.words
     assert page.test.slider[0].value == 0.5
-
-
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
-        ("C1=0.97&T1=0.2", 200), ("", 404), ("C1=2", 404), ("C1=nan", 404), ("C1=x", 404), ("C1=0.9&C1=0.8", 404),
-    ],
-)  # fmt: skip
-def test_the_file_is_for_leads_and_holds_what_the_address_says(
-    query: str, status: int, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(access, "open_store", lambda location: store)
-    monkeypatch.setattr(access, "require_session", lambda store, session: store)
-    monkeypatch.setattr(access, "find_lead", lambda _, session: "lea" if session else None)
-    client = TestClient(Starlette(routes=own_thresholds.ROUTES), headers={SESSION: ""})
-    address = f"/download/thresholds/r%2F1?{query}".rstrip("?")
-    assert client.get(address).status_code == 404, "nobody is signed in"
-    client.headers[SESSION] = "a" * 64
-    answered = client.get(address)
-    assert answered.status_code == status
-    if status == 200:
-        assert "attachment" in answered.headers["content-disposition"]
-        path = tmp_path / "overrides.yaml"
-        path.write_bytes(answered.content)
-        assert read_overrides(path) == Overrides(release="r/1", thresholds={"C1": 0.97, "T1": 0.2})
 
 
 def test_two_releases_are_compared_on_the_dialogues_of_both(

@@ -1,0 +1,197 @@
+"""The releases on this machine: the embedded one, those of the registry, and those of a folder that the
+operator opened, with their reports and the comparison of two.
+
+A release is verified whole when it is first opened here; its report is kept in memory until its manifest
+changes.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, show_number
+from dialint.app.console.tables import Cell, show_table
+from dialint.app.console.text import code_title, safe_markdown
+from dialint.detector.artifacts import MANIFEST
+from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.registry import KINDS, Registry, ReleaseKind, VerifiedFolder, verify_folder
+from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
+from dialint.detector.statistics import wilson_interval
+from dialint.detector.taxonomy import load_taxonomy
+
+RELEASES_VARIABLE = "DIALINT_CONSOLE_RELEASES"
+"""Environment: a folder with releases that leads may promote; without it only those in the registry."""
+CARD = "MODEL_CARD.md"
+MAX_CARD = 100_000
+
+
+@dataclass(frozen=True)
+class ReleaseEntry:
+    """A release: `name` is its id in the registry, or ``embedded``; `in_use` says whether the pointer is at
+    it; `promoted_at` is when it was last made current (ISO 8601), if ever."""
+
+    kind: ReleaseKind
+    name: str
+    folder: Path
+    in_use: bool = False
+    promoted_at: str = ""
+
+
+@dataclass(frozen=True)
+class ReleaseReport:
+    """A verified scan release: its `release.json`, files with sizes and hashes, and its model card."""
+
+    info: ReleaseInfo
+    files: tuple[dict[str, Any], ...]
+    card: str
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What was measured of all codes together on errors of unseen kinds; empty if nothing was."""
+        on_unseen: Any = self.info.report.get("test_unseen")
+        return on_unseen if isinstance(on_unseen, dict) else {}
+
+    def measurements(self, code: str) -> dict[str, Any]:
+        """What was measured of a code. An interval without width, as reports had it where all drawn dialogues
+        agreed, is replaced by Wilson's of the counts."""
+        measured: dict[str, Any] = {**self.measured.get("codes", {}).get(code, {})}
+        for name, count in (
+            ("precision", "flagged"),
+            ("recall", "n_errors"),
+            ("average_precision", "n_errors"),
+        ):
+            interval, n = measured.get(f"{name}_95"), measured.get(count)
+            if isinstance(interval, list) and interval[0] is not None and interval[0] == interval[1] and n:
+                measured[f"{name}_95"] = list(wilson_interval(measured[name] * n, n))
+        return measured
+
+    def threshold(self, code: str) -> str:
+        """From which probability on the scan accuses, in words."""
+        how = self.info.codes.get(code)
+        if how is None:
+            return _("not covered")
+        if how.scan is None:
+            return _("check")
+        return "–" if how.scan.threshold is None else show_number(how.scan.threshold, "0.00")
+
+
+def list_releases() -> tuple[list[ReleaseEntry], DialintError | None]:
+    """The embedded release and those in the registry, and why a registry cannot be read, if one cannot."""
+    entries: list[ReleaseEntry] = []
+    problem: DialintError | None = None
+    for kind in KINDS:
+        registry = Registry(kind)
+        try:
+            pointer = registry.current()
+            at = {line.id: line.at for line in registry.history()}
+        except DialintError as damaged:
+            problem = damaged
+            continue
+        for name in registry.ids():
+            is_current = pointer is not None and pointer.id == name
+            entries.append(ReleaseEntry(kind, name, registry.folder / name, is_current, at.get(name, "")))
+    entries.sort(key=lambda entry: (entry.kind != "scan", not entry.in_use, entry.name))
+    is_default = not any(entry.kind == "scan" and entry.in_use for entry in entries)
+    return [ReleaseEntry("scan", "embedded", EMBEDDED, is_default), *entries], problem
+
+
+def read_report(entry: ReleaseEntry) -> ReleaseReport:
+    """The report of a scan release.
+
+    Raises:
+        DialintError: it is damaged, or gone.
+    """
+    try:
+        status = (entry.folder / MANIFEST).stat()
+    except OSError:
+        raise ConfigError("E_RELEASE", "{name} is gone", name=entry.name) from None
+    return _read_report(entry.folder, status.st_mtime_ns)
+
+
+def read_reports(entries: list[ReleaseEntry]) -> dict[str, ReleaseReport]:
+    """The reports of the scan releases that are not damaged, by the id that verdicts have; of two copies of
+    one release the second by its name."""
+    reports: dict[str, ReleaseReport] = {}
+    for entry in entries:
+        with suppress(DialintError):
+            if entry.kind == "scan":
+                report = read_report(entry)
+                reports.setdefault(entry.name if report.info.id in reports else report.info.id, report)
+    return reports
+
+
+@lru_cache(16)
+def _read_report(folder: Path, changed_ns: int) -> ReleaseReport:
+    release = Release(folder)
+    card = folder / CARD
+    text = card.read_text(encoding="utf-8", errors="replace")[:MAX_CARD] if card.exists() else ""
+    return ReleaseReport(release.info, tuple(release.manifest["files"]), text)
+
+
+def list_candidates() -> list[str]:
+    """The folders that the operator opened for promotion, by name."""
+    root = os.environ.get(RELEASES_VARIABLE)
+    if not root or not Path(root).is_dir():
+        return []
+    return sorted(
+        path.name
+        for path in Path(root).iterdir()
+        if (path / MANIFEST).is_file() and not path.is_symlink() and not path.name.startswith(".")
+    )
+
+
+def find_candidate(name: str, *, is_recent: bool = False) -> VerifiedFolder:
+    """Return one of them, or of the registry (``scan/ID``), verified; `is_recent`: since its manifest last
+    changed."""
+    registered = {f"{entry.kind}/{entry.name}": entry.folder for entry in list_releases()[0]}
+    if name in registered and not name.endswith("/embedded"):
+        folder = registered[name]
+    elif name not in list_candidates():
+        raise ConfigError("E_RELEASE", "there is no such release on this machine")
+    else:
+        folder = Path(os.environ[RELEASES_VARIABLE]) / name
+    return _verify(folder, (folder / MANIFEST).stat().st_mtime_ns) if is_recent else verify_folder(folder)
+
+
+@lru_cache(16)
+def _verify(folder: Path, changed_ns: int) -> VerifiedFolder:
+    return verify_folder(folder)
+
+
+def show_reports(one: ReleaseReport, two: ReleaseReport) -> None:
+    """Show what two releases were measured to do, code by code, and their thresholds."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            _("All together"), "–", "–", *_pair(one.measured, two.measured, "precision_of_findings"),
+            *_pair(one.measured, two.measured, "recall_of_errors"), "–", "–",
+        )
+    ]  # fmt: skip
+    for code in dict.fromkeys((*one.info.codes, *two.info.codes)):
+        cells: list[str] = [code_title(code, load_taxonomy())]
+        for name in ("average_precision", "precision", "recall"):
+            cells += _pair(one.measurements(code), two.measurements(code), name)
+        rows.append((*cells, one.threshold(code), two.threshold(code)))
+    labels = (_("AP"), _("Precision"), _("Recall"), _("Threshold"))
+    headings = [f"{label} {mark}" for label in labels for mark in ("A", "B")]
+    st.caption(safe_markdown(f"A = {one.info.id}, B = {two.info.id}"))
+    show_table((_("Code"), *headings), rows)
+    st.caption(_("▲ marks the better one where the 95 % intervals do not overlap."))
+
+
+def _pair(one: dict[str, Any], two: dict[str, Any], name: str) -> tuple[str, str]:
+    values, intervals = (one.get(name), two.get(name)), (one.get(f"{name}_95"), two.get(f"{name}_95"))
+    texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
+    a, b = intervals
+    if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
+        if a[0] > b[1]:
+            texts[0] += " ▲"
+        elif b[0] > a[1]:
+            texts[1] += " ▲"
+    return texts[0], texts[1]
