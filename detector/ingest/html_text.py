@@ -13,27 +13,18 @@ from __future__ import annotations
 import re
 from html import unescape
 from html.entities import html5
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.offsets import Piece
+from dialint.detector.yaml_document import read_document
 
-_BLOCK_NAMES = """
-address article aside blockquote body br center dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6
-header hr html li main nav ol p pre section table tbody tfoot thead tr ul
-"""
-_INLINE_NAMES = """
-a abbr acronym area audio b base bdi bdo big button canvas caption cite code col colgroup del dfn em embed
-font i iframe img input ins kbd label link map mark meta nobr noscript object option param picture q s samp
-select small source span strike strong sub sup svg textarea tt u var video wbr
-"""
-_BLOCKS = frozenset(_BLOCK_NAMES.split())
-_CELLS = frozenset(("td", "th"))
-_SILENT = {
-    name: re.compile(rf"</{name}(?=[\s>])", re.IGNORECASE) for name in ("script", "style", "head", "title")
-}
-_ELEMENTS = _BLOCKS.union(_CELLS, _INLINE_NAMES.split(), _SILENT)
+_NAMES: dict[str, Any] = read_document(Path(__file__).with_name("html.yaml"), "E_WORDS").value
+_BLOCKS, _CELLS = frozenset(_NAMES["blocks"]), frozenset(_NAMES["cells"])
+_SILENT = {name: re.compile(rf"</{name}(?=[\s>])", re.IGNORECASE) for name in _NAMES["silent"]}
+_ELEMENTS = _BLOCKS.union(_CELLS, _NAMES["inline"], _SILENT)
 
 _MARKUP = re.compile(r"<(?:(!--)|([!?][a-zA-Z\[])|(/?)([a-zA-Z][a-zA-Z0-9:_-]{0,40}+)(?=[\s/>]))")
 _ENTITY = re.compile(r"&(?:#\d{1,7}+|#[xX][0-9a-fA-F]{1,6}+|[a-zA-Z][a-zA-Z0-9]{1,31}+);?")
@@ -54,31 +45,7 @@ MAX_ATTRIBUTES = 400
 
 Mark = Literal["quote", "blockquote", "introduction", "reply", "signature"]
 """A `reply` holds introduction and quotation of an earlier message, and maybe own words among them."""
-_MARKS: dict[str, Mark] = {
-    "type=cite": "quote",
-    "gmail_attr": "introduction",
-    "moz-cite-prefix": "introduction",
-    "gmail_quote": "quote",
-    "data-marker=__quoted_text__": "quote",
-    "data-marker=__headers__": "quote",
-    "blockquote_zmail": "quote",
-    "zmail_extra": "quote",
-    "name=quote": "quote",
-    "name=messagereplysection": "quote",
-    "ms-outlook-mobile-reference-message": "quote",
-    "yahoo_quoted": "quote",
-    "protonmail_quote": "quote",
-    "tutanota_quote": "quote",
-    "freshdesk_quote": "quote",
-    "zendesk_quote": "quote",
-    "gmail_signature": "signature",
-    "moz-signature": "signature",
-    "protonmail_signature": "signature",
-}
-"""What mail programs write into the tags around a quoted message or a signature."""
-_CONTAINERS = ("div", "blockquote", "span", "p", "section")
-_REST = ("id=zwchr", "data-marker=__divider__", "divrplyfwdmsg", "id=appendonsend", "outlookmessageheader")
-"""Of tags above an earlier message that ends the text (Zimbra, Outlook)."""
+_MARKS: dict[str, Mark] = {sign: mark for mark, signs in _NAMES["marks"].items() for sign in signs}
 
 
 class Markup(NamedTuple):
@@ -145,7 +112,7 @@ class _Reader:
         self.pieces: list[Piece] = []
         self.marks: list[tuple[int, int, Mark]] = []
         self.size = 0
-        self._open: dict[str, list[tuple[int, Mark | None]]] = {name: [] for name in _CONTAINERS}
+        self._open: dict[str, list[tuple[int, Mark | None]]] = {name: [] for name in _NAMES["containers"]}
         self._pre = 0
         self._rest: int | None = None
         self._break: tuple[int, int] | None = None
@@ -174,7 +141,7 @@ class _Reader:
             if name:
                 position = searched = self._tag(name, bool(match[3]), match.end(), start, end)
         self._text(position, len(html))
-        for name in _CONTAINERS:
+        for name in _NAMES["containers"]:
             for prefix, mark in self._open[name]:
                 self._mark(prefix, mark)
         self._mark(self.size if self._rest is None else self._rest, "quote")
@@ -220,7 +187,7 @@ class _Reader:
             self._pre = max(0, self._pre + (-1 if closing else 1))
         if not closing and (name in self._open or name == "hr"):
             attributes = _bare(self.html[inside : min(end, inside + MAX_ATTRIBUTES)])
-            if self._rest is None and any(sign in attributes for sign in _REST):
+            if self._rest is None and any(sign in attributes for sign in _NAMES["rest"]):
                 self._rest = self.size
             if name in self._open:
                 self._open[name].append((self.size, _mark_of(name, attributes)))
