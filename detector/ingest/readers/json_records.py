@@ -13,7 +13,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dialint.detector.errors import Message, excerpt
@@ -205,30 +204,18 @@ def json_parts(
     source: Source, lists: tuple[str, ...], config: ReadConfig, *, members: bool = False
 ) -> Iterator[ParsedJson]:
     """Every part of a document, split as by `segments`; with `members` a part is an object of one member."""
-    limit = config.max_record_bytes
     stream = without_bom(blocks(source, config))
-    for number, segment in enumerate(segments(stream, lists, limit), 1):
-        if segment.lost:
-            yield ParsedJson(number, segment.offset, line_too_long(segment.lost, limit))
-        else:
-            raw = b"{" + segment.raw + b"}" if members else segment.raw
-            yield ParsedJson(number, segment.offset, segment.fault or decode_or_fault(raw))
+    for number, (offset, raw) in enumerate(segments(stream, lists, config.max_record_bytes), 1):
+        value = raw if isinstance(raw, BadRecord) else decode_or_fault(b"{" + raw + b"}" if members else raw)
+        yield ParsedJson(number, offset, value)
 
 
 _STRUCTURE = re.compile(rb'["\[\]{},]')
 _STRING_END = re.compile(rb'["\\]')
 _KEY = re.compile(rb'\A\s*+"([^"\\]*+)"\s*+:\s*+')
-
-
-@dataclass(frozen=True)
-class Segment:
-    """The bytes of one record (with its key, for a member) and their offset. `lost` is the size of a record
-    that was too long to hold, `fault` that of a document that ends early or late."""
-
-    offset: int
-    raw: bytes
-    lost: int = 0
-    fault: BadRecord | None = None
+Segment = tuple[int, bytes | BadRecord]
+"""Offset and bytes of one record (with its key, for a member); a fault for a record that is too long to hold,
+and for a document that ends early or late."""
 
 
 def segments(stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int) -> Iterator[Segment]:
@@ -305,21 +292,18 @@ class _Splitter:
     def _part(self, more: bool) -> Iterator[Segment]:
         raw = self._data[self._start : self._at - 1]
         offset = self._base + self._start + len(raw) - len(raw.lstrip())
-        if self._lost or len(raw) > self._max_bytes:
-            yield Segment(offset - self._lost, b"", self._lost + len(raw))
+        size = self._lost + len(raw)
+        if size > self._max_bytes:
+            yield offset - self._lost, line_too_long(size, self._max_bytes)
         elif raw.strip() or more:
-            yield Segment(offset, raw.strip())
+            yield offset, raw.strip()
         self._lost = 0
         self._start = self._at
 
     def end(self) -> Iterator[Segment]:
         """Yield the fault of the document's end, if any."""
-        rest = self._data[self._start :].strip()
         offset = self._base + self._start
         if not self._done or self._in_string or self._depth > 0:
-            fault = BadRecord("E_TRUNCATED", "", "end of file", "a document that does not end early")
-            yield Segment(offset, b"", fault=fault)
-        elif rest or self._depth < 0:
-            yield Segment(
-                offset, b"", fault=BadRecord("E_TRAILING", "", "more text", "nothing after the document")
-            )
+            yield offset, BadRecord("E_TRUNCATED", "", "end of file", "a document that does not end early")
+        elif self._data[self._start :].strip() or self._depth < 0:
+            yield offset, BadRecord("E_TRAILING", "", "more text", "nothing after the document")
