@@ -27,34 +27,26 @@ ENDINGS: dict[OutputFormat, tuple[str, ...]] = {
     "csv": (".csv",),
     "parquet": (".parquet",),
 }
-TOOL_FIELDS = {"tool calls": "tool_calls", "ids of tool results": "tool_call_id", "tool errors": "tool_error"}
-"""Fields of a turn by the name they are counted under."""
+AGENTS = "agents, read again as bots"
+TURN_FIELDS: dict[str, Callable[[Turn], bool]] = {
+    "at": lambda turn: turn.at is not None,
+    "author": lambda turn: turn.author is not None,
+    "tool calls": lambda turn: bool(turn.tool_calls),
+    "ids of tool results": lambda turn: turn.tool_call_id is not None,
+    "tool errors": lambda turn: turn.tool_error is not None,
+    AGENTS: lambda turn: turn.role == "agent",
+}
+"""Whether a turn has a value, by the name under which it is counted."""
 RETAINED_FIELDS: dict[OutputFormat, frozenset[str]] = {
-    "dialint": frozenset(
-        {*("at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata"), *TOOL_FIELDS}
-    ),
-    "openai": frozenset({"author", "tool calls", "ids of tool results"}),
-    "sharegpt": frozenset({"tool calls"}),
-    "csv": frozenset({"at", "author", "agents, read again as bots", "language", "channel", "agent", "team"}),
-    "parquet": frozenset(
-        {"at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", *TOOL_FIELDS}
-    ),
+    "dialint": frozenset((*TURN_FIELDS, *TEXT_FIELDS, "sources", "metadata")),
+    "openai": frozenset(("author", "tool calls", "ids of tool results")),
+    "sharegpt": frozenset(("tool calls",)),
+    "csv": frozenset(("at", "author", AGENTS, "language", "channel", "agent", "team")),
+    "parquet": frozenset((*TURN_FIELDS, *TEXT_FIELDS, "sources")),
 }
 """The fields that a format holds beside ids, texts and roles."""
-OPENAI_ROLES = {
-    "customer": "user",
-    "agent": "assistant",
-    "bot": "assistant",
-    "system": "system",
-    "tool": "tool",
-}
-SHAREGPT_ROLES = {
-    "customer": "human",
-    "agent": "gpt",
-    "bot": "gpt",
-    "system": "system",
-    "tool": "observation",
-}
+OPENAI_ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant"}
+SHAREGPT_ROLES = {"customer": "human", "agent": "gpt", "bot": "gpt", "tool": "observation"}
 CSV_FIELDS = ("language", "channel", "agent", "team")
 CSV_COLUMNS = ("dialogue_id", "role", "text", "created_at", "author", *CSV_FIELDS)
 MARKED = "cell marked with ' for spreadsheets"
@@ -64,11 +56,11 @@ GROUP = 256
 def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: OutputFormat) -> tuple[int, Counter[str]]:
     """Write dialogues in a format. Returns their number, and the number of lost values of each field."""
     lost: Counter[str] = Counter()
-    count = [0]
+    n = 0
 
     def count_dialogues() -> Iterator[Dialogue]:
-        for dialogue in dialogues:
-            count[0] += 1
+        nonlocal n
+        for n, dialogue in enumerate(dialogues, 1):  # noqa: B007  the number of them
             lost.update(_count_lost(dialogue, to))
             yield dialogue
 
@@ -77,27 +69,19 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: OutputFormat) ->
     elif to == "csv":
         _write_csv(count_dialogues(), out, lost)
     else:
-        converters: dict[OutputFormat, Callable[[Dialogue], dict[str, Any]]] = {
-            "dialint": as_record,
-            "openai": _as_openai,
-            "sharegpt": _as_sharegpt,
-        }
+        convert = {"dialint": as_record, "openai": _as_openai, "sharegpt": _as_sharegpt}[to]
         for dialogue in count_dialogues():
-            out.write(json.dumps(converters[to](dialogue), ensure_ascii=False).encode() + b"\n")
-    return count[0], lost
+            out.write(json.dumps(convert(dialogue), ensure_ascii=False).encode() + b"\n")
+    return n, lost
 
 
 def _count_lost(dialogue: Dialogue, to: OutputFormat) -> Counter[str]:
-    retained = RETAINED_FIELDS[to]
     results = Counter(name for name in (*TEXT_FIELDS, "sources") if getattr(dialogue, name))
     metadata = set(dialogue.metadata) - (set(METADATA_FIELDS) if to == "parquet" else set())
-    results["metadata"] += len(metadata)
-    results["at"] = sum(turn.at is not None for turn in dialogue.turns)
-    results["author"] = sum(turn.author is not None for turn in dialogue.turns)
-    for name, field in TOOL_FIELDS.items():
-        results[name] = sum(getattr(turn, field) not in (None, ()) for turn in dialogue.turns)
-    results["agents, read again as bots"] = sum(turn.role == "agent" for turn in dialogue.turns)
-    return Counter({name: n for name, n in results.items() if n and name not in retained})
+    results["metadata"] = len(metadata)
+    for name, has_value in TURN_FIELDS.items():
+        results[name] = sum(map(has_value, dialogue.turns))
+    return Counter({name: n for name, n in results.items() if n and name not in RETAINED_FIELDS[to]})
 
 
 def as_record(dialogue: Dialogue) -> dict[str, Any]:
@@ -124,7 +108,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
 def _as_openai(dialogue: Dialogue) -> dict[str, Any]:
     messages = []
     for turn in dialogue.turns:
-        message: dict[str, Any] = {"role": OPENAI_ROLES[turn.role], "content": turn.text}
+        message: dict[str, Any] = {"role": OPENAI_ROLES.get(turn.role, turn.role), "content": turn.text}
         if turn.author:
             message["name"] = turn.author
         if turn.tool_calls:
@@ -150,7 +134,7 @@ def _as_sharegpt(dialogue: Dialogue) -> dict[str, Any]:
     turns = []
     for turn in dialogue.turns:
         if turn.text or not turn.tool_calls:
-            turns.append({"from": SHAREGPT_ROLES[turn.role], "value": turn.text})
+            turns.append({"from": SHAREGPT_ROLES.get(turn.role, turn.role), "value": turn.text})
         for call in turn.tool_calls:
             value = json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
             turns.append({"from": "function_call", "value": value})
@@ -180,14 +164,8 @@ def _write_parquet(dialogues: Iterable[Dialogue], out: BinaryIO) -> None:
     texts = ("role", "text", "at", "author", "action", "tool_call_id")
     turn = pa.struct([*((name, pa.string()) for name in texts), ("tool_error", pa.bool_())])
     columns = [(name, pa.string()) for name in (*TEXT_FIELDS, *METADATA_FIELDS)]
-    schema = pa.schema(
-        [
-            ("dialogue_id", pa.string()),
-            ("turns", pa.list_(turn)),
-            ("sources", pa.list_(pa.string())),
-            *columns,
-        ]
-    )
+    lists = [("dialogue_id", pa.string()), ("turns", pa.list_(turn)), ("sources", pa.list_(pa.string()))]
+    schema = pa.schema([*lists, *columns])
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         iterator = iter(dialogues)
         while group := list(islice(iterator, GROUP)):
