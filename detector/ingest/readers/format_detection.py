@@ -43,6 +43,7 @@ N_ELEMENTS = 20
 """Elements of an array by which its format is recognised."""
 _CHAT_HEAD = re.compile(rb'\[[^\]\n"{\[]{1,80}\](?::|[ ])[^\n]')
 """A time or a speaker in brackets, before what was said."""
+Split = Literal["whole", "elements", "members", "lists"]
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 
 
@@ -55,7 +56,7 @@ class DetectedFormat:
 
     framing: Literal["lines", "document", "csv", "rows", "text", "parquet"]
     shape: LogFormat = canonical
-    split: Literal["whole", "elements", "members", "lists"] = "whole"
+    split: Split = "whole"
     bom: bool = False
     by_mapping: bool = False
     text: TextFormat | None = None
@@ -104,11 +105,13 @@ def text_formats(config: ReadConfig) -> list[TextFormat]:
 
 
 def _load_formats(config: ReadConfig) -> list[LogFormat | TextFormat]:
-    kind = LogFormat | TextFormat
-    if config.format_file is not None:
-        entries = plugins(FORMATS, [config.format_file], kind).values()
-        return [entry.load(kind) for entry in entries if entry.content is not None]
-    return [entry.load(kind) for name, entry in plugins(FORMATS).items() if config.format in ("auto", name)]
+    files = [] if config.format_file is None else [config.format_file]
+    entries = plugins(FORMATS, files, LogFormat | TextFormat).items()
+    return [
+        entry.load(LogFormat | TextFormat)
+        for name, entry in entries
+        if (entry.content is not None if files else config.format in ("auto", name))
+    ]
 
 
 @cache
@@ -228,33 +231,27 @@ def _requested_format(config: ReadConfig) -> LogFormat | None:
     return formats[0] if len(formats) == 1 else None
 
 
-def _detect_mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
-    """The framing of records that are read by a mapping; their format is built later."""
-    if is_one_record_a_line(text, ending):
-        return DetectedFormat("lines", by_mapping=True)
-    shape = MappedRecord(config.mapped)
-    if text[:1] == b"[":
-        split: Literal["whole", "elements"] = "whole" if shape.lists[:1] == ("",) else "elements"
-        return DetectedFormat("document", split=split, by_mapping=True)
-    if not shape.is_streamed():
-        return DetectedFormat("document", split="whole", by_mapping=True)
-    members = replace(canonical, name="mapped", members=shape.lists[:1])
-    return DetectedFormat("document", members, "lists", by_mapping=True)
-
-
 def _json(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
-    if config.mapped.is_whole and config.format == "auto":
-        return _detect_mapped(text, config, ending)
-    whole = parse_prefix(text)
+    is_array, is_lines = text[:1] == b"[", is_one_record_a_line(text, ending)
+    if config.mapped.is_whole and config.format == "auto":  # read by a mapping of `fields`
+        shape = MappedRecord(config.mapped)
+        split: Split = "whole"
+        if is_array and shape.lists[:1] != ("",):
+            split = "elements"
+        elif not is_array and shape.is_streamed():
+            split = "lists"
+        if is_lines:
+            return DetectedFormat("lines", by_mapping=True)
+        members = replace(canonical, name="mapped", members=shape.lists[:1])
+        return DetectedFormat("document", members, split, by_mapping=True)
     requested = _requested_format(config)
-    if is_one_record_a_line(text, ending):
+    if is_lines:
         shape = requested or _first_match(islice(_records(text), 50), config)
         return DetectedFormat("lines", shape or canonical)
-    detected = _document(whole, list(log_formats(config)))
+    detected = _document(parse_prefix(text), list(log_formats(config)))
     if detected is None:
-        split: Literal["whole", "elements"] = "elements" if text[:1] == b"[" else "whole"
-        detected = DetectedFormat("document", requested or canonical, split)
-    if detected.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
+        detected = DetectedFormat("document", requested or canonical, "elements" if is_array else "whole")
+    if detected.split == "whole" and not is_array and b"\n" not in text and ending != ".json":
         return DetectedFormat("lines", detected.shape)  # one long line: passed over if it is too long
     return detected
 
