@@ -1,4 +1,4 @@
-"""100 hostile logs from a seed, and what each costs, measured in a process of its own.
+"""Hostile logs from a seed, and what each costs, measured in a process of its own.
 
 Run: ``python tests/detector/hostile_logs.py [seed]`` (all of them, a table to standard output; exit code 1 if
 one is over a bound). Every log is made up. Time is CPU time of inspecting, reading and masking, checks
@@ -227,27 +227,12 @@ HELPDESKS: dict[str, Callable[[list[str]], object]] = {
     "freshdesk": lambda texts: [
         {"incoming": bool(k % 2), "ticket_id": k % 7, "body": text} for k, text in enumerate(texts)
     ],
-    "hubspot": lambda texts: {
-        "results": [
-            {"conversationsThreadId": f"t{k % 5}", "type": "MESSAGE", "direction": "INCOMING", "richText": text,
-             "createdAt": "2026-03-02T09:14:00Z"} for k, text in enumerate(texts)
-        ]
-    },
-    "twilio": lambda texts: {
-        "messages": [
-            {"conversation_sid": "c", "index": k, "author": "+155512", "body": text} for k, text in enumerate(texts)
-        ]
-    },
-    "connect": lambda texts: {
-        "ContactId": "c",
-        "Transcript": [{"Content": text, "ParticipantRole": "AGENT", "ParticipantId": "p"} for text in texts],
-    },
     "openai": lambda texts: {"messages": [{"role": "user", "content": text} for text in texts]},
 }  # fmt: skip
 
 
 def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]:
-    """100 logs: a file name that says what is wrong, and its bytes; large ones are made smaller by `scale`. One
+    """The logs: a file name that says what is wrong, and its bytes; large ones are made smaller by `scale`. One
     is made at a time."""
     chance = random.Random(seed)
 

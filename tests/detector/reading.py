@@ -8,6 +8,7 @@ import pytest
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.records import Dialogue
 
 ANY_SHARE = ReadConfig(max_bad=1.0)
 
@@ -22,6 +23,12 @@ def load(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Loaded], list
     assert counts.read == len(outcomes) + counts.duplicates
     assert counts.rejected == len(rejects)
     return loaded, rejects, counts
+
+
+def dialogues(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Dialogue], list[Reject], Counts]:
+    """The good dialogues of a log, its rejects, and what was counted."""
+    loaded, rejects, counts = load(path, config)
+    return [one.dialogue for one in loaded], rejects, counts
 
 
 def refused(path: Path, config: ReadConfig = ANY_SHARE) -> InputRefused:

@@ -1,4 +1,4 @@
-"""100 hostile logs, the large ones made small: no traceback, no hang, bounded memory. ``python
+"""Hostile logs, the large ones made small: no traceback, no hang, bounded memory. ``python
 tests/detector/hostile_logs.py`` measures them in full."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def test_no_hostile_log_ends_in_a_traceback_or_takes_too_much(tmp_path: Path) ->
         assert outcome.mebibytes < hostile_logs.MAX_MEBIBYTES, name
         assert outcome.refused or outcome.loaded or outcome.rejects, name
         names.add(name)
-    assert len(names) == 100
+    assert len(names) == 91
 
 
 def long_dialogue(n_turns: int, text: str) -> Dialogue:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+import reading
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest import archives
@@ -25,10 +26,7 @@ def log(*ids: str) -> str:
 
 
 def ids(path: Path) -> list[str]:
-    sources = open_logs([str(path)])
-    for source in sources:
-        inspect(source, ReadConfig())
-    return [one.dialogue.id for one in read(sources, ReadConfig(), Counts()) if isinstance(one, Loaded)]
+    return [one.id for one in reading.dialogues(path, ReadConfig())[0]]
 
 
 def zipped(path: Path, members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:

@@ -109,8 +109,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 def load(path: Path, *records: Any) -> tuple[list[Dialogue], list[Reject], Counts]:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    loaded, rejects, counts = reading.load(path)
-    return [one.dialogue for one in loaded], rejects, counts
+    return reading.dialogues(path)
 
 
 def without_errors(dialogue: Dialogue) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from html import escape
 from pathlib import Path
 
 import pytest
+import reading
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dialint.detector.ingest.cleaning import Clean, clean_texts
 from dialint.detector.ingest.html_text import is_html, read_html
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
+from dialint.detector.ingest.read import Counts, ReadConfig, Reject, open_logs, read
 from dialint.detector.offsets import assemble, from_original, to_original
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 
@@ -324,10 +325,8 @@ def written(path: Path, text: str) -> Path:
 
 
 def loaded(path: Path, config: ReadConfig = ReadConfig()) -> tuple[Dialogue, Counts]:  # noqa: B008
-    counts = Counts()
-    outcomes = list(read(open_logs([str(path)]), config, counts))
-    assert not any(isinstance(each, Reject) for each in outcomes)
-    return next(each.dialogue for each in outcomes if isinstance(each, Loaded)), counts
+    (dialogue,), _, counts = reading.dialogues(path, config)
+    return dialogue, counts
 
 
 @pytest.mark.parametrize("way", [as_canonical, as_csv, as_parquet])

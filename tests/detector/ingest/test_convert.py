@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ from dialint.detector.ingest.convert import (
     OutputFormat,
     write_log,
 )
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import needs_escape
 
@@ -34,11 +35,9 @@ START = datetime(2026, 3, 2, 9, 14, tzinfo=UTC)
 
 
 def load(path: Path) -> list[Dialogue]:
-    sources = open_logs([str(path)])
-    inspect(sources[0], AS_IS)
-    found = list(read(sources, AS_IS, Counts()))
-    assert all(isinstance(item, Loaded) for item in found)
-    return [item.dialogue for item in found if isinstance(item, Loaded)]
+    dialogues, rejects, _ = reading.dialogues(path, AS_IS)
+    assert not rejects
+    return dialogues
 
 
 def written(path: Path, dialogues: list[Dialogue], to: OutputFormat) -> Counter[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reading
 from tool_exports import ANSWERED, ASKED, EPOCHS, HELLO, NOTE, THANKED, TIMES
 
 from dialint.detector.ingest.preview import preview
@@ -19,12 +20,8 @@ NAMED = ("Ann=customer", "Leo=agent")
 
 
 def turns_of(path: Path, *options: str) -> tuple[list[list[tuple[str, str]]], Counts]:
-    config, counts = ReadConfig(max_bad=0.0, role=options), Counts()
-    sources = open_logs([str(path)])
-    for source in sources:
-        inspect(source, config)
-    loaded = [one.dialogue for one in read(sources, config, counts) if isinstance(one, Loaded)]
-    return [[(turn.role, turn.text) for turn in dialogue.turns] for dialogue in loaded], counts
+    dialogues, _, counts = reading.dialogues(path, ReadConfig(max_bad=0.0, role=options))
+    return [[(turn.role, turn.text) for turn in dialogue.turns] for dialogue in dialogues], counts
 
 
 def _chatwoot(kind: int, text: str | None, minute: int, **more: Any) -> dict[str, Any]:

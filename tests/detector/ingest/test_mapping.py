@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.mapping import MEANINGS, load_mapping, parse_route, paths_of, value_at
-from dialint.detector.ingest.read import Counts, ReadConfig, Reject
+from dialint.detector.ingest.read import ReadConfig
 from dialint.detector.records import Dialogue
 
 NESTED = """
@@ -67,11 +67,6 @@ def mapping(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def load(path: Path, config: ReadConfig) -> tuple[list[Dialogue], list[Reject], Counts]:
-    loaded, rejects, counts = reading.load(path, config)
-    return [one.dialogue for one in loaded], rejects, counts
-
-
 def refusal(path: Path, config: ReadConfig) -> str:
     return str(reading.refused(path, config))
 
@@ -92,7 +87,7 @@ WRITERS = {
 def test_an_odd_nested_log_is_read_by_its_mapping(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(WRITERS[name]([odd_record(n) for n in range(3)]))
-    dialogues, rejects, counts = load(path, ReadConfig(mapping=mapping(tmp_path, NESTED)))
+    dialogues, rejects, counts = reading.dialogues(path, ReadConfig(mapping=mapping(tmp_path, NESTED)))
     assert not rejects
     first = dialogues[0]
     assert [one.id for one in dialogues] == ["4000", "4001", "4002"]
@@ -110,7 +105,7 @@ def test_a_list_of_dialogues_in_a_member_is_read_one_by_one(tmp_path: Path) -> N
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"made": "x", "all": [{"no": f"d{n}", "log": turns} for n in range(9)]}))
     small = ReadConfig(mapping=mapping(tmp_path, text), max_document_bytes=10)  # it is not read as a whole
-    dialogues, rejects, _ = load(path, small)
+    dialogues, rejects, _ = reading.dialogues(path, small)
     assert ([one.id for one in dialogues], rejects) == ([f"d{n}" for n in range(9)], [])
     assert said(dialogues[8]) == [("customer", "Hallo"), ("agent", "Guten Tag")]
 
@@ -126,7 +121,7 @@ def test_one_message_a_record_in_any_order_is_brought_together_and_put_in_order(
              "meta.team": "north"} for n in range(16)]  # fmt: skip
     path = tmp_path / name
     path.write_bytes(WRITERS[name](list(reversed(rows))))
-    dialogues, rejects, _ = load(path, ReadConfig(mapping=mapping(tmp_path, FLAT)))
+    dialogues, rejects, _ = reading.dialogues(path, ReadConfig(mapping=mapping(tmp_path, FLAT)))
     assert not rejects
     assert {one.id for one in dialogues} == {"0", "1", "2", "3"}
     first = next(one for one in dialogues if one.id == "1")
@@ -139,7 +134,7 @@ def test_rows_inside_a_member_that_name_their_dialogue(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"data": {"rows": rows}}))
     text = "fields: {id: 'data.rows[].c', role: 'data.rows[].r', text: 'data.rows[].t'}\n"
-    dialogues, _, _ = load(path, ReadConfig(mapping=mapping(tmp_path, text)))
+    dialogues, _, _ = reading.dialogues(path, ReadConfig(mapping=mapping(tmp_path, text)))
     assert [said(one) for one in dialogues] == [
         [("customer", f"x{n}"), ("agent", f"x{n + 3}")] for n in range(3)
     ]
@@ -155,7 +150,7 @@ def test_a_german_table_needs_no_mapping_and_an_odd_one_takes_it(tmp_path: Path)
     csv.writer(out, delimiter=";").writerows([["Ticketnummer", "Zeitstempel", "Rolle", "Nachricht"], *rows])
     path.write_text(out.getvalue(), encoding="cp1252")
     config = ReadConfig(encoding="cp1252")
-    (dialogue,), _, _ = load(path, config)
+    (dialogue,), _, _ = reading.dialogues(path, config)
     assert said(dialogue) == [("customer", "Wo ist es?"), ("agent", "Ich prüfe, einen Moment.")]
     assert dialogue.turns[1].at == datetime(2025, 11, 24, 15, 19)
     path.write_text(
@@ -166,7 +161,7 @@ def test_a_german_table_needs_no_mapping_and_an_odd_one_takes_it(tmp_path: Path)
         "fields: {id: Ticketnummer, role: 'Wer spricht?', text: Nachricht, time: Zeitstempel}\n"
         "roles: {Anfragende Person: customer}\nencoding: cp1252\ndelimiter: ;\n"
     )
-    (other,), _, _ = load(path, ReadConfig(mapping=mapping(tmp_path, text)))
+    (other,), _, _ = reading.dialogues(path, ReadConfig(mapping=mapping(tmp_path, text)))
     assert said(other) == said(dialogue)
 
 
@@ -185,7 +180,7 @@ def test_tab_separated_tables_with_english_and_spanish_headers(tmp_path: Path, h
         ["t1", "Agente", "Un momento.", "24/11/2025 15:18", "Leo", "Norte"],
     ]
     path.write_text("\n".join("\t".join(line) for line in lines))
-    (dialogue,), _, counts = load(path, ReadConfig())
+    (dialogue,), _, counts = reading.dialogues(path, ReadConfig())
     assert said(dialogue) == [("customer", "¿Dónde está?"), ("agent", "Un momento.")]
     assert (dialogue.agent, dialogue.team) == ("Leo", "Norte")
     assert counts.facts[str(path)] == ["delimiter tab", "dates day-first"]
@@ -198,10 +193,10 @@ def test_parquet_with_structs_and_lists_is_read_by_a_mapping(tmp_path: Path) -> 
     path = tmp_path / "log.parquet"
     pq.write_table(pa.Table.from_pylist([{**odd_record(n), "unread": "x" * 100} for n in range(300)]), path)
     config = ReadConfig(mapping=mapping(tmp_path, NESTED))
-    dialogues, rejects, _ = load(path, config)
+    dialogues, rejects, _ = reading.dialogues(path, config)
     as_json = tmp_path / "log.jsonl"
     as_json.write_bytes(WRITERS["log.jsonl"]([odd_record(n) for n in range(300)]))
-    assert (dialogues, rejects) == (load(as_json, config)[0], [])
+    assert (dialogues, rejects) == (reading.dialogues(as_json, config)[0], [])
     flat = tmp_path / "flat.parquet"
     pq.write_table(
         pa.Table.from_pylist(
@@ -212,7 +207,7 @@ def test_parquet_with_structs_and_lists_is_read_by_a_mapping(tmp_path: Path) -> 
         ),
         flat,
     )
-    dialogues, rejects, _ = load(flat, ReadConfig(mapping=mapping(tmp_path, FLAT)))
+    dialogues, rejects, _ = reading.dialogues(flat, ReadConfig(mapping=mapping(tmp_path, FLAT)))
     assert [(one.id, len(one.turns)) for one in dialogues] == [("0", 2), ("1", 2)]
 
 
@@ -313,7 +308,7 @@ def test_no_mapping_breaks_on_any_json(
             role=("*=agent",),
             column=(f"id={name}", f"role={role}", f"text={text}", f"time={role}", f"order={name}"),
         )
-        load(path, config)
+        reading.dialogues(path, config)
     except UserError as error:
         assert error.code.startswith("E_")
 

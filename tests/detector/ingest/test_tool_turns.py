@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import reading
 
 from dialint.detector.ingest.convert import OutputFormat, write_log
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
+from dialint.detector.ingest.read import Counts, ReadConfig, Reject
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import tool_uses
 
@@ -35,10 +36,7 @@ LOOKED_UP = (
 
 
 def load(path: Path, config: ReadConfig = AS_IS) -> tuple[list[Dialogue], list[Reject], Counts]:
-    counts = Counts()
-    outcomes = list(read(open_logs([str(path)]), config, counts))
-    loaded = [item.dialogue for item in outcomes if isinstance(item, Loaded)]
-    return loaded, [item for item in outcomes if isinstance(item, Reject)], counts
+    return reading.dialogues(path, config)
 
 
 def write(path: Path, *records: Any) -> Path:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import Reject
 from dialint.detector.records import Dialogue, ToolCall
 from dialint.detector.tool_use import tool_uses
 
-CONFIG = ReadConfig(max_bad=1.0)
 START = 1_772_442_800
 CALL = {"type": "tool_call", "id": "c1", "name": "track", "arguments": {"order": "4471"}}
 SAID = [
@@ -37,11 +37,7 @@ EXPECTED = [
 
 
 def load(path: Path) -> tuple[list[Dialogue], list[Reject]]:
-    sources = open_logs([str(path)])
-    inspect(sources[0], CONFIG)
-    outcomes = list(read(sources, CONFIG, Counts()))
-    loaded = [item.dialogue for item in outcomes if isinstance(item, Loaded)]
-    return loaded, [item for item in outcomes if isinstance(item, Reject)]
+    return reading.dialogues(path)[:2]
 
 
 def said(dialogue: Dialogue) -> list[tuple[str, str]]:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reading
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, ReadConfig, Reject
+from dialint.detector.records import Dialogue
 
 MAPPING = """
 about: Cases of a desk that was made up.
@@ -70,22 +72,17 @@ CASE = {
 }  # fmt: skip
 
 
-def load(tmp_path: Path, value: Any, mapping: str = MAPPING) -> tuple[list[Loaded], list[Reject], Counts]:
+def load(tmp_path: Path, value: Any, mapping: str = MAPPING) -> tuple[list[Dialogue], list[Reject], Counts]:
     (tmp_path / "desk.yaml").write_text(mapping)
-    path, counts = tmp_path / "log.json", Counts()
+    path = tmp_path / "log.json"
     path.write_text(json.dumps(value))
-    config = ReadConfig(mapping=tmp_path / "desk.yaml", max_bad=1.0)
-    (source,) = open_logs([str(path)])
-    inspect(source, config)
-    outcomes = list(read([source], config, counts))
-    loaded = [one for one in outcomes if isinstance(one, Loaded)]
-    return loaded, [one for one in outcomes if isinstance(one, Reject)], counts
+    return reading.dialogues(path, ReadConfig(mapping=tmp_path / "desk.yaml", max_bad=1.0))
 
 
 def test_a_mapping_file_says_all_of_a_tools_export(tmp_path: Path) -> None:
     loaded, rejects, counts = load(tmp_path, {"cases": [CASE, {**CASE, "number": 8}]})
-    assert (rejects, [one.dialogue.id for one in loaded]) == ([], ["7", "8"])
-    dialogue = loaded[0].dialogue
+    assert (rejects, [one.id for one in loaded]) == ([], ["7", "8"])
+    dialogue = loaded[0]
     assert (dialogue.channel, dialogue.agent) == ("chat", "Leo")
     assert [(turn.role, turn.text) for turn in dialogue.turns] == [
         ("customer", "Lamp"), ("customer", "Where is it?"), ("bot", "One moment."), ("agent", ""), ("tool", "lost"), ("agent", "On Friday."),
@@ -130,7 +127,7 @@ def test_a_mistake_is_one_line_with_its_place(
 def test_what_a_mapping_does_not_fit_is_a_reject(tmp_path: Path, change: dict[str, Any], code: str) -> None:
     bad = {**CASE, "number": 8, "summary": "", **change}
     loaded, rejects, _ = load(tmp_path, {"cases": [CASE, bad]})
-    assert ([one.dialogue.id for one in loaded], [one.code for one in rejects]) == (["7"], [code])
+    assert ([one.id for one in loaded], [one.code for one in rejects]) == (["7"], [code])
 
 
 def test_the_mapping_of_the_documentation_reads_what_it_says(tmp_path: Path) -> None:
@@ -139,7 +136,7 @@ def test_the_mapping_of_the_documentation_reads_what_it_says(tmp_path: Path) -> 
     case = {**CASE, "people": [{"id": 3, "job": "guest"}, {"id": 9, "job": "staff-x"}]}
     loaded, rejects, counts = load(tmp_path, {"cases": [case]}, mapping)
     assert rejects == []
-    spoken = [(turn.role, turn.text) for turn in loaded[0].dialogue.turns]
+    spoken = [(turn.role, turn.text) for turn in loaded[0].turns]
     assert spoken == [
         ("customer", "Where\nis it?"), ("bot", "One moment."), ("agent", ""), ("agent", "On\nFriday.")]  # fmt: skip
     assert counts.warnings == {"W_INTERNAL_NOTE": 2, "W_EVENT_SKIPPED": 1}
