@@ -7,6 +7,7 @@ mapping file that a person corrects. Nothing is scored and no log is changed.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -37,7 +38,6 @@ from dialint.detector.ingest.readers.format_detection import (
 )
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, encoding_of, magic
 from dialint.detector.ingest.readers.tables import (
-    CsvReader,
     delimiter_of,
     header_below,
     text_lines,
@@ -181,12 +181,12 @@ def _sample(source: Source, detected: DetectedFormat, config: ReadConfig) -> lis
 
 
 def _table(source: Source, config: ReadConfig) -> list[dict[str, str]]:
-    """The first rows of a CSV table; empty if none is as wide as its header."""
-    reader = CsvReader(source, config, delimiter_of(next(text_lines(source, config), ""), config))
+    """The first rows of a CSV table, however they are quoted; empty if none is as wide as its header."""
+    delimiter = delimiter_of(next(text_lines(source, config), ""), config)
     rows: list[list[str]] = []
-    with suppress(InputRefused):  # the rows before it are there
-        while len(rows) <= N_SAMPLE and (row := reader.next_row()):
-            rows.append(row)
+    with suppress(csv.Error):  # the rows before it are there
+        reader = csv.reader(text_lines(source, config), delimiter=delimiter)
+        rows.extend(islice(filter(None, reader), N_SAMPLE + 1))
     if not rows or len(rows[0]) < 3 or len(rows[0]) not in map(len, rows[1:]):
         return []
     return [dict(zip(rows[0], row, strict=False)) for row in rows[1:]]

@@ -1,12 +1,12 @@
 """Chats of language models, and ShareGPT (`conversations`): assistants are bots.
 
 A chat is a list of messages under `messages` (OpenAI, Anthropic, Bedrock Converse, LangChain), `contents`
-(Gemini), or `items`, `input` and `output` (OpenAI Responses), with the instructions in it or beside it
-(`CHATS`). The content of a message is a text, or a list of typed parts: texts, calls of tools, results of
-tools. Whatever the form, the same dialogue gives the same turns: calls belong to the bot's turn, a result
-ends the turn before it and is a turn of the tool, reasoning is left out, and parts without a text, such as
-images, are counted (`W_EVENT_SKIPPED`). Of preference files (`input`, `preferred_output`) the input and the
-preferred answer are read.
+(Gemini), or `items`, `input` and `output` (OpenAI Responses), with the instructions in it or beside it; the
+words are in ``chats.yaml``. The content of a message is a text, or a list of typed parts: texts, calls of
+tools, results of tools. Whatever the form, the same dialogue gives the same turns: calls belong to the bot's
+turn, a result ends the turn before it and is a turn of the tool, reasoning is left out, and parts without a
+text, such as images, are counted (`W_EVENT_SKIPPED`). Of preference files (`input`, `preferred_output`) the
+input and the preferred answer are read.
 
 Sources: https://docs.anthropic.com/en/api/messages (`tool_use`, `tool_result`, `thinking`),
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html (`toolUse`),
@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
@@ -27,31 +28,12 @@ from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import parse_result
+from dialint.detector.yaml_document import read_document
 
-ROLES = {
-    "system": "system",
-    "developer": "system",
-    "user": "customer",
-    "human": "customer",
-    "assistant": "bot",
-    "ai": "bot",
-    "model": "bot",
-    "tool": "tool",
-    "function": "tool",
-}
-SHAREGPT_ROLES = {
-    **ROLES,
-    "gpt": "bot",
-    "chatgpt": "bot",
-    "observation": "tool",
-    "tool_response": "tool",
-    "function_response": "tool",
-}
-SHAREGPT_CALLS = ("function_call", "tool_call")
-SHAREGPT_LISTS = ("conversations", "conversation", "items")
-CHATS = ("messages", "contents", "items", "turns", "input", "user_input", "output", "data")
-"""Keys of lists of messages, in the order in which they are tried."""
-INSTRUCTIONS = ("system", "systemInstruction", "system_instruction", "instructions")
+WORDS: dict[str, Any] = read_document(Path(__file__).parents[1] / "chats.yaml", "E_WORDS").value
+ROLES: dict[str, str] = WORDS["roles"]
+SHAREGPT_ROLES = {**ROLES, **WORDS["sharegpt_roles"]}
+TEXTS, CALLS, RESULTS, SILENT = (frozenset(WORDS[kind]) for kind in ("texts", "calls", "results", "silent"))
 
 
 def matches_chat(record: Any) -> bool:
@@ -65,7 +47,7 @@ def matches_chat(record: Any) -> bool:
 
 def _chat_key(record: dict[str, Any]) -> str | None:
     """The key of the messages; `data` is one only in the list objects of OpenAI's API."""
-    for key in CHATS:
+    for key in WORDS["lists"]:
         first = fields.first(record, key)
         if first and _is_message(first, key) and (key != "data" or record.get("object") == "list"):
             return key
@@ -92,7 +74,7 @@ def matches_sharegpt(record: Any) -> bool:
     """A ShareGPT row, under any spelling of the list and of its keys."""
     if not isinstance(record, dict):
         return False
-    first = next((first for key in SHAREGPT_LISTS if (first := fields.first(record, key))), {})
+    first = next((first for key in WORDS["sharegpt_lists"] if (first := fields.first(record, key))), {})
     return "value" in first or "role" in first
 
 
@@ -120,7 +102,7 @@ def read_chat(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]
 
 
 def _instructions(record: dict[str, Any], name: str, warnings: Counter[str]) -> list[RawTurn]:
-    for key in INSTRUCTIONS:
+    for key in WORDS["instructions"]:
         value = record.get(key)
         content = value.get("parts") if isinstance(value, dict) else value
         if isinstance(content, str | list) and content:
@@ -171,7 +153,7 @@ def add_message(
 def read_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One conversation. A `system` column becomes its first turn."""
     name = _id(record, fallback_id)
-    key = next((key for key in SHAREGPT_LISTS if key in record), "conversations")
+    key = next((key for key in WORDS["sharegpt_lists"] if key in record), "conversations")
     turns = []
     if isinstance(record.get("system"), str) and record["system"]:
         turns.append(RawTurn("system", record["system"]))
@@ -179,7 +161,7 @@ def read_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialo
         speaker = message.get("from", message.get("role"))
         value = message["value"] if "value" in message else message.get("content")
         text = content_text(value, f"{key}[{index}].value", name)
-        if speaker in SHAREGPT_CALLS:
+        if speaker in WORDS["sharegpt_calls"]:
             turns.append(RawTurn("bot", "", tool_calls=_sharegpt_calls(text, f"{key}[{index}].value", name)))
             continue
         turns.append(RawTurn(fields.map_role(speaker, SHAREGPT_ROLES), text))
@@ -205,19 +187,6 @@ def _sharegpt_calls(text: str, path: str, name: str) -> tuple[ToolCall, ...]:
     if value is None:
         raise BadRecord("E_TYPE", path, "another text", "the JSON of a call with name and arguments", name)
     return read_calls(calls, path, name)
-
-
-TEXTS = frozenset(("text", "inputtext", "outputtext", "refusal", "summarytext", ""))
-_CALLS = "tooluse servertooluse mcptooluse toolcall functioncall customtoolcall mcpcall"
-_RESULTS = """
-toolresult toolresponse toolcallresponse toolcalloutput functionresponse functioncalloutput
-customtoolcalloutput mcptoolresult websearchtoolresult codeexecutiontoolresult
-"""
-CALLS, RESULTS = frozenset(_CALLS.split()), frozenset(_RESULTS.split())
-SILENT = frozenset(("thinking", "redactedthinking", "reasoning", "reasoningcontent", "thought"))
-"""Kinds of parts, without case, hyphens and underscores."""
-WRAPPERS = ("output", "result", "content", "text", "value", "error")
-"""The key of an object that holds nothing but the text of a result."""
 
 
 def part_kind(part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -297,13 +266,10 @@ def result_turn(body: dict[str, Any]) -> RawTurn:
     if (
         error is None
         and isinstance(value, dict)
-        and (value.keys() == {"error"} or value.get("type") in ERRORS)
+        and (value.keys() == {"error"} or value.get("type") in WORDS["errors"])
     ):
         error = True
     return tool_turn(result_text(value), call_id(body), error)
-
-
-ERRORS = ("error-text", "error-json")
 
 
 def result_text(value: object) -> str:
@@ -315,7 +281,7 @@ def result_text(value: object) -> str:
         return "\n".join(_part_texts(value))
     if isinstance(value, dict):
         inner = [value[key] for key in value if key != "type"]
-        if len(inner) == 1 and isinstance(inner[0], str) and set(value) <= {*WRAPPERS, "type"}:
+        if len(inner) == 1 and isinstance(inner[0], str) and set(value) <= {*WORDS["wrappers"], "type"}:
             return inner[0]
     return json.dumps(value, ensure_ascii=False)
 
