@@ -218,7 +218,10 @@ def _read(
     call_id, author = first_value(kind.call_id, item, scope), first_value(kind.author, item, scope)
     if role == "tool":
         failed = holds(kind.failed_if, item, scope) if kind.failed_if else None
-        yield tool_turn("" if text is None else _as_text(text), call_id, failed, at)
+        result = (
+            text if isinstance(text, str) else "" if text is None else json.dumps(text, ensure_ascii=False)
+        )
+        yield tool_turn(result, call_id, failed, at)
         return
     turn = RawTurn(role, "" if text is None else text, at, fields.name(author), html=html)
     if role in ("agent", "bot"):
@@ -254,10 +257,6 @@ def _text(value: object, join: str) -> object:
         return value
     texts = [part.get("text") if isinstance(part, dict) else part for part in value]
     return join.join(text for text in texts if isinstance(text, str) and text)
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _internal(kind: TurnMapping, item: Any, scope: Scope, path: str) -> bool | None:

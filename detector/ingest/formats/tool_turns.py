@@ -189,7 +189,7 @@ def read_reasoning(turns: list[RawTurn]) -> None:
             silence(turn, (tool_call(name, action.get("arguments")),))
             continue
         pieces = list(_response_pieces(text, start)) if name == "respond" and action is not None else []
-        if not pieces or _join(text, pieces) != _content(action):
+        if not pieces or assemble(text, pieces)[0] != _content(action):
             stripped = text[start:].strip()
             first = start + text[start:].find(stripped)
             pieces = [Piece(first, first + len(stripped))]
@@ -222,9 +222,7 @@ def _has_result(turns: list[RawTurn], index: int) -> bool:
 
 def _response_pieces(text: str, start: int) -> Iterator[Piece]:
     """The content of the ``respond`` after `start`, its escapes decoded."""
-    last = None
-    for match in _CONTENT.finditer(text, start):
-        last = match
+    *_, last = None, *_CONTENT.finditer(text, start)
     if last is None:
         return
     position, end = last.start(1) + 1, last.end(1) - 1
@@ -235,7 +233,3 @@ def _response_pieces(text: str, start: int) -> Iterator[Piece]:
         position = escape.end()
     if end > position:
         yield Piece(position, end)
-
-
-def _join(text: str, pieces: list[Piece]) -> str:
-    return assemble(text, pieces)[0]

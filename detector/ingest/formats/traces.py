@@ -81,8 +81,8 @@ def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Span]]:
         flat: dict[str, Any] = {}
         for attributes in _attribute_sets(span, path):
             flat |= _flatten(attributes)
-        name = next((text for key in CONVERSATION if (text := fields.name(flat.get(key)))), None)
-        name = name or _trace_id(span) or fallback_id
+        ids = (span.get("traceId"), fields.mapping(span, "context").get("trace_id"), span.get("trace_id"))
+        name = _first_name(*map(flat.get, CONVERSATION), *ids) or fallback_id
         part = _part(span, flat, f"{path}attributes.", name)
         if part is not None:
             yield name, part
@@ -270,16 +270,8 @@ def _flatten(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _trace_id(span: Span) -> str | None:
-    context = fields.mapping(span, "context")
-    return next(
-        (
-            text
-            for value in (span.get("traceId"), context.get("trace_id"), span.get("trace_id"))
-            if (text := fields.name(value))
-        ),
-        None,
-    )
+def _first_name(*values: object) -> str | None:
+    return next(filter(None, map(fields.name, values)), None)
 
 
 def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | None:
@@ -288,8 +280,7 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
     end = _time(span, ("endTimeUnixNano", "end_time"))
     kind, operation = flat.get("openinference.span.kind"), flat.get("gen_ai.operation.name")
     if operation == TOOL_OPERATION or kind == TOOL_KIND:
-        keys = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
-        call_id = next((text for key in keys if (text := fields.name(flat.get(key)))), None)
+        call_id = _first_name(*map(flat.get, ("gen_ai.tool.call.id", "tool_call.id", "tool.id")))
         value = flat.get("gen_ai.tool.call.result", flat.get("output.value"))
         if call_id is None or value is None:
             return None
@@ -307,9 +298,6 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
         (OPEN_OUTPUT, _open_messages, end),
     ):
         batch = list(read(flat, key, path, dialogue))
-        if key == OUTPUT:  # other answers to choose from
-            first = next((n for n, one in enumerate(batch) if one["choice"] > 0), len(batch))
-            batch = batch[:first]
         if batch and at is not None and key in (OUTPUT, OPEN_OUTPUT):
             batch[0]["at"] = at
         elif batch and at is not None and batch[-1]["role"] == "customer":
@@ -368,8 +356,8 @@ def _decode_list(value: Any, path: str, dialogue: str) -> list[Any]:
     return value
 
 
-def as_message(turn: RawTurn, choice: int = 0) -> Message:
-    """A turn as JSON; of several answers to choose from, `choice` is its number."""
+def as_message(turn: RawTurn) -> Message:
+    """A turn as JSON."""
     return {
         "role": turn.role,
         "text": turn.text,
@@ -377,12 +365,12 @@ def as_message(turn: RawTurn, choice: int = 0) -> Message:
         "call_id": turn.tool_call_id,
         "error": turn.tool_error,
         "at": None,
-        "choice": choice,
     }
 
 
 def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
-    """The messages of OpenTelemetry's attribute; each result of a tool is one of its own."""
+    """The messages of OpenTelemetry's attribute; each result of a tool is one of its own. Of several answers
+    to choose from the first is read."""
     if flat.get(key) is None:
         return
     for index, item in enumerate(_decode_list(flat[key], path + key, dialogue)):
@@ -394,7 +382,8 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
         content = item.get("parts", item.get("content"))
         role = fields.map_role(item["role"], ROLES)
         for turn in read_content(role, content, f"{place}.parts", dialogue, Counter()):
-            yield as_message(turn, index)
+            if key != OUTPUT or index == 0:
+                yield as_message(turn)
 
 
 def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
