@@ -1,7 +1,7 @@
 """``dialint report VERDICTS --html report.html --xlsx report.xlsx``: findings for a lead without a console.
 
-Reads a finished output of `dialint score` (JSONL, CSV or Parquet, checked against its manifest) and, for a
-few turns around the examples, the log that was scored. Writes one page, or a workbook, or both. Judges
+Reads a finished output of `dialint score` (JSONL, CSV or Parquet, checked against its manifest) and, for the
+turns before the findings, the log that was scored. Writes one page, or a workbook, or both. Judges
 nothing itself.
 """
 
@@ -21,11 +21,12 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.option_ranges import check_ranges
 
 if TYPE_CHECKING:
+    from dialint.app.reporting.figures import ListedFinding
     from dialint.detector.records import Dialogue, Finding, Verdict
     from dialint.eval.breakdowns import Excerpt
 
 BEFORE = 3
-"""Turns shown before that of an example."""
+"""Turns shown before that of a finding."""
 
 
 @Parameter(name="*")
@@ -38,10 +39,10 @@ class ReportConfig:
     xlsx: Path | None = None
     """Report as a workbook with every finding; must not exist. Needs XlsxWriter: dialint[report]."""
     log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """The log that was scored: examples are shown with the turns before them, personal data as
+    """The log that was scored: findings are shown with the turns before them, personal data as
     placeholders."""
     examples: Annotated[int, Field(ge=0)] = 3
-    """Examples of each code, sampled at random."""
+    """Suggestions of each code that are shown."""
     no_text: bool = False
     """Omit all text of dialogues."""
     taxonomy: Path | None = None
@@ -93,11 +94,12 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     manifest = read_manifest(manifest_path(verdicts), expected=VerdictManifest)
     figures = count(read, taxonomy, _list_reportable(manifest, tuple(taxonomy.codes)), config.examples)
     if config.html is not None:
-        examples = _examples(figures.examples, config, manifest)
+        listed = [*figures.findings, *figures.suggestions]
+        excerpts = _excerpts(listed, config, manifest) if config.log else {}
         with atomic_file(config.html) as file:
-            content = page(figures, verdicts.name, manifest, examples, with_text=not config.no_text)
+            content = page(figures, verdicts.name, manifest, excerpts, with_text=not config.no_text)
             file.write(content.encode())
-        print_line(f"{config.html}: {figures.tally.n:,} dialogues, {len(examples)} examples")
+        print_line(f"{config.html}: {figures.tally.n:,} dialogues, {len(figures.listed):,} findings listed")
     if config.xlsx is not None:
         with atomic_file(config.xlsx) as file:
             n_omitted = write_workbook(
@@ -115,23 +117,15 @@ def _list_reportable(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple
     return tuple(code for code in codes if code in requested and code not in missing)
 
 
-def _examples(
-    sampled: Sequence[tuple[Verdict, Finding]], config: ReportConfig, manifest: Mapping[str, Any]
-) -> list[tuple[Verdict, Finding, Excerpt | None]]:
-    """The examples with the words to show: quotes alone, or with turns before them where there is a log."""
-    from dialint.eval.breakdowns import Excerpt
-
-    if config.no_text:
-        return [(verdict, finding, None) for verdict, finding in sampled]
-    wanted = {verdict.dialogue_id for verdict, _ in sampled}
-    dialogues = _dialogues(config, manifest, wanted) if config.log else {}
-    quoted = [
-        Excerpt((("", _inert(finding.quote)),), 0, len(finding.quote))
-        if verdict.dialogue_id not in dialogues
-        else _in_context(verdict, finding, dialogues[verdict.dialogue_id])
-        for verdict, finding in sampled
-    ]
-    return [(verdict, finding, excerpt) for (verdict, finding), excerpt in zip(sampled, quoted, strict=True)]
+def _excerpts(
+    listed: Sequence[ListedFinding], config: ReportConfig, manifest: Mapping[str, Any]
+) -> dict[tuple[str, int, int, str], Excerpt]:
+    """The turn of each finding with those before it, by the finding's place."""
+    dialogues = _dialogues(config, manifest, {each.verdict.dialogue_id for each in listed})
+    return {
+        each.place: _in_context(each.verdict, each.finding, dialogues[each.verdict.dialogue_id])
+        for each in listed
+    }
 
 
 def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[str]) -> dict[str, Dialogue]:
@@ -154,7 +148,7 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
         if isinstance(item, Loaded) and item.dialogue.id in wanted
     }
     if missing := len(wanted - dialogues.keys()):
-        raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
+        raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues with findings are not in it")
     return dialogues
 
 

@@ -17,7 +17,6 @@ from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally, format_cause
 from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.queue.routing import permanent_random_number
 from dialint.labeling.raters.estimates import Figure, proportion
 
 LEAST = 20
@@ -77,25 +76,19 @@ class CodeCounts:
 
 
 @dataclass(frozen=True, order=True)
-class SampledFinding:
-    """A finding drawn as an example, by a number of its own that is as good as random."""
-
-    rank: float
-    verdict: Verdict = field(compare=False)
-    finding: Finding = field(compare=False)
-
-
-@dataclass(frozen=True, order=True)
 class ListedFinding:
-    """A finding of the page's list, in order of severity and then of the file; numbers are negative, as a
-    heap drops the smallest."""
+    """A finding, or a suggestion, of the page's lists: the gravest and the first of the file first, as
+    `severity` and `number` are negative and a heap drops the smallest."""
 
     severity: int
     number: int
-    dialogue: str = field(compare=False)
-    agent: str | None = field(compare=False)
-    team: str | None = field(compare=False)
+    verdict: Verdict = field(compare=False)
     finding: Finding = field(compare=False)
+
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """Dialogue, turn, offset and code."""
+        return self.verdict.dialogue_id, self.finding.turn, self.finding.start, self.finding.code
 
 
 @dataclass
@@ -109,9 +102,8 @@ class Figures:
     tally: Tally = field(default_factory=Tally)
     groups: dict[str, dict[str | None, Group]] = field(default_factory=lambda: {d: {} for d in DIMENSIONS})
     codes: dict[str, CodeCounts] = field(default_factory=dict)
-    sampled: dict[str, list[SampledFinding]] = field(default_factory=dict)
-    suggested: dict[str, list[SampledFinding]] = field(default_factory=dict)
-    """Of suggestions, which are in no other figure than their own table."""
+    suggested: dict[str, list[ListedFinding]] = field(default_factory=dict)
+    """A heap for each code, of suggestions, which are in no other figure than their own table."""
     listed: list[ListedFinding] = field(default_factory=list)
     """A heap; `findings` has them in order."""
     knows_turns: bool = True
@@ -127,10 +119,9 @@ class Figures:
         self.knows_turns &= verdict.agent_turns is not None
         self._add_codes(verdict)
         for finding in verdict.findings:
-            self._draw(self.sampled, verdict, finding)
-            self._list(verdict, finding)
+            self._list(self.listed, MAX_LISTED, verdict, finding)
         for finding in verdict.suggestions:
-            self._draw(self.suggested, verdict, finding)
+            self._list(self.suggested.setdefault(finding.code, []), self.n_examples, verdict, finding)
 
     def _add_codes(self, verdict: Verdict) -> None:
         missing: dict[str, set[int]] = {}
@@ -152,39 +143,24 @@ class Figures:
         for code in {code for code, _ in findings}:
             self.codes[code].flagged += 1
 
-    def _list(self, verdict: Verdict, finding: Finding) -> None:
-        severity = -SEVERITIES.index(finding.severity)
-        entry = ListedFinding(
-            severity, -self.tally.n, verdict.dialogue_id, verdict.agent, verdict.team, finding
-        )
-        if len(self.listed) < MAX_LISTED:
-            heapq.heappush(self.listed, entry)
-        elif entry > self.listed[0]:
-            heapq.heapreplace(self.listed, entry)
+    def _list(self, heap: list[ListedFinding], most: int, verdict: Verdict, finding: Finding) -> None:
+        entry = ListedFinding(-SEVERITIES.index(finding.severity), -self.tally.n, verdict, finding)
+        if len(heap) < most:
+            heapq.heappush(heap, entry)
+        elif heap:
+            heapq.heappushpop(heap, entry)
 
     @property
     def findings(self) -> list[ListedFinding]:
         """The gravest findings, in order."""
         return sorted(self.listed, reverse=True)
 
-    def _draw(self, samples: dict[str, list[SampledFinding]], verdict: Verdict, finding: Finding) -> None:
-        rank = permanent_random_number(
-            0, f"{verdict.dialogue_id}\n{finding.turn}\n{finding.start}\n{finding.code}"
-        )
-        sampled = samples.setdefault(finding.code, [])
-        entry = SampledFinding(-rank, verdict, finding)
-        if len(sampled) < self.n_examples:
-            heapq.heappush(sampled, entry)
-        elif sampled:
-            heapq.heappushpop(sampled, entry)
-
     @property
-    def examples(self) -> list[tuple[Verdict, Finding]]:
-        """The sampled findings, by code, and after them the sampled suggestions."""
-        by_code = [
-            sorted(samples[code]) for samples in (self.sampled, self.suggested) for code in sorted(samples)
+    def suggestions(self) -> list[ListedFinding]:
+        """The gravest suggestions of each code, by code."""
+        return [
+            each for code in sorted(self.suggested) for each in sorted(self.suggested[code], reverse=True)
         ]
-        return [(one.verdict, one.finding) for findings in by_code for one in findings]
 
 
 def _value(verdict: Verdict, dimension: str) -> str | None:
@@ -200,8 +176,8 @@ def _value(verdict: Verdict, dimension: str) -> str | None:
 def count(
     verdicts: Iterable[Verdict], taxonomy: Taxonomy, covered: Sequence[str], n_examples: int
 ) -> Figures:
-    """The figures of `verdicts`. `covered` are the codes that could be found at all; `n_examples` of each
-    code are drawn."""
+    """The figures of `verdicts`. `covered` are the codes that could be found at all; `n_examples` suggestions
+    of each code are kept."""
     figures = Figures(taxonomy, tuple(covered), n_examples)
     for verdict in verdicts:
         figures.add(verdict)

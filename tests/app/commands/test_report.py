@@ -221,22 +221,6 @@ def weekly(n: int, **more: Any) -> list[Verdict]:
     ]  # fmt: skip
 
 
-def test_pictures_have_their_numbers_as_text(tmp_path: Path) -> None:
-    """The gravest first, agents by name with intervals, weeks in order; a picture that says nothing is none."""
-    page = page_of(tmp_path, [*weekly(120), scored("m", finding("M2"))])
-    labels = re.findall(r'<svg class="picture"[^>]*aria-label="([^"]*)"', page)
-    assert [label.split(".")[0] for label in labels] == [
-        "Findings by code and severity", "Dialogues with an S1 or S2 by agent",
-        "Dialogues with an S1 or S2 by week, of 100",
-    ]  # fmt: skip
-    assert "T1 Rude or blaming: S1 24; M2 Unfilled or wrong placeholder: S2 1" in labels[0]
-    assert re.search(r"ada: \d+ % \(\d+ to \d+\), 41 dialogues; bob: .*; cy: ", labels[1])
-    assert re.search(r"2026-W02: .*; 2026-W03: .*; 2026-W05: ", labels[2])
-    small = tmp_path / "small.html"
-    report(finished(tmp_path, [scored("d")]), config=ReportConfig(html=small))
-    assert "<svg" not in small.read_text()
-
-
 def test_the_gravest_findings_are_listed_first_and_the_others_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
