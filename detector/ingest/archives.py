@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time
 from errno import EINVAL
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
 
@@ -88,7 +89,7 @@ def open_archive(
         members = [info for info in archive.infolist() if not info.is_dir()]
         _check_size(name, path, members, kind)
         if kind == "xlsx":
-            yield name, lambda file: _write_sheet(name, path, file)
+            yield name, partial(_write_sheet, name, path)
             return
         logs = [info for info in members if _checked(name, info)]
         if not logs:
@@ -97,7 +98,7 @@ def open_archive(
         if len({info.filename for info in logs}) < len(logs):
             raise file_error("E_ARCHIVE", name, "a name stands twice in it")
         for info in sorted(logs, key=lambda info: info.filename):
-            yield f"{name}/{info.filename}", _copier(name, archive, info)
+            yield f"{name}/{info.filename}", partial(_copy_member, name, archive, info)
 
 
 @contextmanager
@@ -143,12 +144,9 @@ def _checked(name: str, info: zipfile.ZipInfo) -> bool:
     return True
 
 
-def _copier(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Write:
-    def copy(file: IO[bytes]) -> None:
-        with zip_errors(_damage(name)), archive.open(info) as member:
-            shutil.copyfileobj(member, file, 1 << 20)
-
-    return copy
+def _copy_member(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: IO[bytes]) -> None:
+    with zip_errors(_damage(name)), archive.open(info) as member:
+        shutil.copyfileobj(member, file, 1 << 20)
 
 
 def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:

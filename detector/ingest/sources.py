@@ -18,6 +18,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
@@ -28,7 +29,6 @@ from dialint.detector.ingest.archives import LOGS, archive_kind, is_beside, is_l
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects
 from dialint.detector.ingest.outcomes import file_error
 
-COMPRESSED = (".gz", ".zst")
 DESCRIPTORS = Path("/proc/self/fd")
 """The folder in which Linux lists a process's open files, also those without a name."""
 Signature = tuple[int, int, int, int]
@@ -124,7 +124,9 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
     results: dict[str, Source] = {}
     for pattern in patterns:
         if pattern == "-":
-            results.setdefault("-", _standard_input())
+            results.setdefault(
+                "-", _spool("-", "stdin", lambda file: shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20))
+            )
             continue
         if is_object(pattern):
             names = list_objects(pattern)
@@ -132,7 +134,7 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
                 raise file_error("E_PATH", pattern, "there is no such object")
             for name in names:
                 if name not in results:
-                    results[name] = _object(name)
+                    results[name] = _spool(name, "", partial(copy_object, name))
             continue
         for path in _expand(pattern):
             left_out: list[str] = []
@@ -228,16 +230,6 @@ class _Nameless:
         self.path = DESCRIPTORS / str(handle)
 
 
-def _standard_input() -> Source:
-    """Standard input, spooled."""
-    return _spool("-", "stdin", lambda file: shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20))
-
-
-def _object(name: str) -> Source:
-    """An object, spooled."""
-    return _spool(name, "", lambda file: copy_object(name, file))
-
-
 def _spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
     """Spool what `write` writes to a temporary file. It holds unmasked text, so it has no name, and no crash
     leaves it behind. On systems without `DESCRIPTORS` it has a name until the job ends.
@@ -265,7 +257,7 @@ def _spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
 def _add_labels(sources: list[Source]) -> list[Source]:
     """Label each source with the fewest trailing path parts that are unique."""
     whole = [_parts_of(source) for source in sources]
-    bare = [(*parts[:-1], _strip_compression(parts[-1])) for parts in whole]
+    bare = [(*parts[:-1], parts[-1].removesuffix(".gz").removesuffix(".zst")) for parts in whole]
     parts = [short if bare.count(short) == 1 else long for short, long in zip(bare, whole, strict=True)]
     if len(set(parts)) < len(parts):  # such as x.gz.gz beside x.gz and x
         parts = whole
@@ -281,11 +273,4 @@ def _add_labels(sources: list[Source]) -> list[Source]:
 def _parts_of(source: Source) -> tuple[str, ...]:
     if source.name == "-":
         return ("stdin",)
-    is_spooled = is_object(source.name) or source.spool is not None
-    return Path(source.name).parts if is_spooled else source.path.absolute().parts
-
-
-def _strip_compression(name: str) -> str:
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    return name
+    return Path(source.name).parts if source.spool is not None else source.path.absolute().parts

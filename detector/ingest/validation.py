@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -179,18 +178,13 @@ def _add_tool_fields(fields: dict[str, Any], turn: RawTurn, path: str) -> int:
 def _clean(raw: RawDialogue, config: ReadConfig) -> list[Clean] | None:
     """The texts of the turns, cleaned; None if nothing is to clean, or if one is not a text. Results
     of tools stay as they are."""
-    if any(turn.role == "tool" for turn in raw.turns):
-        spoken = [position for position, turn in enumerate(raw.turns) if turn.role != "tool"]
-        cleaned = _clean(replace(raw, turns=[raw.turns[position] for position in spoken]), config)
-        if cleaned is None:
-            return None
-        by_position = dict(zip(spoken, cleaned, strict=True))
-        return [by_position.get(position) or Clean(str(turn.text)) for position, turn in enumerate(raw.turns)]
-    texts = [turn.text for turn in raw.turns if isinstance(turn.text, str)]
-    html = [turn.html for turn in raw.turns]
+    spoken = [turn for turn in raw.turns if turn.role != "tool"]
+    texts = [turn.text for turn in spoken if isinstance(turn.text, str)]
+    html = [turn.html for turn in spoken]
     if not config.strip or len(texts) < len(html) or (is_plain(texts) and True not in html):
         return None
-    return clean_texts(texts, html, config.max_turn_bytes)
+    cleaned = iter(clean_texts(texts, html, config.max_turn_bytes))
+    return [Clean(str(turn.text)) if turn.role == "tool" else next(cleaned) for turn in raw.turns]
 
 
 def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:

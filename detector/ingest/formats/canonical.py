@@ -30,20 +30,8 @@ from dialint.detector.ingest.words import format_word, is_note_type
 
 TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
 METADATA_FIELDS = ("source", "split")
-RECORD_FIELDS = frozenset(
-    (
-        "id",
-        "dialogue_id",
-        "turns",
-        "sources",
-        "metadata",
-        "masked",
-        "labels",
-        "meta",
-        *TEXT_FIELDS,
-        *METADATA_FIELDS,
-    )
-)
+OWN_FIELDS = ("id", "dialogue_id", "turns", "sources", "metadata", "masked", "labels", "meta")
+RECORD_FIELDS = frozenset((*OWN_FIELDS, *TEXT_FIELDS, *METADATA_FIELDS))
 ROW_TURN_FIELDS = ("role", "text", "at", "author", "action", "tool_call_id", "tool_error")
 TURN_FIELDS = frozenset((*ROW_TURN_FIELDS, "index", "turn_id", "tool_calls"))
 TOOL_RESULT = "tool_result"
