@@ -6,7 +6,6 @@ Only settings: nothing here opens a log, but a mapping file is read with the opt
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +17,6 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.mapping import ROLES, LogMapping, build_mapping, check_reading, load_mapping
 from dialint.detector.ingest.tree_mapping import shipped_names
 from dialint.detector.plugins import describe, plugins
-from dialint.detector.records import Role
 
 __all__ = ["ROLES", "ReadConfig"]
 
@@ -163,18 +161,6 @@ class ReadConfig:
             entries = plugins(FORMATS)
             others = describe(entry for name, entry in entries.items() if self.format in ("auto", name))
         return {**settings, "plugins": others} if others else settings
-
-    def columns(self) -> Mapping[str, str]:
-        """Meaning of a column (id, text, role, ...) to its name in the file."""
-        return self.mapped.fields
-
-    def private_words(self) -> Mapping[str, bool]:
-        """Words of the privacy column, folded, and whether each means that a message is internal."""
-        return self.mapped.privacy
-
-    def roles(self) -> Mapping[str, Role]:
-        """Name of a speaker in the file, as written there, to its role."""
-        return self.mapped.roles
 
 
 def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[str, str]:

@@ -238,7 +238,7 @@ def _is_time(value: object) -> bool:
 def speaker_words(values: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
     """The most frequent speakers and their roles."""
     counts = Counter(_word(one) for one in values)
-    options = config.roles()
+    options = config.mapped.roles
     dialect = dialect_of(counts.keys() - options.keys())
     return {
         word: options.get(word)
@@ -260,6 +260,6 @@ def unknown_privacy_words(path: str | None, values: dict[str, list[Any]], config
         return []
     public = is_public_column(path.rpartition(".")[2])
     counts = Counter(str(one) for one in values.get(path, []) if one not in (None, ""))
-    private_words = config.private_words()
+    private_words = config.mapped.privacy
     unknown = [word for word in counts if is_internal(word, public=public, user_words=private_words) is None]
     return unknown[:MAX_WORDS]

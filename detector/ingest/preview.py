@@ -116,7 +116,7 @@ def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> P
     if config.mapped.is_whole:
         format = Message("read by the mapping that was given")
         unread = _unread_paths(source, detected, config)
-        return Preview(source.name, format, fields=dict(config.columns()), config=config, unread=unread)
+        return Preview(source.name, format, fields=dict(config.mapped.fields), config=config, unread=unread)
     if detected.framing in ("csv", "parquet"):
         records = _sample(source, detected, config)
         header = list(records[0]) if records else []
@@ -163,7 +163,7 @@ def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, reco
 
 
 def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
-    used = {part for path in config.columns().values() for part in (path, *path.split("+"))}
+    used = {part for path in config.mapped.fields.values() for part in (path, *path.split("+"))}
     paths = paths_of(_sample(source, detected, config))
     if detected.split == "lists":
         paths = [f"{detected.shape.members[0]}[].{path}" for path in paths]
@@ -210,7 +210,9 @@ def _guess(source: Source, config: ReadConfig) -> Preview | None:
         return None
     values = values_of(records)
     guess = guess_meanings(records, config)
-    roles = (f"{word}={role}" for word, role in guess.words.items() if role and word not in config.roles())
+    roles = (
+        f"{word}={role}" for word, role in guess.words.items() if role and word not in config.mapped.roles
+    )
     columns = (f"{meaning}={path}" for meaning, path in guess.fields.items())
     return Preview(
         source.name,

@@ -104,7 +104,7 @@ def _turns(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> list
         raise BadRecord("E_EMPTY", raw.path, "no turns", "at least one turn")
     if len(raw.turns) > config.max_turns:
         raise too_many_turns(len(raw.turns), config.max_turns, raw.path)
-    roles = config.roles()
+    roles = config.mapped.roles
     for turn in raw.turns:
         if isinstance(turn.text, str) and BOM in turn.text:
             spans = [match.span() for match in re.finditer(f"{BOM}+", turn.text)]

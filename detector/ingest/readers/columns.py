@@ -82,7 +82,7 @@ class Columns:
         names: dict[str, str] = {}
         ids: tuple[str, ...] = ()
         for meaning, usual in column_names().items():
-            chosen = config.columns().get(meaning)
+            chosen = config.mapped.fields.get(meaning)
             if chosen is not None:
                 parts = [chosen] if chosen in header else chosen.split("+") if meaning == "id" else [chosen]
                 lost = next((part for part in parts if part not in header), None)
@@ -110,7 +110,7 @@ class Columns:
     @classmethod
     def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
         """The columns of the cells that a mapping extracts from each message."""
-        names = {meaning: path for meaning, path in config.columns().items() if meaning != "id"}
+        names = {meaning: path for meaning, path in config.mapped.fields.items() if meaning != "id"}
         keys = {meaning: path.rpartition(".")[2] for meaning, path in names.items()}
         return cls._of_names(config, shape.ids, names, keys, by_mapping=True)
 
@@ -162,7 +162,7 @@ class Columns:
 
     def _speaker(self, cells: Mapping[str, object]) -> object:
         """The role of a row, or the word for its speaker."""
-        value, options = self.cell(cells, "role"), self.config.roles()
+        value, options = self.cell(cells, "role"), self.config.mapped.roles
         if isinstance(value, bool) and self.inbound:
             return "customer" if value else "agent"
         if self.by_mapping and isinstance(value, bool | int):
@@ -186,7 +186,7 @@ class Columns:
         if "private" not in self.names:
             return None
         value = self.cell(cells, "private")
-        internal = is_internal(value, public=self.public, user_words=self.config.private_words())
+        internal = is_internal(value, public=self.public, user_words=self.config.mapped.privacy)
         return False if internal is None and value in (None, "") and is_customer else internal
 
     def check_privacy(self, row: Row, file: str) -> None:
@@ -289,7 +289,7 @@ class Survey:
             InputRefused: E_ROLE, several words mean one side of the dialogues and none means the other.
         """
         config = self._columns.config
-        speakers = dialect_of(self._speakers - config.roles().keys())
+        speakers = dialect_of(self._speakers - config.mapped.roles.keys())
         words = [] if speakers or self._columns.inbound else _one_sided(self._speakers, config)
         if words:
             raise file_error(
@@ -332,7 +332,7 @@ class Survey:
 def _one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:
     """The words of a column of speakers that mean one side, if there are several and none means the other:
     one of them is somebody else. Empty if there is no doubt, or a word that has no role at all."""
-    options = config.roles()
+    options = config.mapped.roles
     roles = {word: options.get(word) or speaker_roles().get(normalize_name(word)) for word in words
              if word.strip()}  # fmt: skip
     if None in roles.values() or ANY_ROLE in options:

@@ -133,9 +133,9 @@ def _detect_parquet(source: Source, config: ReadConfig) -> DetectedFormat:
             shape = MappedRecord(config.mapped)
             if shape.lists or not set(shape.paths) <= set(names):
                 return DetectedFormat("parquet", by_mapping=True)
-        if "turns" not in names or not config.columns().keys() <= {"id"}:
+        if "turns" not in names or not config.mapped.fields.keys() <= {"id"}:
             return DetectedFormat("parquet")
-        chosen = config.columns().get("id")
+        chosen = config.mapped.fields.get("id")
         usual = sorted(name for name in names if name in ("dialogue_id", "id"))[:1]
         ids = usual if chosen is None else [chosen] if chosen in names else chosen.split("+")
         turns = leaf_paths(file, "turns")

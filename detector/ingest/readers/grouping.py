@@ -49,11 +49,11 @@ class Group:
             return
         turn = self.columns.turn(cells, self.times)
         self.turns.append(turn)
-        if "order" in config.columns():
+        if "order" in config.mapped.fields:
             self.places.append(self.columns.cell(cells, "order"))
         if turn.internal:
             return
-        role = config.roles().get(turn.role, turn.role) if isinstance(turn.role, str) else None
+        role = config.mapped.roles.get(turn.role, turn.role) if isinstance(turn.role, str) else None
         side = role if role in SIDES else SIDES[-1]
         for meaning in (*FIELDS, "author"):
             value = fields.name(self.columns.cell(cells, meaning))

@@ -68,8 +68,8 @@ def test_a_german_table_of_unknown_columns_is_guessed_shown_and_written(
     assert "all 30 records: 30 read, 0 rejected" in shown
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     config = ReadConfig(mapping=out)
-    assert config.columns() == {"id": "Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "time": "Zeit"}
-    assert config.roles() == {"KD": "customer", "SB": "agent"}
+    assert config.mapped.fields == {"id": "Vorgang-Nr.", "role": "Sprecherin?", "text": "Was", "time": "Zeit"}
+    assert config.mapped.roles == {"KD": "customer", "SB": "agent"}
     assert (config.mapped.encoding, config.mapped.delimiter, config.mapped.time_format) == (
         "cp1252",
         ";",

@@ -216,9 +216,9 @@ def test_options_stand_above_the_file(tmp_path: Path) -> None:
     config = ReadConfig(
         mapping=path, column=("text=other[].x",), role=("K=bot",), time_zone="UTC", encoding="cp1251"
     )
-    assert config.columns()["text"] == "other[].x"
-    assert config.columns()["role"] == "ticket.verlauf[].von.art"
-    assert (config.roles(), config.mapped.time_zone) == ({"K": "bot", "M": "agent"}, "UTC")
+    assert config.mapped.fields["text"] == "other[].x"
+    assert config.mapped.fields["role"] == "ticket.verlauf[].von.art"
+    assert (config.mapped.roles, config.mapped.time_zone) == ({"K": "bot", "M": "agent"}, "UTC")
     assert (config.mapped.encoding, config.mapped.time_format) == ("cp1251", "day-first")
 
 
