@@ -91,7 +91,7 @@ def open_archive(
         if kind == "xlsx":
             yield name, partial(_write_sheet, name, path)
             return
-        logs = [info for info in members if _checked(name, info)]
+        logs = [info for info in members if _check_member(name, info)]
         if not logs:
             raise file_error("E_FORMAT", name, "a zip file without logs")
         left_out += [info.filename for info in members if info not in logs and not is_beside(info.filename)]
@@ -129,7 +129,7 @@ def _check_size(name: str, path: Path, members: list[zipfile.ZipInfo], kind: str
         raise file_error("E_ARCHIVE", name, "over {n} files; unpack it and name the folder", n=MAX_MEMBERS)
 
 
-def _checked(name: str, info: zipfile.ZipInfo) -> bool:
+def _check_member(name: str, info: zipfile.ZipInfo) -> bool:
     """Whether a member is a log; the unsafe ones are refused, whatever they are."""
     parts = re.split(r"[/\\]", info.filename)
     is_link = stat.S_ISLNK(info.external_attr >> 16)

@@ -146,7 +146,7 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
                 results.setdefault(os.path.realpath(one), source)
     if not results:
         raise InputRefused("E_PATH", "no log was named")
-    return _add_labels([one for source in results.values() for one in _unpacked(source)])
+    return _add_labels([one for source in results.values() for one in _unpack(source)])
 
 
 def _expand(pattern: str) -> list[str]:
@@ -177,7 +177,7 @@ def _logs_in(path: str, left_out: list[str]) -> list[str]:
     return sorted(results)
 
 
-def _unpacked(source: Source) -> list[Source]:
+def _unpack(source: Source) -> list[Source]:
     """The logs of an archive or a workbook; any other file as it is."""
     with source.open() as file:
         kind = archive_kind(file)

@@ -42,7 +42,7 @@ def value_at(item: object, key: str) -> Any:
     JSON is decoded."""
     if not key:
         return item
-    item = decoded(item)
+    item = decode_json(item)
     if not isinstance(item, dict):
         return None
     if key in item:
@@ -94,7 +94,7 @@ class TreePath:
             return [self.constant]
         results = [scope.dialogue if self.from_dialogue else item]
         for step in self.steps:
-            results = [value for one in results for value in _follow(decoded(one), step, item, scope)]
+            results = [value for one in results for value in _follow(decode_json(one), step, item, scope)]
         return results
 
 
@@ -122,7 +122,7 @@ def _follow(value: Any, step: Step, item: Any, scope: Scope) -> Iterator[Any]:
             yield result
 
 
-def decoded(value: Any) -> Any:
+def decode_json(value: Any) -> Any:
     """The value that a text is the JSON of; any other value as it is."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:

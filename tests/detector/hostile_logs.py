@@ -86,7 +86,7 @@ def outcome_of(path: Path, config: ReadConfig, mask: bool) -> Outcome:
     return Outcome(refused, loaded, rejects, seconds, (memory_kib("VmHWM") - before) / 1024, error)
 
 
-def measured(path: Path, config: ReadConfig | None = None, timeout_s: int = 0, mask: bool = False) -> Outcome:
+def measure(path: Path, config: ReadConfig | None = None, timeout_s: int = 0, mask: bool = False) -> Outcome:
     """Read a log in a forked child, which has everything imported already."""
     data, status = in_child(lambda: outcome_of(path, config or ReadConfig(max_bad=1.0), mask), timeout_s)
     if data is None:
@@ -358,7 +358,7 @@ def main(seed: int = 2026) -> int:
             path = Path(folder) / name
             path.write_bytes(data)
             megabytes = max(1.0, len(data) / 1e6)
-            found = measured(path, ReadConfig(), int(60 * megabytes), mask=True)
+            found = measure(path, ReadConfig(), int(60 * megabytes), mask=True)
             path.unlink()
             n += 1
             became = found.refused or f"{found.loaded} read, {found.rejects}"

@@ -22,7 +22,7 @@ def test_no_hostile_log_ends_in_a_traceback_or_takes_too_much(tmp_path: Path) ->
     for name, data in hostile_logs.hostile(seed=7, scale=0.02):
         path = tmp_path / name
         path.write_bytes(data)
-        outcome = hostile_logs.measured(path, ReadConfig(max_bad=1.0), TIMEOUT_S)
+        outcome = hostile_logs.measure(path, ReadConfig(max_bad=1.0), TIMEOUT_S)
         path.unlink()
         assert not outcome.traceback, f"{name}: {outcome.traceback}"
         assert outcome.mebibytes < hostile_logs.MAX_MEBIBYTES, name

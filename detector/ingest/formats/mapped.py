@@ -26,7 +26,7 @@ from dialint.detector.ingest.tree_mapping import (
     Scope,
     TreeMapping,
     TurnMapping,
-    decoded,
+    decode_json,
     first_value,
     holds,
     whole_value,
@@ -63,7 +63,7 @@ def log_format(mapping: TreeMapping) -> LogFormat:
 
     if mapping.spread:
         return LogFormat(
-            mapping.name, matches, lambda pieces, name: _joined(mapping, pieces, name),
+            mapping.name, matches, lambda pieces, name: _join_pieces(mapping, pieces, name),
             "whole" if "[]" in texts else "elements", parts=parts,
         )  # fmt: skip
     return LogFormat(mapping.name, matches, read, members=members)
@@ -83,7 +83,7 @@ def _dialogues(mapping: TreeMapping, record: Any) -> list[Any]:
     return []
 
 
-def _joined(mapping: TreeMapping, pieces: list[Any], name: str) -> Iterator[RawDialogue]:
+def _join_pieces(mapping: TreeMapping, pieces: list[Any], name: str) -> Iterator[RawDialogue]:
     if not mapping.repeated:
         draft = _draft(mapping, pieces, name)
         if draft.turns or not draft.warnings["W_EVENT_SKIPPED"]:  # mere events are no dialogue
@@ -173,7 +173,7 @@ def _messages(of: Paths, scope: Scope, name: str) -> tuple[list[Any], str]:
             if not items and held and len(of) == 1:
                 raise BadRecord("E_TYPE", listed, fields.kind(held[0]), "a list", name)
         else:
-            items = [item for item in map(decoded, items) if isinstance(item, dict)]
+            items = [item for item in map(decode_json, items) if isinstance(item, dict)]
         for index, item in enumerate(items):
             if not isinstance(item, dict | list):
                 raise BadRecord("E_TYPE", f"{listed}[{index}]", fields.kind(item), "an object", name)

@@ -75,7 +75,7 @@ def written(path: Path, table: pa.Table, **options: Any) -> Path:
 @pytest.mark.parametrize("name", TABLES)
 def test_parquet_that_expands_is_refused_before_it_is_decoded(tmp_path: Path, name: str) -> None:
     made, options, code = TABLES[name]
-    outcome = hostile_logs.measured(written(tmp_path / "log.parquet", made(), **options), timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(written(tmp_path / "log.parquet", made(), **options), timeout_s=TIMEOUT_S)
     assert (outcome.refused, outcome.loaded, outcome.traceback) == (code, 0, "")
     assert outcome.mebibytes < MAX_MEBIBYTES / 4
 
@@ -83,7 +83,7 @@ def test_parquet_that_expands_is_refused_before_it_is_decoded(tmp_path: Path, na
 def test_a_row_of_too_many_turns_or_bytes_is_quarantined_and_the_others_kept(tmp_path: Path) -> None:
     texts = pa.array(["hi"] * 6_001 + noise(100, 90_000) + ["bye"])
     table = hostile_logs.nested([1, 6_000, 100, 1], texts)
-    outcome = hostile_logs.measured(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)
     assert outcome.loaded == 2
     assert outcome.rejects == {"E_TURNS": 1, "E_RECORD_SIZE": 1}
 
@@ -92,7 +92,7 @@ def test_a_row_of_2_million_turns_is_quarantined_in_bounded_memory(tmp_path: Pat
     table = hostile_logs.nested(
         [2_000_000] + [1] * 3999, hostile_logs.same(2_003_999, "hi"), language=noise(4000, 400)
     )
-    outcome = hostile_logs.measured(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(written(tmp_path / "log.parquet", table), timeout_s=TIMEOUT_S)
     assert (outcome.rejects, outcome.loaded) == ({"E_RECORD_SIZE": 1}, 3999)
     assert outcome.mebibytes < MAX_MEBIBYTES / 2
 
@@ -132,7 +132,7 @@ def csv_of_one_dialogue(path: Path, size: int, mixed: bool) -> Path:
 @pytest.mark.parametrize("mixed", [False, True])
 def test_a_dialogue_of_57_mb_in_csv_is_quarantined(tmp_path: Path, mixed: bool) -> None:
     path = csv_of_one_dialogue(tmp_path / "log.csv", 57_000_000, mixed)
-    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(path, timeout_s=TIMEOUT_S)
     assert outcome.rejects == {"E_RECORD_SIZE": 1}
     assert outcome.loaded == (3 if mixed else 1)
     assert outcome.mebibytes < 64
@@ -141,7 +141,7 @@ def test_a_dialogue_of_57_mb_in_csv_is_quarantined(tmp_path: Path, mixed: bool) 
 def test_a_csv_row_of_many_lines_is_refused_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("conversation_id,role,text\na,agent,b\n" + 'x,"y\nz",' * 2_000_000)
-    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(path, timeout_s=TIMEOUT_S)
     assert outcome.refused == "E_CSV"
     assert outcome.mebibytes < MAX_MEBIBYTES / 2
 
@@ -159,7 +159,7 @@ def test_a_record_of_many_small_values_stays_in_bounds(tmp_path: Path, record: b
     path = tmp_path / "log.jsonl"
     good = json.dumps({"id": "good", "turns": [{"role": "agent", "text": "hi"}]}).encode()
     path.write_bytes(record + b"\n" + good + b"\n")
-    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(path, timeout_s=TIMEOUT_S)
     assert (outcome.rejects, outcome.loaded) == ({code: 1}, 1)
     assert outcome.mebibytes < MAX_MEBIBYTES
 
@@ -169,7 +169,7 @@ def test_a_document_that_would_take_gigabytes_as_objects_is_rejected_before_it_i
 ) -> None:
     path = tmp_path / "log.json"
     path.write_bytes(b'{"conversation_parts":[' + b'{"a":{}},' * 2_000_000 + b"{}]}")
-    outcome = hostile_logs.measured(path, timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(path, timeout_s=TIMEOUT_S)
     assert outcome.rejects == {"E_RECORD_SIZE": 1}
     assert outcome.mebibytes < MAX_MEBIBYTES / 2
 
@@ -178,7 +178,7 @@ def test_a_dialogue_of_a_whole_document_has_the_limit_of_a_record(tmp_path: Path
     path = tmp_path / "log.json"
     comments = [{"author_id": 1, "public": True, "plain_body": "x" * 90_000}] * 100
     path.write_text(json.dumps({"ticket": {"id": 1, "requester_id": 1}, "comments": comments}))
-    outcome = hostile_logs.measured(path, ReadConfig(max_bad=1.0), timeout_s=TIMEOUT_S)
+    outcome = hostile_logs.measure(path, ReadConfig(max_bad=1.0), timeout_s=TIMEOUT_S)
     assert outcome.rejects == {"E_RECORD_SIZE": 1}
 
 
