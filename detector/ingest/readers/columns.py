@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
@@ -58,20 +59,15 @@ class Row:
 class Columns:
     """The column of each meaning; an id may consist of several.
 
-    `html` is whether texts are HTML by the mapping or the column's name, None if neither says. `public`: the
-    privacy column, `private_name`, says whether the customer saw the message. `by_mapping`: numbers may be
-    ids, and a missing text is an empty one. `notes` are further columns that may mark internal notes by their
-    words; `Survey.columns` keeps those that do, and adds the `speakers` whose words mean something else here.
+    `by_path`: the names are paths of a mapping. `notes` are further columns that may mark internal notes by
+    their words; `Survey.columns` keeps those that do, and adds the `speakers` whose words mean something else
+    here.
     """
 
     config: ReadConfig
     ids: tuple[str, ...]
     names: Mapping[str, str]
-    html: bool | None = None
-    public: bool = False
-    private_name: str = ""
-    inbound: bool = False
-    by_mapping: bool = False
+    by_path: bool = False
     notes: tuple[str, ...] = ()
     speakers: Mapping[str, Role] = field(default_factory=dict)
 
@@ -105,33 +101,40 @@ class Columns:
             )  # fmt: skip
         used = {name for meaning, name in names.items() if meaning not in NOTE_MEANINGS}.union(ids)
         notes = tuple(name for name in header if name not in used)
-        return cls._of_names(config, ids, names, names, by_mapping=config.mapped.is_whole, notes=notes)
+        return cls(config, ids, names, notes=notes)
 
     @classmethod
     def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
         """The columns of the cells that a mapping extracts from each message."""
         names = {meaning: path for meaning, path in config.mapped.fields.items() if meaning != "id"}
-        keys = {meaning: path.rpartition(".")[2] for meaning, path in names.items()}
-        return cls._of_names(config, shape.ids, names, keys, by_mapping=True)
+        return cls(config, shape.ids, names, by_path=True)
 
-    @classmethod
-    def _of_names(
-        cls,
-        config: ReadConfig,
-        ids: tuple[str, ...],
-        names: Mapping[str, str],
-        keys: Mapping[str, str],
-        *,
-        by_mapping: bool,
-        notes: tuple[str, ...] = (),
-    ) -> Columns:
-        private, text = keys.get("private", ""), normalize_name(keys["text"])
-        html = config.mapped.html
-        if html is None and ("html" in text or text in RICH):
-            html = True
-        inbound = normalize_name(keys["role"]) == "inbound"
-        is_public = is_public_column(private)
-        return cls(config, ids, names, html, is_public, private, inbound, by_mapping, notes)
+    def name_of(self, meaning: str) -> str:
+        """The name of a meaning's column, or the last key of its path; "" if there is none."""
+        name = self.names.get(meaning, "")
+        return name.rpartition(".")[2] if self.by_path else name
+
+    @cached_property
+    def by_mapping(self) -> bool:
+        """Whether numbers may be ids, and a missing text is an empty one."""
+        return self.by_path or self.config.mapped.is_whole
+
+    @cached_property
+    def html(self) -> bool | None:
+        """Whether texts are HTML by the mapping or the column's name, None if neither says."""
+        text = normalize_name(self.name_of("text"))
+        is_named_so = "html" in text or text in RICH
+        return True if self.config.mapped.html is None and is_named_so else self.config.mapped.html
+
+    @cached_property
+    def is_public(self) -> bool:
+        """Whether the privacy column says that the customer saw the message."""
+        return is_public_column(self.name_of("private"))
+
+    @cached_property
+    def is_inbound(self) -> bool:
+        """Whether the column of roles says that the customer wrote the message."""
+        return normalize_name(self.name_of("role")) == "inbound"
 
     def cell(self, cells: Mapping[str, object], meaning: str) -> object:
         """The cell of a meaning; None if there is no such column."""
@@ -163,7 +166,7 @@ class Columns:
     def _speaker(self, cells: Mapping[str, object]) -> object:
         """The role of a row, or the word for its speaker."""
         value, options = self.cell(cells, "role"), self.config.mapped.roles
-        if isinstance(value, bool) and self.inbound:
+        if isinstance(value, bool) and self.is_inbound:
             return "customer" if value else "agent"
         if self.by_mapping and isinstance(value, bool | int):
             value = str(value).lower()
@@ -171,7 +174,7 @@ class Columns:
             value = ""
         if not isinstance(value, str) or value in options:
             return value
-        if self.inbound and value.lower() in TRUE + FALSE:
+        if self.is_inbound and value.lower() in TRUE + FALSE:
             return "customer" if value.lower() in TRUE else "agent"
         name = normalize_name(value)
         return self.speakers.get(name or BLANK) or speaker_roles().get(name, value)
@@ -186,7 +189,7 @@ class Columns:
         if "private" not in self.names:
             return None
         value = self.cell(cells, "private")
-        internal = is_internal(value, public=self.public, user_words=self.config.mapped.privacy)
+        internal = is_internal(value, public=self.is_public, user_words=self.config.mapped.privacy)
         return False if internal is None and value in (None, "") and is_customer else internal
 
     def check_privacy(self, row: Row, file: str) -> None:
@@ -203,7 +206,8 @@ class Columns:
             "line {n}: column {column!r} holds {word!r}, which says neither that a message is internal nor "
             "that it is public; say what it means with --privacy '{word}=internal' or --privacy "
             "'{word}=public'",
-            n=row.line, column=self.private_name, word=BLANK if value in (None, "") else format_word(value),
+            n=row.line, column=self.name_of("private"),
+            word=BLANK if value in (None, "") else format_word(value),
         )  # fmt: skip
 
 
@@ -290,7 +294,7 @@ class Survey:
         """
         config = self._columns.config
         speakers = dialect_of(self._speakers - config.mapped.roles.keys())
-        words = [] if speakers or self._columns.inbound else _one_sided(self._speakers, config)
+        words = [] if speakers or self._columns.is_inbound else _one_sided(self._speakers, config)
         if words:
             raise file_error(
                 "E_ROLE", self._file,
