@@ -28,7 +28,7 @@ from dialint.detector.ingest.readers.json_records import (
     json_lines,
     json_parts,
 )
-from dialint.detector.ingest.readers.parquet import check_sizes, mapped_paths, parquet_records, parquet_table
+from dialint.detector.ingest.readers.parquet import check_sizes, parquet_records, parquet_table
 from dialint.detector.ingest.readers.spill import group_on_disk
 from dialint.detector.ingest.readers.streams import blocks, without_bom
 from dialint.detector.ingest.readers.tables import csv_records, csv_table, delimiter_of, text_lines
@@ -87,10 +87,7 @@ def records_of(
 ) -> Iterator[ParsedJson]:
     """Line or number, byte offset and value of every record, or its `BadRecord`."""
     if detected.framing == "parquet":
-        paths = None if detected.paths is None else list(detected.paths)
-        if detected.by_mapping:
-            paths = mapped_paths(source, MappedRecord(config.mapped), config)
-        return parquet_records(source, config, paths)
+        return parquet_records(source, config, None if detected.paths is None else list(detected.paths))
     if detected.framing == "rows":
         return csv_records(source, config, delimiter_of(next(text_lines(source, config), ""), config))
     if detected.framing == "lines":

@@ -7,7 +7,6 @@ in its footer is not recognised as such.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from typing import Any
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import (
     BadRecord,
     file_error,
@@ -42,7 +40,6 @@ VALUE_BYTES = 8
 SHORT_BYTES = 1 << 10
 SLICE_ROWS = 16
 """Rows that become Python objects together; each has at most `max_record_bytes` of text."""
-_LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
 
 
 @contextmanager
@@ -339,28 +336,3 @@ def _is_text(kind: Any) -> bool:
 
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
-
-
-def mapped_paths(source: Source, shape: MappedRecord, config: ReadConfig) -> list[str]:
-    """The leaves that the paths of a mapping lead to.
-
-    Raises:
-        InputRefused: E_PARQUET, there is none.
-    """
-    wanted = [path.replace("[]", "") for path in shape.paths]
-    with open_parquet(source) as file:
-        bare = {path: _LIST_LEVEL.sub("", path) for path in leaf_paths(file)}
-        names = ", ".join(file.schema_arrow.names[:12])
-    paths = [
-        path
-        for path, name in bare.items()
-        if any(name == one or name.startswith(f"{one}.") for one in wanted)
-    ]
-    if not paths:
-        raise file_error(
-            "E_PARQUET",
-            source.name,
-            "wrong schema; no path of the mapping is in it: there are {names}",
-            names=names,
-        )
-    return paths
