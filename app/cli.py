@@ -99,7 +99,6 @@ TRAIN: Commands = {
 }
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
-    "baseline": ("dialint.eval.baselines:baseline", "Train and calibrate a simple baseline."),
     "judge": ("dialint.eval.judge:judge", "Evaluate a judge on held-out questions."),
     "attack": ("dialint.eval.attack.run:attack", "Measure how text in dialogues can steer verdicts."),
     "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),

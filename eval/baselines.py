@@ -1,10 +1,10 @@
 """Baselines that a release is compared with: `clean`, and TF-IDF with logistic regression.
 
-    dialint eval baseline --examples build/examples --out build/tfidf
+    dialint eval run build/examples/test_unseen.jsonl --against clean tfidf:build/examples
 
-Reads ``train.jsonl`` and ``calibration.jsonl`` of an examples folder; writes weights as arrays (no pickle),
-``baseline.json`` with curves and contracts, and last the manifest. Curves and thresholds are fitted by the
-rule that releases are packed with, so figures at the threshold can be compared. Findings quote a whole turn.
+`tfidf:FOLDER` learns from ``train.jsonl`` and ``calibration.jsonl`` of a folder of examples when it is
+opened; nothing is stored. Curves and thresholds are fitted by the rule that releases are packed with, so
+figures at the threshold can be compared. Findings quote a whole turn.
 
 Four blocks of hashed n-grams (no vocabulary is stored), each weighted by TF-IDF and of length one: words
 (1-2) and characters (3-5) of the turn, words (1-2) of the two turns before it, and of all before those;
@@ -15,44 +15,32 @@ that does to the rates is for calibration to mend.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import numpy as np
-from cyclopts import Parameter
-from pydantic import Field
 
-from dialint.detector.artifacts import (
-    MANIFEST,
-    file_entry,
-    fingerprint,
-    package_versions,
-    read_manifest,
-    sha256_file,
-    verify_files,
-    write_json,
-    write_manifest,
-)
+from dialint.detector.artifacts import fingerprint, sha256_file
 from dialint.detector.calibration import Scan, round_probability
-from dialint.detector.environment import require_extra, require_library
+from dialint.detector.environment import require_extra
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
-from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.unfinished import making_folder
 from dialint.eval.contract import distinct_units, fit_contract
 from dialint.eval.metrics import Floats
 from dialint.eval.results import read_examples
 
-BASELINE, WEIGHTS = "baseline.json", "weights.npz"
+TFIDF = "tfidf:"
+"""What stands before the folder of examples in the name of this baseline."""
+PER_100_TURNS, PER_100_DIALOGUES, CONFIDENCE = 0.15, 0.5, 0.9
+"""Contract of each code: false accusations on 100 clean turns, or dialogues, and the confidence in it."""
+SEED = 0
 BITS = (17, 18, 17, 17)
 """Buckets of each block, as powers of two: turn words, turn characters, turns before, history."""
 KEEP_ONE_IN = 4
@@ -66,123 +54,69 @@ CHUNK = 4096
 _TOKEN = re.compile(r"\w+(?:'\w+)?|[^\w\s]")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class BaselineConfig:
-    """Options of `dialint eval baseline`: the training data and the limits of the contract."""
-
-    examples: Path
-    """Folder of `dialint data inject`."""
-    out: Path
-    """Folder for the baseline; must not exist."""
-    per_100: Annotated[float, Field(ge=0, le=100)] = 0.15
-    """False accusations on 100 clean turns that no single code may pass."""
-    per_100_dialogues: Annotated[float, Field(ge=0, le=100)] = 0.5
-    """The same on 100 clean dialogues, for codes of dialogue scope."""
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
-    """Confidence of that promise."""
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    """The same seed gives the same weights."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-
-def baseline(*, config: Annotated[BaselineConfig, Parameter(name="*")]) -> None:
-    """Train and calibrate a baseline that releases are compared with."""
-    require_extra("train", "dialint eval baseline")
-    for name in ("train.jsonl", "calibration.jsonl"):
-        if not (config.examples / name).is_file():
-            raise ConfigError(
-                "E_EXAMPLE", f"{config.examples / name}: no such file; `dialint data inject` makes it"
-            )
-    with making_folder(config.out) as folder:
-        train(read_examples(config.examples / "train.jsonl"), folder, config.seed)
-        scans = _calibrate(_Model(folder), list(read_examples(config.examples / "calibration.jsonl")), config)
-        if not scans:
-            raise ConfigError(
-                "E_EXAMPLE", f"{config.examples}/calibration.jsonl: no error of a code that it covers"
-            )
-        codes = {code: scan.model_dump(mode="json") for code, scan in scans.items()}
-        write_json(folder / BASELINE, {"codes": codes})
-        settings = {name: str(v) if isinstance(v, Path) else v for name, v in asdict(config).items()}
-        write_manifest(
-            folder / MANIFEST,
-            {
-                "kind": "baseline",
-                "config": settings,
-                "versions": package_versions("dialint", "scikit-learn", "numpy"),
-                "files": [file_entry(path) for path in sorted(folder.iterdir())],
-            },
-        )
-
-
-def _calibrate(model: _Model, examples: list[Example], config: BaselineConfig) -> dict[str, Scan]:
-    """Curve and contract of each code that the split holds an error of."""
-    entries = load_taxonomy().codes
-    scored = model.scores([example.dialogue for example in examples])
-    scans = {}
-    for code in model.codes:
-        whole = entries[code].scope == "dialogue"
-        raised = [{turn: row[code] for turn, row in turns.items() if code in row} for turns in scored]
-        truth, scores, _ = distinct_units(raised, examples, code, whole_dialogue=whole)
-        if truth.any():
-            rate = config.per_100_dialogues if whole else config.per_100
-            scans[code] = fit_contract(
-                truth, scores, rate, config.confidence, "dialogue" if whole else "turn"
-            )
-    return scans
-
-
 def open_detector(name: str | None, config: DetectorConfig) -> Detector:
-    """The detector called `name`: `clean`, the folder of a baseline or of a release; None: the one that
-    `config` names.
+    """The detector called `name`: `clean`, ``tfidf:`` and a folder of examples, or the folder of a release;
+    None: the one that `config` names.
 
     Raises:
-        ConfigError: there is no such folder.
-        ReleaseRefused, OutputRefused: the folder is damaged.
+        ConfigError: there is no such folder, or too few errors in it to learn from.
+        ReleaseRefused: the folder is damaged.
     """
-    folder = config.release if name is None else Path(name)
-    if folder is not None and (folder / BASELINE).is_file():
-        return open_baseline(folder, load_taxonomy(config.taxonomy))
+    if name is not None and name.startswith(TFIDF):
+        return train_tfidf(Path(name.removeprefix(TFIDF)), load_taxonomy(config.taxonomy))
     if name == "clean" and not Path(name).is_dir():
         return BaselineDetector(load_taxonomy(config.taxonomy))
     if name is not None and not Path(name).is_dir():
-        raise ConfigError("E_OPTION", f"--against {name}: neither a folder nor clean")
+        raise ConfigError("E_OPTION", f"--against {name}: neither a folder, clean, nor tfidf:FOLDER")
     from dialint.detector.pipeline import load_detector
 
-    return load_detector(DetectorConfig(**{**vars(config), "release": folder}))
+    return load_detector(config if name is None else replace(config, release=Path(name)))
 
 
-def open_baseline(folder: Path, taxonomy: Taxonomy) -> BaselineDetector:
-    """The baseline that `dialint eval baseline` wrote to `folder`.
+def train_tfidf(examples: Path, taxonomy: Taxonomy) -> BaselineDetector:
+    """TF-IDF with logistic regression, trained and calibrated on a folder of examples.
 
     Raises:
-        OutputRefused: it is incomplete or was changed.
+        ConfigError: the folder lacks a split, or no code has errors enough.
     """
-    verify_files(folder, read_manifest(folder / MANIFEST, expected=Folder)["files"])
-    require_library("sklearn", f"{folder}, a baseline,")
-    content = json.loads((folder / BASELINE).read_text())
-    scans = {code: Scan.model_validate_json(json.dumps(scan)) for code, scan in content["codes"].items()}
-    return BaselineDetector(taxonomy, _Model(folder), scans)
+    require_extra("train", "--against tfidf:FOLDER")
+    paths = [examples / f"{split}.jsonl" for split in ("train", "calibration")]
+    for path in paths:
+        if not path.is_file():
+            raise ConfigError("E_EXAMPLE", f"{path}: no such file; `dialint data inject` makes it")
+    model = _Model(read_examples(paths[0]))
+    calibration = list(read_examples(paths[1]))
+    scored = model.scores([example.dialogue for example in calibration])
+    scans = {}
+    for code in model.codes:
+        whole = taxonomy.codes[code].scope == "dialogue"
+        raised = [{turn: row[code] for turn, row in turns.items() if code in row} for turns in scored]
+        truth, scores, _ = distinct_units(raised, calibration, code, whole_dialogue=whole)
+        if truth.any():
+            rate = PER_100_DIALOGUES if whole else PER_100_TURNS
+            unit: Literal["turn", "dialogue"] = "dialogue" if whole else "turn"
+            scans[code] = fit_contract(truth, scores, rate, CONFIDENCE, unit)
+    if not scans:
+        raise ConfigError("E_EXAMPLE", f"{paths[1]}: no error of a code that it covers")
+    return BaselineDetector(taxonomy, model, scans, fingerprint(sorted(map(sha256_file, paths))))
 
 
 class BaselineDetector(PlainDetector):
     """TF-IDF with a curve and a contract for each code; without a `model`, every turn is clean."""
 
     def __init__(
-        self, taxonomy: Taxonomy, model: _Model | None = None, scans: Mapping[str, Scan] | None = None
+        self,
+        taxonomy: Taxonomy,
+        model: _Model | None = None,
+        scans: Mapping[str, Scan] | None = None,
+        data: str = "",
     ) -> None:
+        """`data` is the fingerprint of what it learned from."""
         self.taxonomy, self.model, self.scans = taxonomy, model, dict(scans or {})
         self.release = "baseline-clean" if model is None else "baseline-tfidf"
         self.codes = tuple(code for code in taxonomy.codes if model is None or code in self.scans)
-        self.fingerprint = fingerprint(
-            [
-                self.release if model is None else model.fingerprint,
-                {code: scan.model_dump(mode="json") for code, scan in self.scans.items()},
-                taxonomy.model_dump(mode="json"),
-            ]
-        )
+        scans_json = {code: scan.model_dump(mode="json") for code, scan in self.scans.items()}
+        self.fingerprint = fingerprint([self.release, data, scans_json, taxonomy.model_dump(mode="json")])
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         nothing: list[dict[int, dict[str, float]]] = [
@@ -303,35 +237,6 @@ def weight_blocks(counts: Sequence[Any], idf: Sequence[Floats]) -> Any:
     return sparse.hstack(blocks, format="csr", dtype=np.float32)
 
 
-def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
-    """Learn from labelled examples and write the weights to `folder`.
-
-    Raises:
-        ConfigError: no code has errors enough.
-    """
-    from sklearn.linear_model import SGDClassifier
-
-    rows, labels = _rows(examples, Random(seed))
-    entries = load_taxonomy().codes
-    codes = [code for code in entries if sum(code in spans for spans in labels) >= MIN_ERRORS]
-    if not codes:
-        raise ConfigError("E_EXAMPLE", f"no code has {MIN_ERRORS} errors or more to learn from")
-    counts = count_ngrams(rows)
-    idf = [inverse_document_frequency(block) for block in counts]
-    table = weight_blocks(counts, idf)
-    del counts
-    weights, offsets = [], []
-    for code in codes:
-        print(f"learning {code} from {len(rows)} turns", flush=True)
-        model = SGDClassifier(loss="log_loss", alpha=PENALTY, max_iter=PASSES, tol=None, random_state=seed)
-        model.fit(table, np.array([code in spans for spans in labels]))
-        weights.append(model.coef_[0].astype(np.float32))
-        offsets.append(float(model.intercept_[0]))
-    arrays: dict[str, Any] = {f"idf{position}": weight for position, weight in enumerate(idf)}
-    arrays |= {"codes": np.array(codes), "weights": np.array(weights), "offsets": np.array(offsets)}
-    np.savez_compressed(folder / WEIGHTS, **arrays)
-
-
 def inverse_document_frequency(block: Any) -> Floats:
     """Smoothed inverse document frequency of each bucket. Source: scikit-learn's ``TfidfTransformer``."""
     spans = np.bincount(block.indices, minlength=block.shape[1])
@@ -358,15 +263,34 @@ def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list
 
 
 class _Model:
-    """Trained weights, read from their folder."""
+    """A logistic regression for each code that has errors enough."""
 
-    def __init__(self, folder: Path) -> None:
-        self.fingerprint = sha256_file(folder / WEIGHTS)
-        with np.load(folder / WEIGHTS, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-        self.codes = tuple(str(code) for code in stored["codes"])
-        self._weights, self._offsets = stored["weights"], stored["offsets"]
-        self._idf = [stored[f"idf{position}"] for position in range(len(BITS))]
+    def __init__(self, examples: Iterable[Example]) -> None:
+        """
+        Raises:
+            ConfigError: no code has errors enough.
+        """
+        from sklearn.linear_model import SGDClassifier
+
+        rows, labels = _rows(examples, Random(SEED))
+        codes = [c for c in load_taxonomy().codes if sum(c in of_row for of_row in labels) >= MIN_ERRORS]
+        if not codes:
+            raise ConfigError("E_EXAMPLE", f"no code has {MIN_ERRORS} errors or more to learn from")
+        self.codes = tuple(codes)
+        counts = count_ngrams(rows)
+        self._idf = [inverse_document_frequency(block) for block in counts]
+        table = weight_blocks(counts, self._idf)
+        del counts
+        weights, offsets = [], []
+        for code in codes:
+            print(f"learning {code} from {len(rows)} turns", flush=True)
+            model = SGDClassifier(
+                loss="log_loss", alpha=PENALTY, max_iter=PASSES, tol=None, random_state=SEED
+            )
+            model.fit(table, np.array([code in of_row for of_row in labels]))
+            weights.append(model.coef_[0].astype(np.float32))
+            offsets.append(float(model.intercept_[0]))
+        self._weights, self._offsets = np.array(weights), np.array(offsets)
 
     def scores(self, dialogues: Sequence[Dialogue]) -> list[dict[int, dict[str, float]]]:
         """Log odds by turn and code of each dialogue; a code of dialogue scope has its best turn only."""

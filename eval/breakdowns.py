@@ -11,18 +11,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.records import Example, Finding, Label, Verdict
+from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
 from dialint.detector.statistics import Counts, grouped_sum, ratio
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.figures import (
     MACRO,
     EvaluationFigures,
+    count_findings,
     count_sources,
     nan_mean,
     ranking_figures,
@@ -165,26 +166,20 @@ def _order(part: str) -> tuple[int, str]:
 
 
 def _select_rows(row: CodeResults, mask: np.ndarray) -> CodeResults:
-    columns = {
-        name: getattr(row, name)[mask]
-        for name in ("truth", "probabilities", "flagged", "dialogue", "example", "turn")
-    }
-    return CodeResults(**columns, overlap=np.zeros(0), overlap_dialogue=np.zeros(0, np.int64))
+    names = ("truth", "probabilities", "flagged", "dialogue", "example", "turn")
+    return replace(row, **{name: getattr(row, name)[mask] for name in names})
 
 
 def _figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Any]:
-    hits, flagged, errors = (np.zeros(len(counts)) for _ in range(3))
-    areas = []
+    hits, flagged, errors = count_findings(rows.values(), counts)
     units: dict[tuple[int, int], int] = {}
     for row in rows.values():
-        hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
-        flagged += grouped_sum(counts, row.flagged, row.dialogue)
-        errors += grouped_sum(counts, row.truth, row.dialogue)
         units.update(zip(zip(row.example, row.turn, strict=True), row.dialogue, strict=True))
-        if row.truth.sum() >= MIN_ERRORS:
-            areas.append(
-                ranking_figures(row.truth, row.probabilities, row.dialogue, counts)["average_precision"]
-            )
+    areas = [
+        ranking_figures(row.truth, row.probabilities, row.dialogue, counts)["average_precision"]
+        for row in rows.values()
+        if row.truth.sum() >= MIN_ERRORS
+    ]
     groups = np.array([group for (_, turn), group in units.items() if turn != WHOLE_DIALOGUE], np.int64)
     turns = grouped_sum(counts, np.ones(len(groups)), groups)
     figures = {
@@ -279,7 +274,7 @@ def to_dict(mistake: Mistake, results: Results) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A mistake in words, for the page: role and text of the turn and the two before it, the last one
+    """A mistake in words, for the page: role and text of the turn and some before it, the last one
     being the turn itself; `start` and `end` bound the finding's or the label's evidence in it."""
 
     turns: tuple[tuple[str, str], ...]
@@ -291,17 +286,26 @@ def make_excerpt(mistake: Mistake, results: Results) -> Excerpt:
     """The mistake at `mistake.example` of the scored `results`, personal data as placeholders."""
     scored = [pair for pair in results if pair[1].status == "scored"]
     example, verdict = scored[mistake.example]
-    masked, texts = mask_dialogue(example.dialogue)
-    row_index = next(p for p, turn in enumerate(example.dialogue.turns) if turn.index == mistake.turn)
-    before = [turn for turn in masked.turns[:row_index] if not turn.is_unseen][-2:]
-    turns = [*before, masked.turns[row_index]]
     spans = [
         (mark.start or 0, mark.end or 0)
         for mark in _marks(example, verdict)
         if mark.code == mistake.code and mark.turn == mistake.turn
     ]
-    start, end = texts[row_index].from_original(*spans[0]) if spans else (0, 0)
-    return Excerpt(tuple((turn.role, turn.text) for turn in turns), start, end)
+    return excerpt_at(example.dialogue, mistake.turn, spans[0] if spans else None, 2)
+
+
+def excerpt_at(dialogue: Dialogue, turn: int, span: tuple[int, int] | None, n_before: int) -> Excerpt:
+    """A turn, masked, with the turns before it that the customer saw; `span` bounds the evidence in the
+    turn's own text.
+
+    Raises:
+        StopIteration: the dialogue has no such turn.
+    """
+    masked, texts = mask_dialogue(dialogue)
+    position = next(p for p, each in enumerate(masked.turns) if each.index == turn)
+    before = [each for each in masked.turns[:position] if not each.is_unseen][-n_before:]
+    start, end = (0, 0) if span is None else texts[position].from_original(*span)
+    return Excerpt(tuple((each.role, each.text) for each in (*before, masked.turns[position])), start, end)
 
 
 @dataclass(frozen=True)
@@ -314,19 +318,18 @@ class ClassShares:
     dialogue: Indices
 
 
-def multiclass_figures(
-    taxonomy: Taxonomy, results: Results, counts: Counts, other: Results | None = None
-) -> dict[str, Any]:
-    """Figures of each exclusive category of which the results hold labels, by the category's code; with a
-    `other` on the same dialogues also its figures less these, paired, under the name ``..._difference``."""
+def multiclass_figures(taxonomy: Taxonomy, results: Results, counts: Counts) -> dict[str, Any]:
+    """Figures of each exclusive category of which the results hold labels, by the category's code: `accuracy`
+    of the most probable code, mean `divergence` (Jensen-Shannon, bits, 0 to 1), and the `f1` of each code as
+    the most probable, each with its 95 % interval."""
     figures_of = {}
     for category in taxonomy.categories:
         codes = tuple(code.code for code in category.codes)
         rows = class_shares(results, codes) if category.exclusive else None
         if rows is not None and len(rows.labelled):
-            figures_of[category.code] = summarize_classes(
-                rows, codes, counts, None if other is None else class_shares(other, codes)
-            )
+            figures_of[category.code] = {"turns": len(rows.labelled)}
+            for name, values in class_figures(rows, codes, counts).items():
+                figures_of[category.code] |= with_interval(name, values)
     return figures_of
 
 
@@ -361,21 +364,6 @@ def _in_order(of: Mapping[str, float], codes: Sequence[str]) -> list[float]:
 def _normalise(values: Floats) -> Floats:
     whole = values.sum(axis=1, keepdims=True)
     return np.where(whole > 0, values / np.where(whole > 0, whole, 1.0), 1.0 / values.shape[1])
-
-
-def summarize_classes(
-    rows: ClassShares, codes: Sequence[str], counts: Counts, other: ClassShares | None = None
-) -> dict[str, Any]:
-    """`accuracy` of the most probable code, mean `divergence` (Jensen-Shannon, bits, 0 to 1), and the `f1`
-    of each code as the most probable, each with its 95 % interval."""
-    figures = class_figures(rows, codes, counts)
-    figures_of: dict[str, Any] = {"turns": len(rows.labelled)}
-    for name, values in figures.items():
-        figures_of |= with_interval(name, values)
-    if other is not None:
-        for name, values in class_figures(other, codes, counts).items():
-            figures_of[f"{name}_difference"] = value_and_interval(values - figures[name])
-    return figures_of
 
 
 def class_figures(rows: ClassShares, codes: Sequence[str], counts: Counts) -> dict[str, Floats]:

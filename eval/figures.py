@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,10 +171,12 @@ def compute_figures(detector: Detector, results: Results, counts: Counts) -> Eva
     scope = {code: entries[code].scope == "dialogue" for code in codes}
     rows = {code: code_results(results, code, whole_dialogue=scope[code]) for code in codes}
     pairs = {code: twin_pairs(results, code, whole_dialogue=scope[code]) for code in codes}
+    hits, flagged, errors = count_findings(rows.values(), counts)
     return EvaluationFigures(
         codes={code: code_figures(rows[code], pairs[code], counts) for code in codes},
         whole={
-            **finding_figures(rows, counts),
+            "precision_of_findings": ratio(hits, flagged),
+            "recall_of_errors": ratio(hits, errors),
             **turn_figures(results, counts, frozenset(code for code in codes if scope[code])),
         },
         rows=rows,
@@ -205,14 +207,14 @@ def code_figures(rows: CodeResults, pairs: TwinPairs, counts: Counts) -> dict[st
     }
 
 
-def finding_figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Floats]:
-    """Precision and recall of all findings together, whatever their code."""
+def count_findings(rows: Iterable[CodeResults], counts: Counts) -> tuple[Floats, Floats, Floats]:
+    """Right findings, findings and errors of all codes together, each of shape (1 + rounds,)."""
     hits, flagged, errors = (np.zeros(len(counts)) for _ in range(3))
-    for row in rows.values():
+    for row in rows:
         hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
         flagged += grouped_sum(counts, row.flagged, row.dialogue)
         errors += grouped_sum(counts, row.truth, row.dialogue)
-    return {"precision_of_findings": ratio(hits, flagged), "recall_of_errors": ratio(hits, errors)}
+    return hits, flagged, errors
 
 
 def turn_figures(results: Results, counts: Counts, whole_dialogue: frozenset[str]) -> dict[str, Floats]:

@@ -1,7 +1,7 @@
 """Evaluates a detector on labelled errors, code by code, with intervals by source dialogue.
 
     dialint eval run build/examples/test_unseen.jsonl --release build/release \\
-        --against clean build/tfidf --out report.json --html report.html
+        --against clean tfidf:build/examples --out report.json --html report.html
 
 Reads files of examples; writes a table, with ``--out`` the same as JSON (never with dialogue text) and
 with ``--html`` one page with curves and the worst mistakes. Trains and tunes nothing.
@@ -57,7 +57,8 @@ class EvalConfig:
     """Options of `dialint eval run`."""
 
     against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Detectors to compare with: `clean`, a folder of `dialint eval baseline`, or of a release."""
+    """Detectors to compare with: clean, which finds nothing, tfidf:FOLDER, TF-IDF with logistic regression,
+    learned from a folder of `dialint data inject`, or the folder of a release."""
     labels: Path | None = None
     """Labels as JSONL, one a line, for a log instead of a file of examples."""
     out: Path | None = None
@@ -194,7 +195,7 @@ def evaluate_against(
             "release": other.release,
             "fingerprint": other.fingerprint,
             "figures": summarize(their, theirs[name]),
-            "exclusive": multiclass_figures(other.taxonomy, their_results, draws, other=shared),
+            "exclusive": multiclass_figures(other.taxonomy, their_results, draws),
             "difference": paired_difference(again, their),
             "curves": {code: compute_curves(their.rows[code]) for code in their.present},
         }

@@ -64,17 +64,7 @@ def exclusives(name: str, content: dict[str, Any]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), title=f"{name}: codes that exclude one another")
-    columns = (
-        "category",
-        "turns",
-        "accuracy",
-        "95 %",
-        "divergence",
-        "95 %",
-        "less its accuracy",
-        "divergence",
-    )
-    for column in (*columns, "F1"):
+    for column in ("category", "turns", "accuracy", "95 %", "divergence", "95 %", "F1"):
         table.add_column(column, justify="left" if column in ("category", "F1") else "right")
     rows = list(content["exclusive"].items())
     for other, other_content in content["against"].items():
@@ -85,13 +75,6 @@ def exclusives(name: str, content: dict[str, Any]) -> Table:
             low, high = row[f"{key}_95"]
             cells += [format_number(row[key]), "" if low is None else f"{low:.3f}-{high:.3f}"]
         each = "  ".join(f"{code} {format_number(row[f'f1_{code}'])}" for code in list_codes(row))
-        for key in ("accuracy", "divergence"):
-            value, low, high = row.get(f"{key}_difference", (None, None, None))
-            cells.append(
-                f"{format_signed(value)} ({format_signed(low)} to {format_signed(high)})"
-                if value is not None
-                else ""
-            )
         table.add_row(category, str(row["turns"]), *cells, each)
     table.caption = "divergence: Jensen-Shannon, bits   F1: of each code as the most probable one"
     return table
@@ -99,7 +82,7 @@ def exclusives(name: str, content: dict[str, Any]) -> Table:
 
 def list_codes(row: dict[str, Any]) -> list[str]:
     """The codes of a row of `exclusives`, in order."""
-    return [key[3:] for key in row if key.startswith("f1_") and not key.endswith(("_95", "_difference"))]
+    return [key[3:] for key in row if key.startswith("f1_") and not key.endswith("_95")]
 
 
 def against(name: str, content: dict[str, Any]) -> Table:

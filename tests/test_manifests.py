@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tiny import write_release
 
@@ -30,7 +29,6 @@ from dialint.detector.errors import ConfigError, DialintError, OutputRefused, Us
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.registry import Registry, verify_folder
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path, verdict_line
-from dialint.eval.baselines import BASELINE, WEIGHTS, open_baseline
 from dialint.eval.questions import verified_split
 from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.screening import copy_without, open_dataset
@@ -202,23 +200,6 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
     ]  # fmt: skip
 
 
-def _baseline(folder: Path) -> tuple[Path, list[Reader]]:
-    from dialint.detector.taxonomy import load_taxonomy
-
-    folder.mkdir()
-    (folder / BASELINE).write_text(json.dumps({"codes": {}}))
-    arrays = {f"idf{position}": np.ones(1) for position in range(4)}
-    np.savez(
-        folder / WEIGHTS, codes=np.array([], "U2"), weights=np.ones((0, 4)), offsets=np.ones(0), **arrays
-    )
-    write_manifest(
-        folder / MANIFEST,
-        {"kind": "baseline", "files": [file_entry(folder / BASELINE), file_entry(folder / WEIGHTS)]},
-    )
-    taxonomy = load_taxonomy()
-    return folder / MANIFEST, [lambda f: open_baseline(f, taxonomy), verify_path]
-
-
 def _pooling(folder: Path) -> tuple[Path, list[Reader]]:
     folder.mkdir()
     (folder / "config.json").write_text("{}")
@@ -229,7 +210,7 @@ def _pooling(folder: Path) -> tuple[Path, list[Reader]]:
 
 MAKERS = {
     make.__name__[1:]: make
-    for make in (_release, _judge, _dataset, _checkpoint, _backup, _verdicts, _baseline, _pooling)
+    for make in (_release, _judge, _dataset, _checkpoint, _backup, _verdicts, _pooling)
 }
 
 

@@ -56,7 +56,7 @@ def codes(
     config = config or CodesConfig()
     taxonomy = load_taxonomy(config.taxonomy)
     chosen = taxonomy.select(code) if code is not None else tuple(taxonomy.codes.values())
-    covered = load_coverage(EMBEDDED, taxonomy)
+    covered = load_coverage(EMBEDDED, taxonomy) or {}
     if config.as_json:
         sys.stdout.write(json.dumps(as_json(taxonomy, chosen, covered), indent=2) + "\n")
     elif code is not None:
@@ -65,7 +65,7 @@ def codes(
         _show(_table(taxonomy, covered, config.language), f"\n{_summary(taxonomy, covered)}")
 
 
-def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None) -> dict[str, Any]:
+def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:
     """Return the taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how the
     embedded release covers it (`covered_by`, `languages`, `gate`, `checks`) where there is one."""
     categories = []
@@ -80,10 +80,8 @@ def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None
     }
 
 
-def _with_coverage(code: Code, covered: Coverage | None) -> dict[str, Any]:
+def _with_coverage(code: Code, covered: Coverage) -> dict[str, Any]:
     content = code.model_dump(mode="json")
-    if covered is None:
-        return content
     how = covered.get(code.code)
     return {
         **content,
@@ -118,14 +116,12 @@ def _columns(**options: Any) -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), **options)
 
 
-def _table(taxonomy: Taxonomy, covered: Coverage | None, language: Language) -> Table:
+def _table(taxonomy: Taxonomy, covered: Coverage, language: Language) -> Table:
     from rich.text import Text
 
     table = _columns(header_style="bold")
-    for heading in ("code", "name", "severity", "scope", "needs"):
+    for heading in ("code", "name", "severity", "scope", "needs", "covered by"):
         table.add_column(heading, no_wrap=heading == "code")
-    if covered is not None:
-        table.add_column("covered by")
     for category in taxonomy.categories:
         table.add_row(category.code, Text(getattr(category.name, language), "bold"))
         for code in category.codes:
@@ -135,22 +131,20 @@ def _table(taxonomy: Taxonomy, covered: Coverage | None, language: Language) -> 
                 show_severities(code),
                 code.scope,
                 ", ".join(code.needs),
+                describe_coverage(covered, code.code),
             ]
-            if covered is not None:
-                row.append(describe_coverage(covered, code.code))
             table.add_row(*(Text(cell) for cell in row))
     return table
 
 
-def _summary(taxonomy: Taxonomy, covered: Coverage | None) -> str:
-    counted = (
-        f"Taxonomy {taxonomy.version}: {len(taxonomy.categories)} categories, {len(taxonomy.codes)} codes"
-    )
-    if covered is not None:
-        languages = sorted({language for how in covered.values() for language in _languages(how)})
-        in_languages = f" in {' and '.join(map(language_name, languages))}" if languages else ""
-        counted += f", {len(covered)} covered by the embedded release{in_languages}"
-    lines = [f"{counted}. One of them in full: dialint codes {next(iter(taxonomy.codes))}"]
+def _summary(taxonomy: Taxonomy, covered: Coverage) -> str:
+    languages = sorted({language for how in covered.values() for language in _languages(how)})
+    in_languages = f" in {' and '.join(map(language_name, languages))}" if languages else ""
+    lines = [
+        f"Taxonomy {taxonomy.version}: {len(taxonomy.categories)} categories, {len(taxonomy.codes)} codes, "
+        f"{len(covered)} covered by the embedded release{in_languages}. One of them in full: dialint codes "
+        f"{next(iter(taxonomy.codes))}"
+    ]
     if covered:
         groups = group_by_coverage(taxonomy.codes, covered)
         lines += [f"{name}: {' '.join(codes)}" for name, codes in groups.items()]
@@ -158,7 +152,7 @@ def _summary(taxonomy: Taxonomy, covered: Coverage | None) -> str:
 
 
 def _details(
-    taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None, language: Language
+    taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage, language: Language
 ) -> Iterator[RenderableType]:
     from rich.text import Text
 
@@ -176,7 +170,7 @@ def _details(
         yield grid
 
 
-def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage | None) -> list[tuple[str, str]]:
+def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage) -> list[tuple[str, str]]:
     """Label and text of every line about `code`, in the order a labeler wants them."""
     meaning = {level.code: f"{level.name.en}: {level.meaning}" for level in taxonomy.severities}
     lines = [
@@ -189,9 +183,7 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage | None) -> list[tup
         ("usual fault", code.fault),
         ("needs", ", ".join(code.needs) or "the text alone"),
     ]
-    if covered is not None:
-        lines += _coverage_details(covered.get(code.code))
-    return lines
+    return lines + _coverage_details(covered.get(code.code))
 
 
 def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:

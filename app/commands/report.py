@@ -8,7 +8,7 @@ nothing itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -154,18 +154,13 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
 
 def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excerpt:
     """The finding's turn with the turns before it, masked and without what the customer did not see."""
-    from dialint.detector.masking import mask_dialogue
-    from dialint.eval.breakdowns import Excerpt
+    from dialint.eval.breakdowns import excerpt_at
 
-    placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
-    masked, texts = mask_dialogue(dialogue)
-    position = next((p for p, turn in enumerate(masked.turns) if turn.index == finding.turn), None)
-    if position is None:
+    if all(turn.index != finding.turn for turn in dialogue.turns):
         raise ConfigError("E_OPTION", f"--log: dialogue {verdict.dialogue_id} has no turn {finding.turn}")
-    start, end = texts[position].from_original(placed.start, placed.end)
-    before = [turn for turn in masked.turns[:position] if not turn.is_unseen][-BEFORE:]
-    turns = [*before, masked.turns[position]]
-    return Excerpt(tuple((turn.role, _inert(turn.text)) for turn in turns), start, end)
+    placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
+    excerpt = excerpt_at(dialogue, finding.turn, (placed.start, placed.end), BEFORE)
+    return replace(excerpt, turns=tuple((role, _inert(text)) for role, text in excerpt.turns))
 
 
 def _inert(text: str) -> str:

@@ -1,15 +1,13 @@
 """The loop of ``dialint score``: logs are read and scored chunk by chunk.
 
 With ``--out`` the chunks go into a durable job (`dialint.app.scoring.job`) that the same command resumes.
-Without it text and JSONL are streamed to standard output; the other formats are complete or not there, so
-they are made as a job in a temporary folder.
+Without it text or JSONL is streamed to standard output.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections import deque
@@ -36,7 +34,6 @@ from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, wr
 from dialint.app.scoring.run import ScoringRun, exit_code_of_done, prepare_run, resolve_scan
 from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
 from dialint.detector.artifacts import (
-    TEMPORARY,
     Appender,
     atomic_file,
     disk_errors,
@@ -117,9 +114,7 @@ def _run(
             print_notes(scorer.judge_info)
         if config.out is not None:
             return score_to_file(logs, config, config.out, scorer)
-        if config.output_format in ("text", "jsonl"):
-            return score_to_stdout(prepare_run(logs, config, scorer)[0])
-        return score_to_temporary_file(logs, config, scorer)
+        return score_to_stdout(prepare_run(logs, config, scorer)[0])
 
 
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
@@ -169,24 +164,6 @@ def score_to_stdout(run: ScoringRun) -> int:
     return run.exit_code()
 
 
-def score_to_temporary_file(logs: Sequence[str], config: ScoreConfig, detector: Detector | None) -> int:
-    """Make the output as a job in a temporary folder, then copy it to standard output."""
-    with disk_errors(TEMPORARY):
-        temporary = tempfile.TemporaryDirectory(prefix="dialint-")
-    with temporary as folder:
-        out = Path(folder) / "report"
-        with lock_job(out) as job:
-            try:
-                with graceful_shutdown() as shutdown:
-                    code = complete(job, *prepare_run(logs, config, detector), shutdown, reject_printer())
-            except Interrupted as stop:
-                print_status("stopped; nothing is kept. With --out FILE the same command resumes there")
-                return stop.exit_code
-        with open(out, "rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-    return code
-
-
 def reject_printer() -> Callable[[Reject], None]:
     """A callback that prints the first rejects on standard error: no file will hold them."""
     n = 0
@@ -201,15 +178,8 @@ def reject_printer() -> Callable[[Reject], None]:
     return on_reject
 
 
-def complete(
-    job: Job,
-    run: ScoringRun,
-    description: dict[str, Any],
-    shutdown: GracefulShutdown,
-    on_reject: Callable[[Reject], None] = lambda _: None,
-) -> int:
-    """Complete the job, whatever of it is done by now, and return the exit code. `on_reject` is called for
-    each reject, beside their file."""
+def complete(job: Job, run: ScoringRun, description: dict[str, Any], shutdown: GracefulShutdown) -> int:
+    """Complete the job, whatever of it is done by now, and return the exit code."""
     manifest = job.finished_manifest(description, restart=run.config.restart)
     if manifest is not None:
         print_status(f"{job.out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
@@ -217,7 +187,7 @@ def complete(
     started_at = datetime.now(UTC)
     job.begin(description, restart=run.config.restart)
     try:
-        score_chunks(job, run, shutdown, on_reject)
+        score_chunks(job, run, shutdown)
     except InputRefused:
         job.discard()  # the log turned out to be bad while it was read: nothing of it is kept
         raise
@@ -227,9 +197,7 @@ def complete(
     return run.exit_code()
 
 
-def score_chunks(
-    job: Job, run: ScoringRun, shutdown: GracefulShutdown, on_reject: Callable[[Reject], None]
-) -> None:
+def score_chunks(job: Job, run: ScoringRun, shutdown: GracefulShutdown) -> None:
     """Read all logs; score and commit every chunk that no earlier run has committed."""
     with open(job.part, "rb") as file:
         for verdict in parse_verdicts(file):
@@ -248,7 +216,6 @@ def score_chunks(
 
         def write_reject(reject: Reject) -> None:
             rejects.write(_json_line(reject.as_json()))
-            on_reject(reject)
 
         records = read(run.sources, run.config.read, run.counts)
         size, limit = run.config.chunk_size, run.config.limit

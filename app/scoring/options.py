@@ -18,7 +18,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Severity
 from dialint.detector.watchdog import WatchConfig
 
-OutputFormat = Literal["auto", "text", "jsonl", "parquet", "csv", "junit", "sarif"]
+OutputFormat = Literal["text", "jsonl", "parquet", "csv", "junit", "sarif"]
 
 ENDINGS: dict[str, OutputFormat] = {
     ".jsonl": "jsonl",
@@ -35,11 +35,11 @@ class ScoreConfig:
 
     out: Path | None = None
     """Write verdicts to this file, or object s3://BUCKET/KEY (.jsonl, .parquet, .csv; .xml and .sarif are
-    reports), with its rejects and manifest beside it. Without it a report goes to standard output. Files are
+    reports), with its rejects and manifest beside it. Without it a report is printed. Files are
     for you only (mode 0600), as they quote dialogues, if masked; chmod shares them."""
 
-    format: OutputFormat = "auto"
-    """Format of the output; `auto` goes by the ending of --out."""
+    format: Literal["text", "jsonl"] = "text"
+    """What is printed without --out."""
 
     fail_on: Severity | None = None
     """Exit with 1 if a reported finding is this severe or more severe, and with 3 if none is, but too many
@@ -86,20 +86,14 @@ class ScoreConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        if self.out is not None and self.out.suffix not in ENDINGS and self.format == "auto":
+        if self.out is not None and self.out.suffix not in ENDINGS:
             raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
-        if self.out is not None and self.output_format == "text":
-            raise ConfigError("E_OPTION", "--format text is for reading on a screen; omit --out")
-        if self.out is not None and self.output_format != ENDINGS.get(self.out.suffix, self.output_format):
+        if self.out is not None and self.format != "text":
             raise ConfigError(
-                "E_OPTION", f"--format {self.format}, but --out ends in {self.out.suffix}: omit --format"
+                "E_OPTION", "--format is of what is printed: omit it, the ending of --out decides"
             )
-        if self.out is None and self.format == "parquet":
-            raise ConfigError("E_OPTION", "--format parquet needs --out")
 
     @property
     def output_format(self) -> OutputFormat:
         """The format that is written."""
-        if self.format != "auto":
-            return self.format
-        return "text" if self.out is None else ENDINGS[self.out.suffix]
+        return self.format if self.out is None else ENDINGS[self.out.suffix]

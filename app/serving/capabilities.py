@@ -6,10 +6,7 @@ dialogue and generate a few tokens.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -22,9 +19,6 @@ from dialint.detector.judge.config import JudgeConfig
 
 LEAST_CONTEXT = 1536
 """Tokens of a prompt below which most dialogues would be cut."""
-METRIC = re.compile(
-    r"^vllm:prefix_cache_(queries|hits)(?:_total)?(?:\{[^}\n]*\})? ([0-9.e+]+)$", re.MULTILINE
-)
 
 
 @dataclass(frozen=True)
@@ -64,8 +58,6 @@ def examine_server(
     names = ", ".join(card.id for card in cards)
     yield Capability("models", "yes" if cards else "unknown", names or "no list")
     yield from _judge(client, model or (cards[-1].id if cards else None), key_file)
-    yield _prefix_cache(client)
-    yield _adapters(client, [card.id for card in cards if card.parent])
 
 
 def _key(client: ServerClient) -> Capability:
@@ -97,30 +89,3 @@ def _judge(client: ServerClient, model: str | None, key_file: Path | None) -> It
     yield Capability("context", "yes", f"{room:,} tokens of a prompt", remedy)
     for note in judge.notes:
         yield Capability("form", "no", note)
-
-
-def _prefix_cache(client: ServerClient) -> Capability:
-    reply = client.get("/metrics")
-    totals: dict[str, float] = {}
-    if reply.status == 200:
-        for name, value in METRIC.findall(reply.body.decode(errors="replace")):
-            with suppress(ValueError):
-                totals[name] = totals.get(name, 0.0) + float(value)
-    if not math.isfinite(sum(totals.values())) or "queries" not in totals:
-        return Capability("prefix cache", "unknown", "no metrics", "the questions of a dialogue share it")
-    if not totals["queries"]:
-        return Capability("prefix cache", "no", "not used", "start vLLM with --enable-prefix-caching")
-    share = totals.get("hits", 0.0) / totals["queries"]
-    return Capability("prefix cache", "yes", f"{share:.0%} of {totals['queries']:.0f} prompt tokens so far")
-
-
-def _adapters(client: ServerClient, loaded: list[str]) -> Capability:
-    """An empty request to load an adapter is refused as such, or the path is not there."""
-    having = f"loaded: {', '.join(loaded)}; " if loaded else ""
-    status = client.post("/v1/load_lora_adapter", {}).status
-    if status in (400, 422):
-        return Capability("adapters at run time", "yes", f"{having}may be swapped (release promote --server)")
-    if status in (404, 405):
-        remedy = "dialint serve vllm --swap; without it a new adapter needs a restart"
-        return Capability("adapters at run time", "no", f"{having}none can be loaded", remedy)
-    return Capability("adapters at run time", "unknown", f"{having}status {status}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.eval.baselines import BaselineConfig, baseline, open_detector
+from dialint.eval.baselines import open_detector
 from dialint.eval.results import read_examples, score_examples
 
 
@@ -49,16 +48,18 @@ def write_examples(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    home = tmp_path_factory.mktemp("baselines")
-    examples = write_examples(home / "examples")
-    baseline(config=BaselineConfig(examples=examples, out=home / "tfidf"))
-    return {"examples": examples, "tfidf": home / "tfidf"}
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_examples(tmp_path_factory.mktemp("baselines") / "examples")
+
+
+@pytest.fixture(scope="module")
+def tfidf(examples: Path) -> Detector:
+    return open_detector(f"tfidf:{examples}", DetectorConfig())
 
 
 @pytest.mark.parametrize("name", ["clean", "tfidf"])
-def test_every_baseline_keeps_the_contract(name: str, folders: dict[str, Path]) -> None:
-    detector: Detector = open_detector(str(folders.get(name, name)), DetectorConfig())
+def test_every_baseline_keeps_the_contract(name: str, tfidf: Detector) -> None:
+    detector = tfidf if name == "tfidf" else open_detector("clean", DetectorConfig())
     talks = [
         dialogue("Hello", "Mail me at ann@shop.example, that is nonsense, you idiot", name="a"),
         dialogue("Nobody answers", name="b"),
@@ -80,26 +81,18 @@ def test_every_baseline_keeps_the_contract(name: str, folders: dict[str, Path]) 
     assert len(detector.fingerprint) > 8
 
 
-def test_tfidf_learns_calibrates_and_comes_back(folders: dict[str, Path]) -> None:
-    detector = open_detector(str(folders["tfidf"]), DetectorConfig())
-    results = score_examples(detector, list(read_examples(folders["examples"] / "calibration.jsonl"))[:200])
+def test_tfidf_learns_and_calibrates_the_same_each_time(examples: Path, tfidf: Detector) -> None:
+    results = score_examples(tfidf, list(read_examples(examples / "calibration.jsonl"))[:200])
     for example, verdict in results:
         assert [finding.code for finding in verdict.findings] == [label.code for label in example.labels]
-    again = open_detector(None, DetectorConfig(release=folders["tfidf"]))
-    assert again.fingerprint == detector.fingerprint
+    again = open_detector(f"tfidf:{examples}", DetectorConfig())
+    assert again.fingerprint == tfidf.fingerprint
     assert again.verdicts([results[0][0].dialogue], all_probabilities=True)[0] == results[0][1]
 
 
-def test_a_changed_or_unknown_folder_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
-    copy = tmp_path / "tfidf"
-    copy.mkdir()
-    for path in folders["tfidf"].iterdir():
-        (copy / path.name).write_bytes(path.read_bytes())
-    content = json.loads((copy / "baseline.json").read_text())
-    (copy / "baseline.json").write_text(json.dumps({**content, "codes": {}}))
-    with pytest.raises(OutputRefused):
-        open_detector(str(copy), DetectorConfig())
-    with pytest.raises(ConfigError, match="neither a folder"):
-        open_detector("nobody", DetectorConfig())
-    with pytest.raises(OutputRefused, match="exists"):
-        baseline(config=BaselineConfig(examples=folders["examples"], out=copy))
+@pytest.mark.parametrize(
+    ("name", "message"), [("nobody", "neither a folder"), ("tfidf:nowhere", "`dialint data inject` makes it")]
+)
+def test_what_is_no_detector_is_refused(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        open_detector(name, DetectorConfig())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score
 
 from dialint.detector.statistics import bootstrap_counts, grouped_sum
 from dialint.eval import metrics
@@ -56,13 +55,6 @@ def test_the_first_row_is_the_sample_itself() -> None:
     assert found["recall_at_1_false_alarm"][0] == pytest.approx(plain)
     plain = metrics.calibration_error(TRUTH, SCORES)
     assert calibration_errors(TRUTH, SCORES, GROUPS, COUNTS)[0] == pytest.approx(plain)
-
-
-def test_weighted_average_precision_is_that_of_scikit_learn() -> None:
-    found = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)["average_precision"]
-    for row in (1, 7, 40):
-        expected = average_precision_score(TRUTH, SCORES, sample_weight=COUNTS[row][GROUPS])
-        assert found[row] == pytest.approx(expected)
 
 
 def test_a_round_is_what_the_drawn_rows_would_give() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.judge import OPENING, VERDICTS
 from dialint.eval.judge import EvaluateConfig, judge
 from dialint.eval.judge_metrics import run_judge
 from dialint.eval.questions import QuestionConfig, count_agent_turns, read_questions
@@ -33,19 +32,6 @@ def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
         turns.values()
     )  # one code: every turn is one question
     assert {item.stands_for for item in asked if item.is_error} == {1.0}
-
-
-def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) -> None:
-    one = load_judge(str(tiny))
-    asked = read_questions(dataset, "test", QuestionConfig(random_questions=0), 1)[:3]
-    prompts = [one.prompt.ids(item.question, item.code) for item in asked]
-    texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3).texts
-    for text, said in zip(texts, VERDICTS, strict=True):
-        assert text.startswith(OPENING + said[:3])
-    beliefs = one.beliefs(prompts)
-    assert beliefs.sum(1) == pytest.approx([1.0] * 3)
-    alone = one.beliefs(prompts[:1])
-    assert alone[0] == pytest.approx(beliefs[0], abs=1e-6)  # whoever else is asked
 
 
 def test_the_command_compares_two_judges(tiny: Path, dataset: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The exam of a judge against figures computed by hand, rows that were really drawn again, and tricks."""
+"""The exam of a judge against figures computed by hand, rows that were really drawn again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from sklearn.metrics import average_precision_score
 
 from dialint.detector.statistics import bootstrap_counts
@@ -64,13 +63,6 @@ def test_beliefs_by_hand() -> None:
     assert found["average_precision"] == pytest.approx((1 + 1 + 3 / 5) / 3)
     gaps = 0.1 + 2 * 0.7 + 0.3 + 3 * 0.3 + 0.2 + 0.0
     assert found["calibration_error"] == pytest.approx(gaps / 9)
-
-
-def test_an_even_chance_is_no_error() -> None:
-    found = sample([result(truth=0.5)])
-    assert found["precision"] == 0.0
-    assert found["false_accusations_per_100_turns"] == pytest.approx(100 / 20)
-    assert np.isnan([found["recall"], found["f1"], found["average_precision"]]).all()
 
 
 def test_lengths_by_hand() -> None:
@@ -199,45 +191,6 @@ def test_a_weight_of_two_is_two_questions_and_order_says_nothing(
         assert values == pytest.approx(other[name], nan_ok=True), name
 
 
-@given(RULINGS)
-def test_figures_keep_their_bounds(rows: list[JudgeResult]) -> None:
-    for name, values in judge_figures(rows, TURNS, rounds=3).items():
-        top = np.inf if name.startswith(("false", "length")) else 1 + 1e-12
-        known = values[~np.isnan(values)]
-        assert ((known >= -1e-12) & (known <= top)).all(), name
-
-
-# tricks
-
-
-def test_always_no_accuses_nobody_and_finds_nothing() -> None:
-    found = sample([result(row.dialogue, row.truth, "no_error", 0.02) for row in ROWS])
-    assert found["accused"] == found["recall"] == found["f1"] == 0.0
-    assert found["false_accusations_per_100_turns"] == 0.0
-    assert np.isnan(found["precision"])
-    assert found["average_precision"] == pytest.approx(3 / 6)
-
-
-def test_quoting_everything_long_talk_and_dead_quotes_show() -> None:
-    honest = sample([result(truth=t, quoted=0.2, overlap=0.8) for t in (1.0, 0.0)])
-    whole = sample([result(truth=t, quoted=1.0, overlap=0.3, length=500) for t in (1.0, 0.0)])
-    dead = sample([result(truth=t, verbatim=False) for t in (1.0, 0.0)])
-    assert (honest["quoted"], whole["quoted"]) == (pytest.approx(0.2), 1.0)
-    assert (honest["quote_overlap"], whole["quote_overlap"]) == (pytest.approx(0.8), pytest.approx(0.3))
-    assert (honest["length_most"], whole["length_most"]) == (10, 500)
-    assert (dead["verbatim"], dead["accused"], dead["recall"]) == (0.0, 0.0, 0.0)
-
-
-def test_answers_that_cannot_be_read_are_no_way_out() -> None:
-    """Silence where it is hard counts as a miss, and as sure of none."""
-    found = sample([result(truth=1.0, verdict=None, stated=None), result(truth=1.0)])
-    assert found["readable"] == found["recall"] == 0.5
-    assert found["brier"] == pytest.approx((1 + 0.01) / 2)
-
-
-# reports and differences
-
-
 def test_a_report_has_intervals_and_what_it_is_made_of() -> None:
     report = summarize_judge(ROWS, TURNS, rounds=20)
     made_of = {
@@ -291,13 +244,3 @@ def test_judges_of_different_questions_are_not_compared(change: dict[str, Any]) 
 def test_a_dialogue_without_turns_is_refused() -> None:
     with pytest.raises(ValueError, match="1 dialogues of unknown length, 'd' first"):
         judge_figures([result("d"), ROWS[0]], TURNS)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"weight": 0.0}, {"truth": 1.1}, {"verdict": "yes"}, {"length": -1}, {"turn": -1}, {"x": 1}],
-    ids=str,
-)
-def test_rows_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        JudgeResult.model_validate({**ROWS[0].model_dump(), **wrong})

@@ -86,16 +86,6 @@ def test_every_figure_by_hand(taxonomy: Taxonomy) -> None:
     assert 0.0 <= low <= 0.5 <= high <= 1.0
 
 
-def test_two_detectors_are_compared_by_pairs(taxonomy: Taxonomy) -> None:
-    """Everything is right but one turn of two: the difference is a half, or none, or all, by the draw."""
-    examples = [example("a", (1, 0, 0)), example("b", (0, 1, 0))]
-    better = score_examples(Scripted(taxonomy, {"a": [(1, 0, 0)], "b": [(0, 1, 0)]}), examples)
-    worse = score_examples(Scripted(taxonomy, {"a": [(1, 0, 0)], "b": [(1, 0, 0)]}), examples)
-    row = multiclass_figures(taxonomy, worse, bootstrap_counts(2, 200), other=better)["K"]
-    assert (row["accuracy"], row["accuracy_difference"]) == (0.5, [0.5, 0.0, 1.0])
-    assert row["divergence_difference"] == [-0.5, -1.0, 0.0]
-
-
 def test_turns_without_a_label_and_categories_of_yes_and_no_have_no_row(taxonomy: Taxonomy) -> None:
     detector = Scripted(taxonomy, {"a": [(1, 0, 0), (1, 0, 0)]})
     results = score_examples(detector, [example("a", (0, 1, 0), (0, 0, 0))])

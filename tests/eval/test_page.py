@@ -16,7 +16,7 @@ from dialint.detector.interface import DetectorConfig, PlainDetector
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.breakdowns import compute_slices, hardest, make_excerpt, paired_difference
+from dialint.eval.breakdowns import compute_slices, hardest, make_excerpt
 from dialint.eval.figures import compute_figures
 from dialint.eval.page import page
 from dialint.eval.results import score_examples
@@ -134,16 +134,6 @@ def test_slices_by_source_have_their_own_figures() -> None:
     assert found["source corpus"]["b"]["precision_of_findings"][0] == 0.0
     assert found["source corpus"]["b"]["wrong_findings_per_100_turns"][0] == 50.0
     assert found["agent turns in the dialogue"]["1 to 3"]["turns"] == 4
-
-
-def test_a_detector_less_itself_is_nothing_on_every_draw() -> None:
-    results = score_examples(Fixed(), EXAMPLES)
-    mine = compute_figures(Fixed(), results, bootstrap_counts(4, 50))
-    apart = paired_difference(mine, mine)
-    nothing = {"difference": 0.0, "low": 0.0, "high": 0.0}
-    assert apart["macro"]["average_precision"] == nothing
-    assert apart["codes"]["T1"]["f1"] == nothing
-    assert apart["whole"]["wrong_findings_per_100_turns"] == nothing
 
 
 def test_the_command_compares_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

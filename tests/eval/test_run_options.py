@@ -19,28 +19,20 @@ def detector(tmp_path: Path) -> DetectorConfig:
     return DetectorConfig(release=tiny.write_release(tmp_path / "r"), precision="fp32", threads=1)
 
 
-def log(folder: Path, role: str) -> str:
-    path = folder / "log.jsonl"
-    path.write_text(json.dumps({"id": "a", "turns": [{"role": role, "text": "w1 w2"}]}) + "\n")
-    return str(path)
-
-
-def test_a_folder_that_is_not_there_is_said_first(tmp_path: Path, detector: DetectorConfig) -> None:
-    out = tmp_path / "nowhere" / "x.json"
+@pytest.mark.parametrize(
+    ("name", "out", "message"),
+    [
+        ("set.jsonl", "nowhere/x.json", "nowhere"),
+        ("missing.jsonl", "x.json", r"missing\.jsonl"),
+        ("set.jsonl", "x.json", "none of the files holds an example"),
+    ],
+)
+def test_what_cannot_be_measured_is_the_users_error(
+    tmp_path: Path, detector: DetectorConfig, name: str, out: str, message: str
+) -> None:
     (tmp_path / "set.jsonl").write_text("")
-    with pytest.raises(ConfigError, match="nowhere"):
-        run(tmp_path / "set.jsonl", config=EvalConfig(out=out), detector=detector)
-
-
-def test_a_missing_file_of_examples_is_the_users_error(tmp_path: Path, detector: DetectorConfig) -> None:
-    with pytest.raises(ConfigError, match=r"missing\.jsonl"):
-        run(tmp_path / "missing.jsonl", detector=detector)
-
-
-def test_a_file_without_examples_gives_no_figures(tmp_path: Path, detector: DetectorConfig) -> None:
-    (tmp_path / "set.jsonl").write_text("")
-    with pytest.raises(ConfigError, match="none of the files holds an example"):
-        run(tmp_path / "set.jsonl", detector=detector)
+    with pytest.raises(ConfigError, match=message):
+        run(tmp_path / name, config=EvalConfig(out=tmp_path / out), detector=detector)
 
 
 def test_a_set_without_examples_is_named_and_the_others_are_measured(

@@ -130,34 +130,6 @@ def test_f3_each_fsync_fails_once(tmp_path: Path, write_log: WriteLog, forked: F
         assert outputs(folder) == expected
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Any:
-    folder = made(tmp_path / "disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    if not mounted:
-        pytest.skip("mounting a small disk needs root and a kernel that lets us")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_f3_a_disk_that_is_really_full(
-    tmp_path: Path, write_log: WriteLog, forked: Forked, small_disk: Path
-) -> None:
-    log = write_log(40)
-    ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(52 * 1024))
-    outcome = forked(log, small_disk / "v.jsonl")
-    assert outcome["status"] == 3
-    assert "No space left on device" in outcome["err"]
-    ballast.unlink()
-    assert forked(log, small_disk / "v.jsonl")["status"] == 0
-    assert outputs(small_disk) == unkilled(forked, log, tmp_path / "unkilled", "jsonl")
-
-
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 0), ("SIGINT", 130)])
 @pytest.mark.parametrize("grace", ["chunk is finished", "chunk is dropped"])
 def test_f20_asked_to_stop_under_load(

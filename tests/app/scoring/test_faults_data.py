@@ -58,16 +58,6 @@ def test_f16_bad_lines_are_rejected_by_number_and_the_others_scored(
     ]
 
 
-def test_f16_last_line_cut_off(tmp_path: Path, write_log: WriteLog, driver: ModuleType) -> None:
-    log = write_log(N_GOOD)
-    log.write_bytes(log.read_bytes() + json.dumps(record(1)).encode()[:-9])
-    out = tmp_path / "v.jsonl"
-    assert run([str(log)], ScoreConfig(out=out, quiet=True), driver.FakeDetector({})) == 0
-    assert len(list(read_verdicts(out))) == N_GOOD
-    (reject,) = (tmp_path / "v.rejects.jsonl").read_text().splitlines()
-    assert (json.loads(reject)["line"], json.loads(reject)["code"]) == (N_GOOD + 1, "E_TRUNCATED")
-
-
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
 @pytest.mark.slow
 def test_f19_every_flipped_bit_is_found(

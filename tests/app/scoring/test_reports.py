@@ -198,31 +198,23 @@ def test_text_shows_findings_and_hides_what_a_terminal_would_obey() -> None:
     assert visible("a\u202eb\nc\u200b") == "a·b c·"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("r.jsonl", "jsonl"), ("r.xml", "junit"), ("r.sarif", "sarif")])
-def test_report_on_standard_output_is_the_one_of_the_file(
-    tmp_path: Path,
-    write_log: Callable[..., Path],
-    driver: ModuleType,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    name: str,
-    kind: Any,
+@pytest.mark.parametrize("name", ["r.jsonl", "r.xml", "r.sarif"])
+def test_a_run_writes_the_report_that_the_ending_names(
+    tmp_path: Path, write_log: Callable[..., Path], driver: ModuleType, capfdbinary: Any, name: str
 ) -> None:
-    log = str(write_log(9, failing=1, extra=("{}",)))
+    log, out = str(write_log(9, failing=1, extra=("{}",))), tmp_path / name
     options: dict[str, Any] = {"quiet": True, "max_failed": 1.0, "read": ReadConfig(max_bad=1.0)}
     options |= {"fail_on": "S2", "chunk_size": 4}
-    assert run([log], ScoreConfig(out=tmp_path / name, **options), driver.FakeDetector({})) == 1
-    capfdbinary.readouterr()
-    assert run([log], ScoreConfig(format=kind, **options), driver.FakeDetector({})) == 1
-    printed = capfdbinary.readouterr().out
-    assert printed == (tmp_path / name).read_bytes()
-    assert b"d1" in printed
-    if kind == "junit":
-        suite = ElementTree.fromstring(printed)[0]
+    assert run([log], ScoreConfig(out=out, **options), driver.FakeDetector({})) == 1
+    if name == "r.jsonl":
+        capfdbinary.readouterr()
+        assert run([log], ScoreConfig(format="jsonl", **options), driver.FakeDetector({})) == 1
+        assert capfdbinary.readouterr().out == out.read_bytes()
+    elif name == "r.xml":
+        suite = ElementTree.parse(out).getroot()[0]
         assert (suite.get("tests"), suite.get("errors")) == ("10", "2")
-    elif kind == "sarif":
-        lines = [
-            one["locations"][0]["physicalLocation"]["region"]["startLine"]
-            for one in json.loads(printed)["runs"][0]["results"]
-        ]
+    else:
+        results = json.loads(out.read_text())["runs"][0]["results"]
+        lines = [one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in results]
         assert lines == sorted(lines)
         assert lines[0] == 2  # d0, on the first line, is the one that failed

@@ -462,8 +462,7 @@ def test_no_dialogue_text_in_what_is_logged(
     ("options", "message"),
     [
         ({"out": Path("v.xlsx")}, "expected an ending"),
-        ({"format": "parquet"}, "needs --out"),
-        ({"out": Path("v.jsonl"), "format": "text"}, "omit --out"),
+        ({"out": Path("v.jsonl"), "format": "jsonl"}, "the ending of --out decides"),
         ({"limit": 0}, "--limit"),
         ({"chunk_size": 0}, "--chunk-size"),
         ({"max_failed": 1.5}, "--max-failed"),
@@ -571,35 +570,6 @@ def test_verify_says_what_is_whole_and_what_is_not(
     assert "v.csv.manifest.json: no manifest" in capsys.readouterr().err
     with pytest.raises(ConfigError):
         verify()
-
-
-@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet", "sarif"])
-def test_what_it_writes_is_for_its_owner_only(
-    tmp_path: Path, write_log: WriteLog, driver: ModuleType, ending: str
-) -> None:
-    """Whatever the umask, and while it is at it, too."""
-    folder = tmp_path / "new"
-    folder.mkdir()
-    log, modes = write_log(10, extra=("{}",)), {}
-
-    class Looking(driver.FakeDetector):  # type: ignore[name-defined, misc]
-        def verdicts(self, *given: Any, **options: Any) -> Any:
-            modes.update({path: path.stat().st_mode & 0o777 for path in folder.rglob("*")})
-            return super().verdicts(*given, **options)
-
-    before = os.umask(0)
-    try:
-        here = WatchConfig(dialogue_seconds=0)
-        config = ScoreConfig(
-            out=folder / f"v.{ending}", chunk_size=4, read=ReadConfig(max_bad=0.5), watch=here
-        )
-        assert run([str(log)], config, Looking({})) == 0
-    finally:
-        os.umask(before)
-    assert any(path.name == "lock" for path in modes)
-    modes |= {path: path.stat().st_mode & 0o777 for path in folder.iterdir()}
-    assert len([path for path in folder.iterdir() if path in modes]) == 3
-    assert {path: mode for path, mode in modes.items() if mode not in (0o700, 0o600)} == {}
 
 
 def test_a_log_of_another_shape_is_scored_by_its_mapping(tmp_path: Path, detector: Any) -> None:

@@ -28,10 +28,10 @@ OFF = DetectorConfig(scan="off")
     ("options", "scan"),
     [
         ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "L1")}, "auto"), ({"codes": ("T1",)}, "auto"),
-        ({"codes": ("T1", "R3", "C1"), "format": "junit"}, "off"), ({"codes": ("L2",), "format": "junit"}, "auto"),
+        ({"codes": ("T1", "R3", "C1"), "out": Path("v.xml")}, "off"), ({"codes": ("L2",), "out": Path("v.xml")}, "auto"),
         ({"codes": ("L3",), "all_probabilities": True}, "auto"),
         ({"codes": ("L3",), "judge": JudgeConfig(judge="http://127.0.0.1:1/v1")}, "auto"),
-        ({"format": "junit"}, "auto"),
+        ({"out": Path("v.xml")}, "auto"),
     ],
 )  # fmt: skip
 def test_the_scan_runs_where_something_of_it_is_reported(options: dict[str, Any], scan: str) -> None:
@@ -41,7 +41,7 @@ def test_the_scan_runs_where_something_of_it_is_reported(options: dict[str, Any]
 def test_what_a_team_has_demoted_needs_no_scan_for_findings(tmp_path: Path) -> None:
     update_overrides(tmp_path / "o.yaml", "embedded-5", demoted={"L2": "wrong here"})
     what = DetectorConfig(overrides=tmp_path / "o.yaml")
-    assert resolve_scan(ScoreConfig(codes=("L2",), format="junit", detector=what)).detector.scan == "off"
+    assert resolve_scan(ScoreConfig(codes=("L2",), out=Path("v.xml"), detector=what)).detector.scan == "off"
     assert resolve_scan(ScoreConfig(codes=("L2",), detector=what)).detector.scan == "auto"
 
 

@@ -50,11 +50,6 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(503 if MODE == "never" else 200, {})
         elif self.path == "/version":
             self.reply(200, {"version": "0.0.fake"})
-        elif self.path == "/metrics":
-            self.reply(
-                200,
-                'vllm:prefix_cache_queries_total{engine="0"} 10.0\nvllm:prefix_cache_hits_total{engine="0"} 4.0\n',
-            )
         elif not self.keyed():
             self.reply(401, {"error": "Unauthorized"})
         elif self.path == "/v1/models":
