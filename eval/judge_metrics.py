@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 BINS = 15
-LENGTH_QUANTILE = 0.9
-"""Share of the answers that are no longer than `length_most`."""
 
 
 class JudgeResult(Record):
@@ -94,16 +92,6 @@ class _WeightedRounds:
         is_number = ~np.isnan(values) & (True if among is None else among)
         return ratio(self.sum(np.where(is_number, values, 0.0)), self.sum(is_number))
 
-    def quantile(self, values: Floats, share: float) -> Floats:
-        """The smallest of `values` that `share` of the weight does not exceed; NaN without values."""
-        order = np.argsort(values, kind="stable")
-        out = np.full(len(self.counts), np.nan)
-        for index, counts in enumerate(self.counts):
-            reached = np.cumsum(counts[self.groups[order]] * self.weights[order])
-            if len(reached) and reached[-1] > 0:
-                out[index] = values[order][np.searchsorted(reached, share * reached[-1])]
-        return out
-
     def recall_within(self, per_100: float, errors: Bools, stated: Floats, among: Bools) -> Floats:
         """The recall of the lowest threshold on `stated` that falsely accuses no more than `per_100` of 100
         agent turns; NaN without an error."""
@@ -146,7 +134,7 @@ def judge_figures(
     100 agent turns is falsely accused: it compares judges that accuse more or less often;
     `readable`, `accused` shares of questions, `verbatim` share of errors whose quote stands in the turn;
     `quote_overlap` over right accusations with labelled evidence, `quoted` mean share of a turn quoted;
-    `length`, `length_median`, `length_most` of answers.
+    mean `length` of answers.
 
     Raises:
         ValueError: a result of a dialogue that is not in `turns`.
@@ -162,8 +150,6 @@ def judge_figures(
             rounds_of, truth, _numbers([result.token_probability for result in results]), "token_"
         ),
         "length": rounds_of.mean(length),
-        "length_median": rounds_of.quantile(length, 0.5),
-        "length_most": rounds_of.quantile(length, LENGTH_QUANTILE),
     }
 
 

@@ -8,8 +8,7 @@ wrong, 3 too many bad records or failures, 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Annotated
+from typing import Annotated, get_type_hints
 
 from cyclopts import Parameter
 
@@ -41,10 +40,10 @@ def score(
 
             groups = (ScoreConfig, ReadConfig, DetectorConfig, JudgeConfig, WatchConfig, ClusterConfig)
             names = [
-                f"--{each.name.replace('_', '-')}"
+                f"--{name.replace('_', '-')}"
                 for group in groups
-                for each in fields(group)
-                if each.name != "row_tokens"
+                for name, hint in get_type_hints(group, include_extras=True).items()
+                if Parameter(parse=False) not in getattr(hint, "__metadata__", ())
             ]
             near = get_close_matches(log.partition("=")[0], names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""

@@ -53,6 +53,7 @@ def test_decisions_by_hand() -> None:
     assert found["verbatim"] == pytest.approx(3 / 4)
     assert found["quote_overlap"] == pytest.approx(0.5)
     assert found["quoted"] == pytest.approx((0.2 + 2 * 0.8) / 3)
+    assert found["length"] == pytest.approx((40 + 40 + 10 + 30 + 30 + 100) / 9)
 
 
 def test_beliefs_by_hand() -> None:
@@ -63,14 +64,6 @@ def test_beliefs_by_hand() -> None:
     assert found["average_precision"] == pytest.approx((1 + 1 + 3 / 5) / 3)
     gaps = 0.1 + 2 * 0.7 + 0.3 + 3 * 0.3 + 0.2 + 0.0
     assert found["calibration_error"] == pytest.approx(gaps / 9)
-
-
-def test_lengths_by_hand() -> None:
-    """By weight: 10, 10, 10, 10, 20, 20, 30, 40, 100; nine tenths of 9 is 8.1: the last."""
-    found = sample(ROWS)
-    assert found["length"] == pytest.approx((40 + 40 + 10 + 30 + 30 + 100) / 9)
-    assert found["length_median"] == 20
-    assert found["length_most"] == 100
 
 
 def test_the_tokens_probability_is_judged_where_there_is_one() -> None:
@@ -216,7 +209,7 @@ def test_nothing_asked_is_nothing_measured() -> None:
     assert report["questions"] == 0
     assert report["recall"] is None
     assert report["calibration_error"] is None
-    assert report["length_median"] is None
+    assert report["length"] is None
     assert report["false_accusations_per_100_turns"] == 0.0
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.summary import CostMeter
 from dialint.detector.artifacts import read_manifest
-from dialint.detector.interface import Monitor
 from dialint.detector.verdict_files import manifest_path
 from dialint.detector.watchdog import WatchConfig
 
@@ -34,13 +30,3 @@ def test_the_manifest_and_the_closing_table_say_what_a_run_took(
     assert cost["dialogues"] == 4
     assert cost["tokens_scanned"] > 0
     assert "s of processor time" in capsys.readouterr().out.replace("\n", " ")
-
-
-def test_a_judge_has_its_own_seconds() -> None:
-    monitor = Monitor(seconds={"scan": 2.0, "judge": 5.0}, cpu_seconds=lambda: 3.0)
-    detector: Any = SimpleNamespace(monitor=monitor)
-    meter = CostMeter()
-    meter.scoring_s = 8.0
-    cost = meter.summarize(detector)
-    assert (cost["seconds"]["judge"], cost["seconds"]["other"]) == (5.0, 1.0)
-    assert cost["cpu_seconds"] >= 3.0

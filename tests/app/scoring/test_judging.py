@@ -29,7 +29,6 @@ class RuleJudge:
 
     probability: float = 0.9
     quote: str | None = None
-    self_reports: bool = False
     name: str = "rules"
     fingerprint: str = "rules-1"
     is_remote: bool = False
@@ -60,7 +59,7 @@ class RuleJudge:
         p, quote = self.probability, self.quote or (request.quoted or "")[:12]
         verdict = "error" if p >= 0.5 else "no_error"
         answer = {"verdict": verdict, "probability": p, "quote": quote, "severity": "S1", "reason": "It is."}
-        stated = None if self.self_reports else (p, 0.75 * (1 - p), 0.25 * (1 - p))
+        stated = (p, 0.75 * (1 - p), 0.25 * (1 - p))
         return JudgeReply(
             text=json.dumps(answer), verdict_probabilities=stated, prompt_tokens=tokens, output_tokens=30
         )
@@ -114,6 +113,7 @@ def test_findings_are_confirmed_and_other_codes_are_searched(judged: Any, capsys
     assert described["questions"] == {"screens": 15, "details": 9}
     assert described["tokens"]["output"] == 15 * 10 + 9 * 30
     assert manifest["not_covered"] == []
+    assert manifest["cost"]["seconds"]["judge"] >= 0
     assert "suggestion: it was measured on no labels" in " ".join(capsys.readouterr().out.split())
 
 
@@ -127,12 +127,6 @@ def test_a_quote_that_is_not_in_the_turn_makes_no_finding(judged: Any) -> None:
     verdicts, manifest = judged(RuleJudge(quote="never said"))
     assert not any(verdict.suggestions for verdict in verdicts)
     assert manifest["judge"]["unquoted"] == 9
-
-
-def test_self_reported_probabilities_are_called_so(judged: Any) -> None:
-    verdicts, _ = judged(RuleJudge(self_reports=True))
-    assert all(verdict.judge.is_self_reported for verdict in verdicts[1:])
-    assert "self-reported probability" in verdicts[1].suggestions[0].reason
 
 
 @pytest.mark.parametrize(

@@ -91,16 +91,6 @@ def test_a_server_that_dies_in_the_middle(log: Path, tmp_path: Path, driver: Mod
     assert all(each.judge is not None and not each.judge.failures for each in verdicts)
 
 
-def test_what_a_server_lacks_is_said(log: Path, tmp_path: Path, driver: ModuleType, capsys: Any) -> None:
-    with serving(FakeLLM(takes=("max_tokens", "temperature"))) as url:
-        run([str(log)], options(tmp_path, url), driver.FakeDetector({}))
-    output = capsys.readouterr()
-    assert "127.0.0.1: takes no JSON schema" in output.out + output.err
-    assert "gives no log-probabilities" in output.out + output.err
-    [manifest] = tmp_path.glob("*.manifest.json")
-    assert len(json.loads(manifest.read_text())["judge"]["notes"]) == 2
-
-
 def test_a_budget_in_dollars_is_kept_and_the_manifest_says_what_was_spent(
     log: Path, tmp_path: Path, driver: ModuleType
 ) -> None:
