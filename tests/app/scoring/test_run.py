@@ -469,7 +469,7 @@ def test_no_dialogue_text_in_what_is_logged(
         ({"read": {"max_bad": 5}}, "E_OPTION: --max-bad: "),
         ({"read": {"format": "xls"}}, "E_OPTION: --input-format 'xls': "),
         ({"read": {"delimiter": ";;"}}, "E_OPTION: --delimiter: "),
-        ({"read": {"role": ("X=boss",)}}, "E_OPTION: --role 'boss': "),
+        ({"read": {"role": ("X=boss",)}}, "E_OPTION: --role X: 'boss' is no role"),
         ({"read": {"column": ("text",)}}, "E_OPTION: --column 'text': "),
     ],
 )
