@@ -8,7 +8,7 @@ import pytest
 
 from dialint.labeling.synthetic import process
 from dialint.labeling.synthetic.example_draft import DraftTurn, ExampleDraft, Family, HardNegative, Pool
-from dialint.labeling.synthetic.flowcharts import find_steps, required_steps
+from dialint.labeling.synthetic.flowcharts import required_steps
 
 CHART = {
     "replies": {
@@ -61,38 +61,12 @@ def talk(*turns: tuple[str, str, str]) -> ExampleDraft:
     return ExampleDraft("t", "tests", "tools", made, policy="tool_rent", required=required_steps(CHART))
 
 
-def changed(index: int, turn: tuple[str, str, str]) -> ExampleDraft:
-    return talk(*TALK[:index], turn, *TALK[index + 1 :])
-
-
 def test_a_chart_requires_what_every_path_to_the_outcome_passes_through() -> None:
     assert required_steps(CHART) == {"tool_booked": ("ask_name", "tool_ask_day", "tool_ask_confirm")}
     shortcut = {**CHART["graph"], "hello": ["ask_name", "tool_ask_day"]}
     assert required_steps({**CHART, "graph": shortcut}) == {
         "tool_booked": ("tool_ask_day", "tool_ask_confirm")
     }
-
-
-def test_steps_that_were_taken_are_found_with_what_they_ask() -> None:
-    found = [(step.ask, step.outcome, step.thing) for step in find_steps(talk())]
-    assert found == [(1, 7, "name"), (3, 7, "day"), (5, 7, "")]
-
-
-@pytest.mark.parametrize(
-    "draft",
-    [
-        changed(0, ("customer", "Robin Vale here, a drill for Thursday please.", "")),  # given elsewhere too
-        changed(2, ("customer", "Which one do you need, the short or the long?", "")),  # no answer
-        changed(1, ("agent", "And who are you?", "utter")),  # perhaps the step in other words
-    ],
-)
-def test_a_step_that_leaves_traces_is_left_alone(draft: ExampleDraft) -> None:
-    assert "name" not in [step.thing for step in find_steps(draft)]
-
-
-def test_without_a_chart_nothing_is_made() -> None:
-    bare = ExampleDraft("t", "tests", "tools", talk().turns)
-    assert all(made.make(bare, Random(1), Pool()) is None for made in (*process.FAMILIES, *process.NEGATIVES))
 
 
 @pytest.mark.parametrize("family", process.FAMILIES, ids=lambda family: family.name)
@@ -114,16 +88,6 @@ def test_the_step_is_gone_or_late_and_in_its_place_in_the_twin(family: Family) -
         else:
             assert index >= outcome
             assert good < [turn.action for turn in made.twin.turns].index("tool_booked")
-
-
-def test_a_skipped_step_takes_its_answer_along() -> None:
-    skipped = next(family for family in process.FAMILIES if family.name == "P1.skipped")
-    for seed in range(6):
-        made = skipped.make(talk(), Random(seed), Pool())
-        assert made is not None
-        texts = {turn.text for turn in made.error.turns}
-        assert len({"Robin Vale", "Thursday"} & texts) == 1
-        assert len(made.error.turns) == len(TALK) - 2
 
 
 @pytest.mark.parametrize("negative", process.NEGATIVES, ids=lambda negative: negative.name)

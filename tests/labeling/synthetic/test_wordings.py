@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.yaml_document import read_document
-from dialint.labeling import synthetic
-from dialint.labeling.synthetic.wordings import DATA, Wordings
+from dialint.labeling.synthetic.wordings import Wordings
 
 GOOD = """
 calm: [no, "1.0", 'Hm: (well|so)']
@@ -55,17 +53,3 @@ def test_a_malformed_table_is_named_with_its_line(tmp_path: Path, text: str, mes
     with pytest.raises(ConfigError, match=message) as refused:
         file(tmp_path, text).texts("calm")
     assert refused.value.code == "E_WORDINGS"
-
-
-def test_a_record_has_exactly_its_fields(tmp_path: Path) -> None:
-    made = file(tmp_path, "pairs:\n- wrong: a\n  right: b\n- wrong: a\n  rihgt: b\n")
-    with pytest.raises(ConfigError, match=r"made.yaml:4: pairs.1: expected the fields wrong, right"):
-        made.pairs("pairs")
-
-
-def test_every_table_is_read_by_some_module() -> None:
-    code = "".join(path.read_text("utf-8") for path in Path(synthetic.__path__[0]).glob("*.py"))
-    for path in DATA.rglob("*.yaml"):
-        assert f'"{path.parent.name}", "{path.stem}"' in code or f'"{path.parent.name}/{path.stem}"' in code
-        for table in read_document(path, "E_WORDINGS").value:
-            assert f'"{table}"' in code, f"{path.name}: {table}"
