@@ -22,7 +22,7 @@ from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.exchange.import_labels import ImportConfig
 
 if TYPE_CHECKING:
-    from dialint.labeling.exchange.store_import import Rejects
+    from dialint.labeling.exchange.import_labels import Rejects
 
 READ = ReadConfig()
 Masked = Annotated[bool, Parameter(negative="--no-masked")]
@@ -41,8 +41,10 @@ export.command(
 def collect_rejects(path: Path | None) -> Iterator[Rejects]:
     """Collect rejects in a file, if one is named. At the end the first ones are printed, also if too many of
     them stopped the job."""
-    from dialint.labeling.exchange.store_import import open_rejects
+    from dialint.detector.artifacts import require_new_files
+    from dialint.labeling.exchange.import_labels import open_rejects
 
+    require_new_files(path)
     with open_rejects(path) as rejects:
         try:
             yield rejects

@@ -1,9 +1,9 @@
-"""Argilla 2: records of one agent turn; nested or flattened, as JSON lines or one array.
+"""Argilla 2: records of one agent turn, as `records.to_json` writes them, as JSON lines or one array.
 
 Source: argilla-io/argilla `records/_resource.py`, `_io/_generic.py`. A response is by one user to one
 question; a user's responses to all questions of a record are one annotation. Drafts and discarded
-responses are left out. Users are UUIDs: another name is written
-as a UUID made of it, and resolved on import if the labelers are known.
+responses are left out. Users are UUIDs: another name is written as a UUID made of it, and resolved on import
+if the labelers are known.
 """
 
 from __future__ import annotations
@@ -32,26 +32,25 @@ QUESTION, FIELD, CHAT = "err", "reply", "chat"
 NAMESPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")
 """Namespace of the UUIDs made of labelers' names."""
 _ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant"}
-_FLAT = ".responses"
 
 
 def _matches(row: Row) -> bool:
-    nested = isinstance(row.get("fields"), dict) and ("responses" in row or "suggestions" in row)
-    return nested or any(name.endswith((_FLAT, ".suggestion")) for name in row)
+    return isinstance(row.get("fields"), dict) and ("responses" in row or "suggestions" in row)
 
 
 def _read(row: Row, state: ReadState) -> ReadAnswers:
-    nested = isinstance(row.get("fields"), dict)
-    fields, data = (row["fields"], mapping(row.get("metadata"), "metadata")) if nested else (row, row)
+    fields, data = mapping(row.get("fields"), "fields"), mapping(row.get("metadata"), "metadata")
     turn_text = fields.get(FIELD, fields.get("text"))
-    view, turn = turn_records.locate_turn(
-        _own_data(row, data), turn_text, state, "metadata." if nested else ""
-    )
-    seen = data.get("seen_verdict") is True or data.get("seen_verdict") == "true"
-    responses = _read_nested(row, state) if nested else _read_flattened(row, state)
+    view, turn = turn_records.locate_turn(_own_data(row, data), turn_text, state, "metadata.")
     values_by_user: dict[str, list[Any]] = {}
-    for user, value in responses:
-        values_by_user.setdefault(user, []).append(value)
+    for responses in mapping(row.get("responses"), "responses").values():
+        for each in items(responses, "responses"):
+            response = mapping(each, "responses")
+            if response.get("status") not in (None, "submitted"):
+                state.skipped["not submitted"] += 1
+                continue
+            user = text(response.get("user_id"), "responses.user_id")
+            values_by_user.setdefault(user, []).append(response.get("value"))
     for user, values in values_by_user.items():
         try:
             findings = [f for value in values for f in _findings(value, turn_text, view, turn, state)]
@@ -63,7 +62,7 @@ def _read(row: Row, state: ReadState) -> ReadAnswers:
                 codes=state.context.codes(data.get("codes"), "codes", (finding.code for finding in findings)),
                 turn=turn,
                 findings=findings,
-                seen_verdict=seen or bool(row.get("suggestions")),
+                seen_verdict=data.get("seen_verdict") in (True, "true") or bool(row.get("suggestions")),
             )
         except BadRecord as bad:
             yield bad
@@ -75,37 +74,6 @@ def _own_data(row: Row, data: Row) -> Row:
         return data
     dialogue, sign, turn = str(row.get("id")).rpartition("#")
     return {**data, "dialogue_id": dialogue, "turn": turn} if sign else data
-
-
-def _read_nested(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
-    """User and value of each submitted response: a list of them by question, or, as the server has them, a
-    list with the values by question."""
-    by_question = row.get("responses")
-    lists = [by_question] if isinstance(by_question, list) else mapping(by_question, "responses").values()
-    for response in (each for responses in lists for each in items(responses, "responses")):
-        fields = mapping(response, "responses")
-        if fields.get("status") not in (None, "submitted"):
-            state.skipped["not submitted"] += 1
-            continue
-        user = text(fields.get("user_id"), "responses.user_id")
-        for value in mapping(fields.get("values"), "responses.values").values():
-            yield user, mapping(value, "responses.values").get("value")
-        if "values" not in fields:
-            yield user, fields.get("value")
-
-
-def _read_flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
-    for name in [name for name in row if name.endswith(_FLAT)]:
-        values = items(row[name], _FLAT)
-        users = items(row.get(f"{name}.users"), f"{_FLAT}.users")
-        statuses = items(row.get(f"{name}.status"), f"{_FLAT}.status") or ["submitted"] * len(values)
-        if not len(values) == len(users) == len(statuses):
-            raise BadRecord("E_LABEL", f"{_FLAT}.users", f"{len(users)} users", "one for each response")
-        for value, user, status in zip(values, users, statuses, strict=True):
-            if status == "submitted":
-                yield text(user, f"{_FLAT}.users"), value
-            else:
-                state.skipped["not submitted"] += 1
 
 
 def _findings(

@@ -2,7 +2,7 @@
 
 Source: doccano/doccano `backend/data_export`, `data_import`. Metadata lies at the top level. The
 annotator is the name of the file (one for each in an archive) unless a field `labeler` names it.
-Offsets are code points; those of early versions are UTF-16 units (`ReadState.utf16`).
+Offsets are code points.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def load_annotations(files: tuple[str, ...], context: LabelContext) -> dict[str,
                 raise file_error(
                     item.code, source.name, f"line {item.line}, {item.path}: expected {item.expected}"
                 )
-            annotations.setdefault(item.dialogue_id, []).append(item)
+            annotations.setdefault(item.annotation.dialogue_id, []).append(item.annotation)
     return annotations
 
 

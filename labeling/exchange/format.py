@@ -216,7 +216,6 @@ class ReadState:
     context: LabelContext
     label: str
     kind: Kind = "crowd"
-    utf16: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
 
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
     atomic_file,
+    disk_errors,
     file_entry,
+    make_output_folder,
     package_versions,
     remove_orphans,
     sha256_file,
@@ -62,8 +66,6 @@ class ImportConfig:
     accounts; `*` accepts all."""
     kind: Kind = "crowd"
     """Whose answers these are."""
-    utf16: bool = False
-    """Offsets of spans are UTF-16 units (early versions of doccano)."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
     max_bad: Annotated[float, Field(ge=0, le=1)] = 0.05
@@ -88,7 +90,7 @@ class ImportConfig:
         context = LabelContext(
             taxonomy, dialogues, codes, self.names(), None if "*" in labelers else labelers or None
         )
-        return LabelReader(context, self.kind, self.utf16)
+        return LabelReader(context, self.kind)
 
 
 def import_labels(config: ImportConfig) -> None:
@@ -124,9 +126,14 @@ def _run(config: ImportConfig, out: Path) -> dict[str, Any]:
     started = time.monotonic()
     taxonomy = load_taxonomy(config.taxonomy)
     reader = config.make_reader(taxonomy, load_dialogues(config.dialogues), frozenset(config.labelers))
-    error = _write(config, out, reader, open_logs(config.labels))
-    if error is not None:
-        raise error
+    with open_rejects(rejects_path(out)) as rejects, atomic_file(out) as file:
+        for source in open_logs(config.labels):
+            for item in reader.read(source, config.format):
+                if isinstance(item, Reject):
+                    rejects.add(item)
+                else:
+                    file.write(item.annotation.model_dump_json(exclude_defaults=True).encode() + b"\n")
+        reader.counts.check_share(config.max_bad)
     files = [file_entry(out, reader.accepted), file_entry(rejects_path(out), reader.counts.rejected)]
     counts = {
         "annotations": reader.accepted,
@@ -150,21 +157,42 @@ def _run(config: ImportConfig, out: Path) -> dict[str, Any]:
     return manifest
 
 
-def _write(config: ImportConfig, out: Path, reader: LabelReader, sources: list[Source]) -> TooManyBad | None:
-    """Write annotations and rejects; with too many of them only the rejects, and return the error."""
-    with atomic_file(rejects_path(out)) as rejects:
+MAX_FIRST = 10
+
+
+@dataclass
+class Rejects:
+    """Number of rejected records by reason, and the first of them."""
+
+    codes: Counter[str] = field(default_factory=Counter)
+    first: list[Reject] = field(default_factory=list)
+    file: BinaryIO | None = None
+
+    def add(self, reject: Reject) -> None:
+        """Count a rejected record, and write it to the file."""
+        self.codes[reject.code] += 1
+        if len(self.first) < MAX_FIRST:
+            self.first.append(reject)
+        if self.file is not None:
+            self.file.write(json.dumps(reject.as_json(), ensure_ascii=False).encode() + b"\n")
+
+
+@contextmanager
+def open_rejects(path: Path | None) -> Iterator[Rejects]:
+    """Context of rejects that are written to `path` at the end, also if too many of them stop the import."""
+    if path is None:
+        yield Rejects()
+        return
+    with disk_errors(path):
+        make_output_folder(path.parent)
+    too_many = None
+    with atomic_file(path) as file:
         try:
-            with atomic_file(out) as file:
-                for source in sources:
-                    for item in reader.read(source, config.format):
-                        if isinstance(item, Reject):
-                            rejects.write(json.dumps(item.as_json(), ensure_ascii=False).encode() + b"\n")
-                        else:
-                            file.write(item.model_dump_json(exclude_defaults=True).encode() + b"\n")
-                reader.counts.check_share(config.max_bad)
+            yield Rejects(file=file)
         except TooManyBad as error:
-            return error
-    return None
+            too_many = error
+    if too_many is not None:
+        raise too_many
 
 
 class LocatedAnnotation(NamedTuple):
@@ -187,7 +215,6 @@ class LabelReader:
 
     context: LabelContext
     kind: Kind = "crowd"
-    utf16: bool = False
     counts: Counts = field(default_factory=Counts)
     accepted: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
@@ -196,22 +223,17 @@ class LabelReader:
     _contents: dict[str, int] = field(default_factory=dict)
     _questions: set[int] = field(default_factory=set)
 
-    def read(self, source: Source, name: str = "auto") -> Iterator[Annotation | Reject]:
+    def read(self, source: Source, name: str = "auto") -> Iterator[LocatedAnnotation | Reject]:
         """The annotations and rejects of a file, in order.
 
         Raises:
             InputRefused: the file is refused whole, or holds no records.
         """
-        for item in self.read_located(source, name):
-            yield item if isinstance(item, Reject) else item.annotation
-
-    def read_located(self, source: Source, name: str = "auto") -> Iterator[LocatedAnnotation | Reject]:
-        """As `read`, with the location of each annotation."""
         plugin, table_format = detect_format(source, name)
         label_format: LabelFormat = plugin.load(LabelFormat)
         self.plugins.append(plugin)
         label = source.path.name.partition(".")[0] if source.name != "-" else "stdin"
-        state = ReadState(self.context, label, self.kind, self.utf16)
+        state = ReadState(self.context, label, self.kind)
         rows, once = 0, label_format.name != "dialint"
         for line, offset, row in read_rows(source, table_format):
             rows += 1

@@ -8,73 +8,25 @@ the first came from another file, at the same moment, or from the console.
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
-from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder, require_new_files
-from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.progress import Progress
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
-from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, LocatedAnnotation
+from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, LocatedAnnotation, Rejects
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import MAX_PER_CALL, StoredDialogues
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.stored_annotations import ImportOutcome, import_annotations
-
-MAX_FIRST = 10
-
-
-@dataclass
-class Rejects:
-    """Number of rejected records by reason, and the first of them."""
-
-    codes: Counter[str] = field(default_factory=Counter)
-    first: list[Reject] = field(default_factory=list)
-    file: BinaryIO | None = None
-
-    def add(self, reject: Reject) -> None:
-        """Count a rejected record, and write it to the file."""
-        self.codes[reject.code] += 1
-        if len(self.first) < MAX_FIRST:
-            self.first.append(reject)
-        if self.file is not None:
-            self.file.write(json.dumps(reject.as_json(), ensure_ascii=False).encode() + b"\n")
-
-
-@contextmanager
-def open_rejects(path: Path | None) -> Iterator[Rejects]:
-    """Context of rejects that are written to `path` at the end, also if too many of them stop the import.
-
-    Raises:
-        OutputRefused: the file is there already.
-    """
-    if path is None:
-        yield Rejects()
-        return
-    require_new_files(path)
-    with disk_errors(path):
-        make_output_folder(path.parent)
-    too_many = None
-    with atomic_file(path) as file:
-        try:
-            yield Rejects(file=file)
-        except TooManyBad as error:
-            too_many = error
-    if too_many is not None:
-        raise too_many
-
 
 T = TypeVar("T")
 
@@ -206,7 +158,7 @@ def import_labels(
     imported = LabelImportCounts(Rejects() if rejects is None else rejects)
     import_batch = partial(import_annotations, store, actor, source=source, project=project)
     for file in open_logs(config.labels):
-        for batch in batches(reader.read_located(file, config.format), MAX_PER_CALL):
+        for batch in batches(reader.read(file, config.format), MAX_PER_CALL):
             for item, outcome in _import_batch(batch, import_batch):
                 _count_answer(imported, reader, item, outcome)
             progress(imported.accepted)

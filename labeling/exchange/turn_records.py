@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Question
 from dialint.labeling.exchange.format import DialogueView, ExportItem, ReadState, Row
-from dialint.labeling.exchange.values import from_utf16, integer, items, mapping, text
+from dialint.labeling.exchange.values import integer, items, mapping, text
 
 
 class TurnPart(NamedTuple):
@@ -46,11 +45,6 @@ def read_spans(
         span = mapping(item, here)
         start, end = integer(span.get("start"), f"{here}.start"), integer(span.get("end"), f"{here}.end")
         words = text(turn_text, "text")
-        if state.utf16:
-            try:
-                start, end = from_utf16(words, start), from_utf16(words, end)
-            except ValueError as error:
-                raise BadRecord("E_LABEL", here, str(error), "offsets in UTF-16 units") from None
         code = state.context.code(span.get("label"), f"{here}.label")
         original = view.to_original(turn, words, start, end, here)
         yield state.context.finding(view, turn, code, original)

@@ -20,7 +20,7 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.format import GROUP, LabelContext, format_by_name
-from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, run
+from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, LocatedAnnotation, run
 
 TAXONOMY = load_taxonomy()
 D1 = Dialogue(
@@ -42,14 +42,14 @@ def context(**over: Any) -> LabelContext:
 
 
 def read_labels(
-    path: Path, content: str | bytes, knows: LabelContext | None = None, utf16: bool = False
+    path: Path, content: str | bytes, knows: LabelContext | None = None
 ) -> tuple[list[Annotation], list[Reject], LabelReader]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     (source,) = open_logs([str(path)])
-    reader = LabelReader(knows or context(), utf16=utf16)
+    reader = LabelReader(knows or context())
     outcomes = list(reader.read(source))
     return (
-        [o for o in outcomes if isinstance(o, Annotation)],
+        [o.annotation for o in outcomes if isinstance(o, LocatedAnnotation)],
         [o for o in outcomes if isinstance(o, Reject)],
         reader,
     )
@@ -233,18 +233,9 @@ def test_doccano_as_it_exports(tmp_path: Path) -> None:
     assert [(a.labeler, spans(a)) for a in found] == [
         ("leo", ARRIVED), ("b", ARRIVED), ("c", [("L1", 1, 0, 21, "It arrived yesterday.")])
     ]  # fmt: skip
-    old = {
-        "text": D1.turns[3].text,
-        "dialogue_id": "d1",
-        "turn": 3,
-        "label": [[10, 13, "L1"]],
-        "Comments": [],
-    }
-    (by_units,), _, _ = read_labels(tmp_path / "old.jsonl", json.dumps(old), utf16=True)
-    assert spans(by_units) == [("L1", 3, 9, 12, "teh")]
 
 
-def test_argilla_nested_and_flattened(tmp_path: Path) -> None:
+def test_argilla_as_it_exports(tmp_path: Path) -> None:
     user, other = "6f1c0d0e-0000-4000-8000-000000000001", "6f1c0d0e-0000-4000-8000-000000000002"
     span = [{"start": 3, "end": 20, "label": "wrong_fact"}]
     nested = {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {"channel": "chat"}, "suggestions": {"err": {"value": span, "score": None, "agent": "v1"}}, "responses": {"err": [{"value": [], "user_id": user}, {"value": span, "user_id": other}]}, "vectors": {}}  # fmt: skip
@@ -257,15 +248,9 @@ def test_argilla_nested_and_flattened(tmp_path: Path) -> None:
     for response in nested["responses"]["err"]:
         response["status"] = "draft" if response["user_id"] == user else "submitted"
     nested["responses"]["err"].append({"value": span, "user_id": "u3", "status": "discarded"})
-    of_server = {**nested, "responses": [{"user_id": user, "status": "discarded", "values": {"err": {"value": []}}}, {"user_id": other, "status": "submitted", "values": {"err": {"value": span}}}]}  # fmt: skip
-    for record, left_out in ((nested, 2), (of_server, 1)):
-        found, rejects, reader = read_labels(tmp_path / "n.json", json.dumps([record]))
-        assert [(a.labeler, spans(a)) for a in found] == [(other, ARRIVED)]
-        assert (rejects, reader.left_out) == ([], {"not submitted": left_out})
-    flat = {"id": "d1#1", "reply": "It arrived yesterday.", "err.responses": [span, [], span], "err.responses.users": [user, other, "u3"], "err.responses.status": ["submitted", "draft", "discarded"]}  # fmt: skip
-    found, rejects, reader = read_labels(tmp_path / "b.jsonl", json.dumps(flat))
-    assert [(a.labeler, spans(a), a.seen_verdict) for a in found] == [(user, ARRIVED, False)]
-    assert reader.left_out == {"not submitted": 2}
+    found, rejects, reader = read_labels(tmp_path / "n.json", json.dumps([nested]))
+    assert [(a.labeler, spans(a)) for a in found] == [(other, ARRIVED)]
+    assert (rejects, reader.left_out) == ([], {"not submitted": 2})
 
 
 def test_no_label_in_a_crowd_table_is_no_answer(tmp_path: Path) -> None:
@@ -399,7 +384,7 @@ def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str,
                 outcomes = list(LabelReader(context()).read(source, name))
             except InputRefused:
                 continue
-            assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
+            assert all(isinstance(outcome, LocatedAnnotation | Reject) for outcome in outcomes)
 
 
 STARTS = [json.dumps(base).encode() for base in BASES] + [b"task,worker,label\nd1/1/L1,a,no\n", b"INPUT:dialogue_id\tOUTPUT:label\nd1\tyes\n", b"[" + json.dumps(BASES[0]).encode() + b"]", b"PAR1"]  # fmt: skip
@@ -426,7 +411,7 @@ def test_no_bytes_are_more_than_refused(start: bytes, at: int, cut: int, put: by
             ]
         except InputRefused:
             return
-        assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
+        assert all(isinstance(outcome, LocatedAnnotation | Reject) for outcome in outcomes)
 
 
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from dialint.labeling.exchange.format import (
     detect_format,
     format_by_name,
 )
-from dialint.labeling.exchange.import_labels import LabelReader
+from dialint.labeling.exchange.import_labels import LabelReader, LocatedAnnotation
 
 TAXONOMY = load_taxonomy()
 CODES = ("L1", "C1", "R1")
@@ -114,7 +114,7 @@ def there_and_back(name: str, made: list[ExportItem], ending: str) -> tuple[list
         assert detect_format(source)[0].load() is shape
         outcomes = list(LabelReader(context).read(source))
     return (
-        [item for item in outcomes if isinstance(item, Annotation)],
+        [item.annotation for item in outcomes if isinstance(item, LocatedAnnotation)],
         [item for item in outcomes if isinstance(item, Reject)],
     )
 
