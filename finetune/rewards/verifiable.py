@@ -241,12 +241,7 @@ def rewrite(answer: Answer, truth: GroundTruth, after: float | None) -> float:
         return 0.0
     if after is None:
         raise ValueError("the rewrite was not scanned")
-    return float(is_silenced(truth.before, after, truth.threshold))
-
-
-def is_silenced(before: float, after: float, threshold: float) -> bool:
-    """Return whether the scanner found an error before, and finds none after."""
-    return after < threshold <= before
+    return float(after < truth.threshold)
 
 
 def form(answer: Answer, text: str, truth: GroundTruth, threshold: float) -> float:

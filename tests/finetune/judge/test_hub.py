@@ -117,13 +117,6 @@ def test_names_that_mean_nothing_are_each_one_line(address: str, tmp_path: Path,
         assert f"E_BASE: {name}: {reason}" in line
 
 
-@pytest.mark.slow
-def test_without_a_network_a_mistyped_folder_is_told_at_once(tmp_path: Path, dataset: Path) -> None:
-    done = dialint(NOWHERE, tmp_path, "eval", "judge", dataset, "--judge", "mistyped")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "E_BASE: mistyped: there is no such folder, and no hub answers" in done.stderr
-
-
 def test_the_decoder_that_ships_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = base_models.resolve_source("small_decoder")

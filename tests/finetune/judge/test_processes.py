@@ -71,20 +71,3 @@ def test_two_processes_learn_what_one_does(
     manifest = json.loads((tmp_path / "two" / "manifest.json").read_text())
     assert manifest["figures"]["processes"] == 2
     assert not list((tmp_path / "two").glob("checkpoint-*"))
-
-
-@pytest.mark.slow
-def test_two_processes_align_one_judge(tiny: Path, dataset: Path, tmp_path: Path) -> None:
-    """Each draws answers to questions of its own; of each step one line tells of both."""
-    port = free_port()
-    both = [started(rank, port, "grpo_driver.py", tiny, dataset, tmp_path / "out") for rank in (0, 1)]
-    told = [process.communicate(timeout=300) for process in both]
-    assert [process.returncode for process in both] == [0, 0], told[0][1][-2000:] + told[1][1][-2000:]
-    rows = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
-    steps = [row for row in rows if "reward" in row]
-    assert [row["step"] for row in steps] == [1, 2, 3]
-    assert all(row["completions/max_length"] <= 12 for row in steps)
-    assert any(row["idle_groups"] < 1 for row in steps)
-    adapter = load_file(tmp_path / "out/adapter_model.safetensors")
-    assert any(weight.any() for name, weight in adapter.items() if "lora_B" in name)
-    assert json.loads((tmp_path / "out/manifest.json").read_text())["figures"]["processes"] == 2

@@ -171,35 +171,6 @@ TRICKS_OF_EVIDENCE = [
     name for name in POLICIES if name.startswith(("quotes", "repeats", "rewrites", "longest", "names"))
 ]
 RATIOS = (1.0, 5.0, 20.0)
-EXPECTED: dict[str, tuple[float, float, float]] = {
-    "honest, mediocre": (-113.8, -59.6, -32.4),
-    "always no, 0.02": (-278.1, -147.8, -101.3),
-    "always no, base rate": (-272.0, -141.8, -95.3),
-    "always no, honest belief": (-215.2, -83.5, -36.5),
-    "never applicable": (-478.1, -214.5, -120.4),
-    "always error": (-2690.1, -3873.1, -4295.5),
-    "quotes the whole turn": (-147.6, -70.9, -34.1),
-    "quotes in own words": (-225.0, -99.7, -40.0),
-    "quotes one letter": (-144.6, -69.9, -34.0),
-    "quotes nothing": (-225.0, -99.7, -40.0),
-    "evidence for every verdict": (-176.1, -121.9, -96.9),
-    "longest reason": (-313.8, -259.6, -232.4),
-    "constant probability": (-174.4, -121.7, -93.2),
-    "probability suits verdict": (-121.7, -67.5, -65.9),
-    "names no severity": (-123.4, -62.8, -32.9),
-    "one severity for all": (-117.1, -60.7, -32.6),
-    "repeats the turn": (-126.8, -64.0, -33.1),
-    "repeats it with hidden letters": (-126.8, -64.0, -33.1),
-    "rewrites to a farewell": (-126.8, -64.0, -33.1),
-    "rewrites to nothing": (-126.8, -64.0, -33.1),
-}
-"""Mean reward in thousandths at ratio 1, 5 and 20."""
-
-
-@pytest.mark.parametrize("name", POLICIES)
-def test_what_every_policy_earns(name: str) -> None:
-    found = [1000 * mean(POLICIES[name], ratio) for ratio in RATIOS]
-    assert found == pytest.approx(EXPECTED[name], abs=0.06)
 
 
 @pytest.mark.parametrize("ratio", RATIOS)
@@ -222,21 +193,6 @@ def test_no_trick_of_evidence_pays_on_any_question(name: str, ratio: float) -> N
     ]
     assert len(sound) >= 2
     assert min(sound) > 0.0
-
-
-@pytest.mark.parametrize("ratio", RATIOS)
-def test_always_no_loses_in_its_decisions_too(ratio: float) -> None:
-    """A calibrated judge accuses where that is cheaper, so its decisions cost at most as much as silence."""
-    weights = RewardWeights(ratio=ratio)
-
-    def decided(policy: Policy) -> float:
-        answers = [(case, policy(case, weights)) for case in CASES]
-        return sum(
-            compute_reward(answer_json(a), c.known, weights, after(c, a)).terms["decision"]
-            for c, a in answers
-        )
-
-    assert decided(honest) > decided(POLICIES["always no, 0.02"])
 
 
 @pytest.mark.parametrize("ratio", RATIOS)

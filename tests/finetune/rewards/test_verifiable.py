@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
@@ -21,13 +21,11 @@ from dialint.finetune.rewards.verifiable import (
     decision,
     form,
     is_accusation,
-    is_silenced,
     quote,
     rewrite,
     scannable_rewrite,
     severity,
     standardize,
-    word_recall,
 )
 
 TEXT = "Read the mail. You were told. Bye."
@@ -81,13 +79,6 @@ def test_accusing_pays_exactly_above_the_threshold(probability: float, ratio: fl
     assert gain == pytest.approx(probability - threshold, abs=1e-12)
 
 
-@given(SHARES, st.floats(0.01, 50.0), st.sampled_from(VERDICTS), st.booleans())
-@example(probability=1.0, ratio=0.01, says="not_applicable", applies=True)
-def test_a_decision_costs_at_most_one(probability: float, ratio: float, says: str, applies: bool) -> None:
-    known = replace(KNOWN, probability=probability, applies=applies)
-    assert -1.0 <= decision(error().model_copy(update={"verdict": says}), known, ratio) <= 0.0
-
-
 @given(SHARES, RATIOS)
 def test_an_error_without_a_verbatim_quote_is_never_better_than_another_verdict(
     probability: float, ratio: float
@@ -120,12 +111,7 @@ def test_a_quote_is_worth_its_overlap_less_what_lies_beside() -> None:
     assert quote(error("Bye."), KNOWN) == 0.0
     assert quote(error("You was told."), KNOWN) == 0.0
     assert quote(NO, KNOWN) == 0.0
-
-
-def test_any_verbatim_quote_will_do_where_no_evidence_is_labelled() -> None:
-    known = replace(KNOWN, span=None)
-    assert quote(error("Bye."), known) == 1.0
-    assert quote(error("Bye!"), known) == 0.0
+    assert quote(error("Bye."), replace(KNOWN, span=None)) == 1.0  # no evidence is labelled
 
 
 @given(st.integers(2, 200), st.data())
@@ -145,32 +131,19 @@ def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, d
 
 @pytest.mark.parametrize(
     ("said", "right", "worth"),
-    [("S2", "S2", 1.0), ("S1", "S2", 0.5), ("S3", "S2", 0.5), ("S4", "S2", 0.0), ("S4", "S1", 0.0), (None, "S2", 0.0)],
+    [("S2", "S2", 1.0), ("S1", "S2", 0.5), ("S3", "S2", 0.5), ("S4", "S2", 0.0), ("S4", "S1", 0.0), (None, "S2", 0.0), ("S4", None, 1.0)],
 )  # fmt: skip
-def test_a_severity_is_worth_its_nearness(said: Severity | None, right: Severity, worth: float) -> None:
+def test_a_severity_is_worth_its_nearness(
+    said: Severity | None, right: Severity | None, worth: float
+) -> None:
     assert severity(error(severity=said), replace(KNOWN, severity=right)) == worth
 
-
-def test_a_severity_that_nobody_knows_is_not_judged() -> None:
-    assert [
-        severity(error(severity=said), replace(KNOWN, severity=None)) for said in (*SEVERITIES, None)
-    ] == [1.0] * 5
-
-
-# rewrite
 
 SCANNED = replace(KNOWN, before=0.9, threshold=0.6)
 
 
 def mended(rewrite: str | None) -> Answer:
     return error().model_copy(update={"rewrite": rewrite})
-
-
-def test_a_silenced_scanner_was_heard_before() -> None:
-    assert is_silenced(0.9, 0.1, 0.6)
-    assert is_silenced(0.6, 0.59, 0.6)
-    assert not is_silenced(0.9, 0.6, 0.6)
-    assert not is_silenced(0.5, 0.1, 0.6)
 
 
 def test_a_rewrite_is_worth_the_scanners_silence() -> None:
@@ -213,16 +186,6 @@ def test_a_rewrite_may_keep_nothing_where_a_good_one_does_not_either() -> None:
     assert scannable_rewrite(mended(good), known) == good
     assert scannable_rewrite(mended("Please read the mail. Bye."), known) is not None
     assert scannable_rewrite(mended("Sorry."), known) is None
-
-
-def test_kept_words_are_counted_as_often_as_they_stand() -> None:
-    assert word_recall("Read the mail, READ it", "read it") == pytest.approx(2 / 5)
-    assert word_recall("Read it", "Please read it again") == 1.0
-    assert word_recall("???", "Sorry") == 1.0
-    assert word_recall("Прочтите письмо", "прочтите письмо, пожалуйста") == 1.0
-
-
-# form and brevity
 
 
 @pytest.mark.parametrize(
@@ -383,25 +346,10 @@ def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
     )
 
 
-@given(SHARES, RATIOS, st.sampled_from(["You were", "told.", TEXT]))
-def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: float, found: str) -> None:
-    """At or below the threshold no quote makes an accusation pay."""
-    known, weights = replace(KNOWN, probability=truth), RewardWeights(ratio=ratio)
-    assume(truth <= weights.threshold)
-    accused = compute_reward(answer_json(error(found, stated=truth)), known, weights).total
-    assert (
-        accused
-        <= compute_reward(answer_json(NO.model_copy(update={"probability": truth})), known, weights).total
-        + 1e-9
-    )
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"ratio": 0.0}, {"ratio": -1.0}, {"ratio": float("nan")}, {"ratio": float("inf")}, {"answer_chars": 0},
-        {"decision_weight": 0.0}, {"belief_weight": -0.1}, {"brevity_weight": float("nan")}, {"preference_weight": -1.0},
-        {"quote_share": -0.1}, {"quote_share": 0.8}, {"severity_share": float("nan")},
+        {"ratio": 0.0}, {"ratio": float("inf")}, {"decision_weight": 0.0}, {"brevity_weight": float("nan")}, {"quote_share": 0.8},
     ],
 )  # fmt: skip
 def test_weights_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:

@@ -4,32 +4,24 @@ when it is killed. Run as a script, this file is the process that is killed or t
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from safetensors.torch import save_file
 
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.finetune.decoder.model import decoder_config, init_decoder
-from dialint.finetune.rl import ppo_trainer, rollouts
+from dialint.finetune.rl import rollouts
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.rl.ppo_math import adapt_kl_weight
 from dialint.finetune.rl.ppo_trainer import PpoTrainer, minibatches
 from dialint.finetune.rl.rollouts import PolicyModel, Prompt, RewardFn, select_prompts
-from dialint.finetune.train import checkpoint, loop
-from dialint.finetune.train.loop import TrainerState, TrainingLoop
-from dialint.finetune.train.metrics_log import Progress
+from dialint.finetune.train.loop import TrainerState
 from dialint.finetune.train.options import PpoOptions, RunOptions
 
 STOP, WANTED = 2, 7
@@ -213,149 +205,6 @@ def test_a_reward_that_is_no_number_for_each_answer_is_refused(
     run = run_of(tmp_path, reward=lambda to, _: [{"odd": 1.0}] * (len(to) - 1) + [wrong], **QUICK)
     with pytest.raises(ConfigError, match="E_REWARD: the reward's term odd"):
         train_ppo(run)
-
-
-def kill() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def at_call(module: Any, name: str, number: int, act: Callable[[], None]) -> None:
-    """Let something happen before the `number`-th call of a module's function."""
-    real, calls = getattr(module, name), count(1)
-
-    def called(*given: Any, **named: Any) -> Any:
-        if next(calls) == number:
-            act()
-        return real(*given, **named)
-
-    setattr(module, name, called)
-
-
-def at_line(number: int) -> Callable[[], list[int]]:
-    """Kill the process at the `number`-th line of Python that the second checkpoint's saving runs, in whatever
-    module of ours; tells how many lines there are if it is never reached."""
-    real, lines, saves = TrainingLoop._save, [0], iter(range(1, 2))
-    files = {module.__file__ for module in (loop, checkpoint, sys.modules["dialint.detector.artifacts"])}
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            lines[0] += 1
-            if lines[0] == number:
-                kill()
-        return trace if frame.f_code.co_filename in files else None
-
-    def saving(*given: Any) -> None:
-        sys.settrace(trace if next(saves, None) is None else None)
-        try:
-            real(*given)
-        finally:
-            sys.settrace(None)
-
-    TrainingLoop._save = saving  # type: ignore[method-assign]
-    return lambda: lines
-
-
-def in_child(work: Callable[[], Any]) -> int:
-    """Do it in a process of its own; how that ended, as `os.waitstatus_to_exitcode` tells it."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def finish(folder: Path) -> None:
-    """Train from where the folder stands; the weights at the end are kept if it is the end."""
-    run = run_of(folder, adapter=True, **QUICK)
-    state = train_ppo(run)
-    if state.step == QUICK["steps"]:
-        save_file(
-            {**weights_of(run), "kl": torch.tensor(run.extra["kl_weight"])}, folder / "final.safetensors"
-        )
-    (folder / "steps").write_text(str(state.step))
-
-
-def kills(root: Path) -> None:
-    """Every case in a folder of its own: killed, then gone on with. Forks: nothing may have trained before."""
-    lines = root / "lines"
-
-    def undisturbed() -> None:
-        found = at_line(0)
-        finish(root / "whole")
-        lines.write_text(str(found()[0]))
-
-    run = run_of(root / "warm", adapter=True, **QUICK)  # what is imported late comes with the children then
-    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.options, 1, 0)
-    with Progress(1):
-        assert in_child(undisturbed) == 0
-    n_lines = int(lines.read_text())
-    cases: dict[str, Callable[[], Any]] = {
-        "rollout": lambda: at_call(rollouts, "_evaluate", 2, kill),
-        "before the update": lambda: at_call(ppo_trainer, "make_batch", 2, kill),
-        "first step": lambda: at_call(ppo_trainer, "_train_on_batch", 1, kill),
-        "mid-epoch": lambda: at_call(ppo_trainer, "_update", 6, kill),
-        "after the update": lambda: at_call(ppo_trainer, "_batch_metrics", 3, kill),
-        **{
-            f"line {n}": lambda n=n: at_line(n)
-            for n in [1 + place * (n_lines - 1) // 11 for place in range(12)]
-        },  # type: ignore[misc]
-        "terminated": lambda: at_call(
-            ppo_trainer, "_update", 6, lambda: os.kill(os.getpid(), signal.SIGTERM)
-        ),
-    }
-    told = {}
-    for name, arm in cases.items():
-        folder = root / name
-        first = in_child(lambda: (arm(), finish(folder)))  # noqa: B023
-        stopped_at = (folder / "steps").read_text() if (folder / "steps").exists() else None
-        told[name] = [first, stopped_at, in_child(lambda: finish(folder))]  # noqa: B023
-    (root / "told.json").write_text(json.dumps(told))
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folders of all cases, each trained by processes of its own."""
-    root, here = tmp_path_factory.mktemp("played"), Path(__file__).parents[3]
-    known = {**os.environ, "OMP_NUM_THREADS": "1"}
-    ended = subprocess.run([sys.executable, __file__, str(root)], cwd=here, env=known, stderr=subprocess.PIPE)
-    assert ended.returncode == 0, ended.stderr.decode()[-2000:]
-    return root
-
-
-@pytest.mark.slow
-def test_killed_anywhere_it_goes_on_bit_for_bit(played: Path) -> None:
-    told = json.loads((played / "told.json").read_text())
-    wanted = (played / "whole/final.safetensors").read_bytes()
-    assert sum(name.startswith("line") for name in told) == 12
-    for name, (first, stopped_at, second) in told.items():
-        assert (first, stopped_at) == ((0, "2") if name == "terminated" else (-signal.SIGKILL, None)), name
-        assert second == 0, name
-        assert (played / name / "final.safetensors").read_bytes() == wanted, name
-        assert entries(played / name) == entries(played / "whole"), name
-    assert [entry["step"] for entry in entries(played / "whole")] == [1, 2, 3]
-
-
-def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: Path) -> None:
-    train_ppo(run_of(tmp_path, **QUICK))
-    other = run_of(tmp_path, **QUICK)
-    other.job = "another"
-    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        train_ppo(other)
-    path = next(tmp_path.glob("checkpoint-*")) / checkpoint.STATE
-    raw = bytearray(path.read_bytes())
-    raw[len(raw) // 2] ^= 1
-    path.write_bytes(raw)
-    with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        train_ppo(run_of(tmp_path, **QUICK))
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    kills(Path(sys.argv[1]))
 
 
 @pytest.mark.parametrize("accumulate", [2, 3])

@@ -22,8 +22,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
-from dialint.detector.interface import DetectorConfig
-from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.detector.render import Rendered, Renderer, Slot
@@ -32,7 +30,6 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner import distill_trainer as trainer
 from dialint.finetune.scanner.distill import distill
 from dialint.finetune.scanner.options import DistillConfig
-from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.soft_targets import soft_loss, soft_targets
 from dialint.finetune.scanner.teachers import read_dialogues, scanner_teacher
 from dialint.finetune.scanner.trained import evenly_spaced, read_scanner, select_layers
@@ -176,19 +173,6 @@ def test_who_agrees_with_the_teacher_has_the_least_loss(teacher: Path) -> None:
     assert least == pytest.approx(float(entropy), rel=1e-4)
     other = select_layers(scanner, [0]).model.requires_grad_(False)
     assert float(soft_loss(other, batch, "fp32", 3.0, 0.5)) > least
-
-
-def test_what_is_not_said_teaches_nothing(teacher: Path) -> None:
-    scanner = read_scanner(teacher)
-    scanner.model.requires_grad_(True)
-    windows = Renderer(scanner.render, scanner.tokenizer).render(dialogue(1))
-    soft_loss(
-        scanner.model, soft_targets(windows, [], np.array([False] * 3), 1.0), "fp32", 1.0, 0.5
-    ).backward()
-    assert all(weight.grad is None or not weight.grad.any() for weight in scanner.model.parameters())
-
-
-# the walk
 
 
 def last(out: Path) -> dict[str, Any]:
@@ -373,38 +357,6 @@ def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None
     alone, both = (load_file(o / "model.safetensors") for o in (config.out, beside.out))
     assert not torch.equal(alone["turn_head.weight"], both["turn_head.weight"])
     assert all(bool(weight.isfinite().all()) for weight in both.values())
-
-
-def test_a_student_becomes_a_release_in_eight_bits(config: DistillConfig, examples: Path) -> None:
-    distill(replace(config, epochs=0.1))
-    for name in ("calibration", "dev_unseen"):
-        (examples / f"{name}.jsonl").write_text(
-            "".join(example(i, name).model_dump_json() + "\n" for i in range(40))
-        )
-    manifest = {
-        "files": [file_entry(path) for path in sorted(examples.glob("*.jsonl"))],
-        "sources": [],
-        "families": [],
-    }
-    write_manifest(examples / "manifest.json", manifest)
-    out = config.out.with_name("small")
-    pack(
-        PackConfig(
-            scanner=config.out, examples=examples, out=out, name="small", weights="int8", sets=("test_seen",), rounds=2, per_100=100.0,
-            min_average_precision=0.0, evidence=False,
-        )
-    )  # fmt: skip
-    release = Release(out)
-    assert release.info.training["weights"] == "int8"
-    assert release.info.base == Release(config.teacher).info.base
-    assert release.info.training["teacher"] == read_manifest(config.out / "training.json")["teacher"]
-    assert release.info.codes.keys() == {"T1"}
-    assert {kind for kind, _, _ in release.tensors.values()} == {"I8", "BF16", "F32"}
-    (verdict,) = load_detector(DetectorConfig(release=out, threads=1)).verdicts([dialogue(7)])
-    assert verdict.status == "scored"
-
-
-# killed and resumed
 
 
 def dying(at: int, how: Callable[[], None]) -> Callable[..., torch.Tensor]:

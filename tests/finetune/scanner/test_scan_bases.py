@@ -17,7 +17,6 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.artifacts import read_manifest
 from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
@@ -186,26 +185,8 @@ def test_new_rows_look_like_the_bases_own_and_only_they_are_learnt_beside_adapte
     assert json.loads((config.out / "config.json").read_text())["vocab_size"] == len(after)
 
 
-def test_the_hash_of_a_base_is_that_of_all_its_weights(config: ScanConfig) -> None:
-    write_base(config.base, LLAMA)
-    scan(replace(config, epochs=0.1))
-    first = read_manifest(config.out / "training.json")["base_sha256"]
-    part = config.base / "model-00002-of-00002.safetensors"
-    weights = load_file(part)
-    save_file({name: weight + 1 for name, weight in weights.items()}, part)
-    assert first != load_base(config).sha256
-
-
 def test_a_base_without_a_part_of_its_weights_is_refused(config: ScanConfig) -> None:
     write_base(config.base, LLAMA)
     (config.base / "model-00001-of-00002.safetensors").unlink()
     with pytest.raises(ConfigError, match="has no weights"):
-        scan(config)
-
-
-def test_weights_of_another_shape_are_refused(config: ScanConfig) -> None:
-    write_base(config.base, LLAMA)
-    told = json.loads((config.base / "config.json").read_text())
-    (config.base / "config.json").write_text(json.dumps({**told, "intermediate_size": 65}))
-    with pytest.raises(ConfigError, match="do not fit"):
         scan(config)

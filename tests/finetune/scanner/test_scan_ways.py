@@ -15,12 +15,13 @@ from safetensors.torch import load_file, save_file
 
 from dialint.detector.engines.local import pack_windows
 from dialint.detector.engines.scan_model import backbone_from_config
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.scanner import backbone, train
 from dialint.finetune.scanner.backbone import build_network, load_base
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.trainer import ScanTrainer
 from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.train.loop import StepOutput
 from dialint.finetune.train.options import RunOptions
 
 EXACT = RunOptions(threads=1, precision="fp32")
@@ -84,16 +85,6 @@ def losses_after_a_look(config: ScanConfig, looks: bool) -> list[float | None]:
 @pytest.mark.skipif(not fits_avx512_bf16(), reason="bitsandbytes repacks on CPUs with AVX512-BF16 only")
 def test_a_look_takes_no_gradient_from_4_bit_weights(wide: ScanConfig) -> None:
     assert losses_after_a_look(wide, looks=True) == losses_after_a_look(wide, looks=False)
-
-
-@pytest.mark.skipif(not fits_avx512_bf16(), reason="bitsandbytes repacks on CPUs with AVX512-BF16 only")
-@pytest.mark.filterwarnings("ignore:bitsandbytes..gemv_4bit. an autograd kernel was not registered")
-def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once this fails, bitsandbytes is mended and the guard can go."""
-    monkeypatch.setattr("dialint.detector.engines.quantization.keep_gradients", lambda model: None)
-    exact, spoilt = (losses_after_a_look(wide, looks=looks) for looks in (False, True))
-    assert spoilt[0] == pytest.approx(exact[0], rel=0.02)
-    assert abs(spoilt[3] - exact[3]) > 0.001
 
 
 @pytest.mark.parametrize(
@@ -213,3 +204,47 @@ def test_a_frozen_base_is_stored_in_bf16_and_merged_into_exact_weights(config: S
     whole = backbone.merge_adapters(half, base_model, model, 3).state_dict()
     for name, weight in build_network(config, base_model, 3, "cpu").state_dict().items():
         torch.testing.assert_close(whole[name], weight)  # adapters begin as nothing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epochs": 2, "accumulate": 3, "eval_steps": 4, "patience": 6, "prefix_share": 0.25,
+         "adapters": AdapterOptions(rank=2, adapter_dropout=0.2), "running": EXACT},
+        {"epochs": 2, "adapters": AdapterOptions(rank=32, quantise="nf4"),
+         "running": replace(EXACT, optimizer="adamw-8bit", gradient_checkpointing=True)},
+    ],
+    ids=["all that is random", "4 bits"],
+)  # fmt: skip
+def test_an_interrupted_run_goes_on_bit_for_bit(
+    config: ScanConfig, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("dialint.finetune.scanner.trainer.LOG_STEPS", 1)
+    whole = replace(config, **options)
+    train.scan(whole)
+    again = replace(
+        whole, out=config.out.with_name("again"), running=replace(whole.running, checkpoint_steps=1)
+    )
+    train_step, calls = ScanTrainer.train_step, []
+
+    def interrupted(self: ScanTrainer, step: int) -> StepOutput:
+        calls.append(step)
+        if len(calls) in (2, 4):
+            raise KeyboardInterrupt
+        return train_step(self, step)
+
+    monkeypatch.setattr(ScanTrainer, "train_step", interrupted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            train.scan(again)
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        train.scan(replace(again, pair_weight=1.0))
+    train.scan(again)
+    timeless = [
+        [{k: v for k, v in line.items() if k not in ("tokens_s", "left_s")} for line in logged(folder)]
+        for folder in (whole.out, again.out)
+    ]
+    assert timeless[0] == timeless[1]
+    first, second = (load_file(folder / "model.safetensors") for folder in (whole.out, again.out))
+    assert all(torch.equal(weight, second[name]) for name, weight in first.items())

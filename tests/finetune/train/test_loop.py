@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -13,8 +14,9 @@ from typing import Any
 import pytest
 import torch
 
+from dialint.detector import artifacts
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.train import checkpoint
+from dialint.finetune.train import checkpoint, loop
 from dialint.finetune.train.loop import (
     Evaluation,
     StepOutput,
@@ -25,6 +27,7 @@ from dialint.finetune.train.loop import (
     stop_on_signal,
     warmup_cosine,
 )
+from dialint.finetune.train.options import RunOptions
 
 N_STEPS = 12
 
@@ -50,11 +53,11 @@ def build_loop(
         return StepOutput(4, value, dict(extra))
 
     out.mkdir(exist_ok=True)
-    loop = TrainingLoop(
+    training = TrainingLoop(
         out=out, job="job", n_steps=N_STEPS, train_step=train_step, parameters=parameters,
         optimizer=optimizer, extra=extra, log_steps=1, **options,
     )  # fmt: skip
-    return loop, model
+    return training, model
 
 
 def logged(out: Path) -> list[dict[str, Any]]:
@@ -90,11 +93,54 @@ def test_a_stopped_run_resumes_bit_for_bit(
 
 
 def test_a_signal_during_the_last_step_loses_nothing(tmp_path: Path) -> None:
-    loop, _ = build_loop(
+    training, _ = build_loop(
         tmp_path, lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == N_STEPS - 1 else None
     )
-    assert loop.run()
+    assert training.run()
     assert (tmp_path / f"checkpoint-{N_STEPS}").is_dir()
+
+
+def test_killed_at_any_line_of_a_checkpoint_it_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    """SIGKILL at lines spread over the second save, in a process of its own each."""
+    whole, expected = build_loop(tmp_path / "whole", running=RunOptions(checkpoint_steps=3))
+    assert whole.run()
+    files = {loop.__file__, checkpoint.__file__, artifacts.__file__}
+
+    def train(folder: Path, kill_at: int) -> int:
+        """Number of lines of the second save, or the end of the process at one of them."""
+        training, _ = build_loop(folder, running=RunOptions(checkpoint_steps=3))
+        save, saves, lines = training._save, [0], [0]
+
+        def trace(frame: FrameType, event: str, _: Any) -> Any:
+            if event == "line":
+                lines[0] += 1
+                if lines[0] == kill_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace if frame.f_code.co_filename in files else None
+
+        def saving(log_bytes: int) -> None:
+            saves[0] += 1
+            sys.settrace(trace if saves[0] == 2 else None)
+            save(log_bytes)
+            sys.settrace(None)
+
+        training._save = saving  # type: ignore[method-assign]
+        training.run()
+        return lines[0]
+
+    n_lines = train(tmp_path / "counted", 0)
+    assert n_lines > 40
+    for number in range(12):
+        folder = tmp_path / str(number)
+        child = os.fork()
+        if child == 0:
+            train(folder, 1 + number * (n_lines - 1) // 11)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        resumed, model = build_loop(folder)
+        assert resumed.run()
+        assert torch.equal(model.weight, expected.weight)
+        assert logged(folder) == logged(tmp_path / "whole")
 
 
 def test_early_stopping_keeps_the_best_weights_through_a_stop(tmp_path: Path) -> None:
@@ -124,6 +170,18 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path: Path, monkeypatch:
     checkpoint.save_state(tmp_path, checkpoint.describe_job({}, "data"), 3, 0, {})
     with pytest.raises(OutputRefused, match="another version of dialint wrote it; remove it to start anew"):
         checkpoint.find_latest(tmp_path, now)
+
+
+def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: Path) -> None:
+    build_loop(tmp_path, running=RunOptions(checkpoint_steps=3))[0].run()
+    with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
+        checkpoint.find_latest(tmp_path, "another")
+    path = next(tmp_path.glob("checkpoint-*")) / checkpoint.STATE
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(OutputRefused, match="E_CHECKSUM"):
+        build_loop(tmp_path)[0].run()
 
 
 def test_a_loss_that_is_nan_moves_no_weight(tmp_path: Path) -> None:
