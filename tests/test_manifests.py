@@ -17,6 +17,7 @@ from dialint.app.scoring.job import lock_job
 from dialint.app.serving.vllm_command import select_scan
 from dialint.detector.artifacts import (
     MANIFEST,
+    data_fingerprint,
     file_entry,
     fingerprint,
     read_manifest,
@@ -30,7 +31,6 @@ from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.registry import Registry, verify_folder
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path, verdict_line
 from dialint.eval.questions import verified_split
-from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.screening import copy_without, open_dataset
 from dialint.finetune.train.checkpoint import SEAL, find_latest, seal
 from dialint.labeling.dataset.mix import labelled_codes
@@ -128,7 +128,7 @@ def _dataset(folder: Path) -> tuple[Path, list[Reader]]:
             copy_without(folder, entry, out, {"d1"})
 
     return folder / MANIFEST, [
-        screen, examples_fingerprint, labelled_codes, lambda f: verified_split(f, "train"), verify_path,
+        screen, data_fingerprint, labelled_codes, lambda f: verified_split(f, "train"), verify_path,
     ]  # fmt: skip
 
 

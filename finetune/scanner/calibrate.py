@@ -11,7 +11,6 @@ the set keep what they had.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,18 +135,13 @@ def calibrate(config: CalibrateConfig) -> None:
                 with atomic_file(folder / path.name) as file:
                     file.write(path.read_bytes())
         with atomic_file(folder / CARD) as file:
-            before = (source / CARD).read_text(encoding="utf-8") if (source / CARD).exists() else ""
+            card = (source / CARD).read_text(encoding="utf-8") if (source / CARD).exists() else ""
+            introduction, _, rest = card.partition("## What it covers")
+            introduction = introduction.partition("\n")[2] or "\n"
+            section = coverage(calibrated, detector.taxonomy)
             origin = ORIGIN.format(source=info.id, n=len(examples))
-            text = re.sub(r"\A# \S+", f"# {config.name}", before)
-            section = coverage(calibrated, detector.taxonomy) + "\n"
-            before, _, rest = text.partition("## Calibration\n")
-            text = before + rest[rest.find("\n## ") + 1 :] if "\n## " in rest else text
-            start, end = text.find("## What it covers"), text.find("## Data")
-            if 0 <= start < end:
-                text = text[:start] + section + origin + text[end:]
-            else:
-                text = f"# {config.name}\n\n{section}{origin}"
-            file.write(text.encode())
+            data = rest[rest.find("## Data") :] if "## Data" in rest else ""
+            file.write(f"# {config.name}\n{introduction}{section}\n{origin}{data}".encode())
         finalize_release(folder, calibrated)
         Release(folder)
     for code in changed:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from dialint.detector.artifacts import data_fingerprint
 from dialint.detector.errors import DialogueFailed
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Example, Label
@@ -38,11 +36,6 @@ class Target:
     pair: str = ""
     rival: tuple[int, int] | None = None
     error: bool = False
-
-
-def examples_fingerprint(folder: Path) -> str:
-    """The fingerprint of a folder of examples: of its files' names and bytes."""
-    return data_fingerprint(folder)
 
 
 def build_targets(

@@ -16,7 +16,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dialint.detector.artifacts import disk_errors, make_output_folder, require_new
+from dialint.detector.artifacts import data_fingerprint, disk_errors, make_output_folder, require_new
 from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
@@ -43,7 +43,6 @@ def distill(config: DistillConfig) -> None:
     import torch
 
     from dialint.detector.engines.equivalence_check import check_equivalence
-    from dialint.finetune.scanner.data import examples_fingerprint
     from dialint.finetune.scanner.trained import write_scanner
 
     require_new(config.out, TRAINING, "a trained scanner")
@@ -69,7 +68,7 @@ def distill(config: DistillConfig) -> None:
     loop = trainer.build_loop()
     if not loop.run():
         return
-    examples = examples_fingerprint(config.examples) if config.examples else teacher.examples
+    examples = data_fingerprint(config.examples) if config.examples else teacher.examples
     lineage = {
         "teacher": {"name": config.teacher.name, "sha256": teacher.sha256},
         "dialogues": trainer.data.logs,
@@ -138,7 +137,7 @@ def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScann
     from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.detector.example_files import read_examples
     from dialint.detector.render import Renderer
-    from dialint.finetune.scanner.data import build_targets, examples_fingerprint
+    from dialint.finetune.scanner.data import build_targets
     from dialint.finetune.scanner.distill_trainer import DistillTrainer
     from dialint.finetune.scanner.teachers import read_dialogues
 
@@ -151,7 +150,7 @@ def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScann
         examples = read_examples(config.examples / "train.jsonl")
         labelled = list(build_targets(examples, renderer, student.codes, student.dialogue_codes))
     device = torch.device(resolve_device(config.running.device))
-    trained_on = examples_fingerprint(config.examples) if config.examples else ""
+    trained_on = data_fingerprint(config.examples) if config.examples else ""
     job = job_of_config(config, data.logs, teacher.sha256, student.sha256, trained_on)
     dialogues = f"{len(data.dialogues)} dialogues to train on, {sum(data.sizes)} tokens"
     print(f"{dialogues}, and {len(labelled)} labelled windows", flush=True)

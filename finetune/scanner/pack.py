@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import MANIFEST, read_manifest
+from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest
 from dialint.detector.calibration import CodeRelease, Reading, Scan
 from dialint.detector.checks import Check, check_plugins
 from dialint.detector.checks.gates import GATE_OF_CODE
@@ -49,8 +49,7 @@ from dialint.finetune.scanner.calibrate import (
     code_units,
     scan_examples,
 )
-from dialint.finetune.scanner.data import examples_fingerprint
-from dialint.finetune.scanner.model_card import model_card
+from dialint.finetune.scanner.model_card import SETS, model_card
 from dialint.finetune.scanner.trained import ScannerManifest
 from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
@@ -65,10 +64,6 @@ TRAINING_FIELDS = (
 """Fields of the training's manifest that the release repeats."""
 MIN_LANGUAGE_SHARE = 0.05
 """Smallest share of the calibration split at which a language counts as calibrated."""
-REPORT_SETS = (
-    "test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz", "clean_toy",
-    "clean_toy_other_trades", "test", "dev_natural", "test_natural_sgd",
-)  # fmt: skip
 
 
 @Parameter(name="*")
@@ -133,7 +128,7 @@ def _write_release(config: PackConfig, folder: Path) -> None:
     """Write all files of the release to `folder`, its manifest last."""
     training = read_manifest(config.scanner / TRAINING, "dialint train sft scan", ScannerManifest)
     # None: distilled without labelled examples
-    if training["examples"] not in (None, examples_fingerprint(config.examples)):
+    if training["examples"] not in (None, data_fingerprint(config.examples)):
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
     taxonomy = load_taxonomy(config.taxonomy)
     if training.get("taxonomy", taxonomy.version) != taxonomy.version:
@@ -182,7 +177,7 @@ def _evaluate_sets(
     covered = detector.copy(info=info)
     all_codes = detector.copy(info=info.model_copy(update={"codes": {**calibrated, **info.codes}}))
     report: dict[str, Any] = {}
-    for name in config.sets or [name for name in REPORT_SETS if find_set(config.examples, name)]:
+    for name in config.sets or [name for name in SETS if find_set(config.examples, name)]:
         print(f"evaluating {name}", flush=True)
         examples = read_examples(require_set(config.examples, name))
         results = score_examples(all_codes, track(examples, None, name))

@@ -14,14 +14,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import MANIFEST, make_output_folder, require_new
+from dialint.detector.artifacts import MANIFEST, data_fingerprint, make_output_folder, require_new
 from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
+from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
@@ -75,7 +75,7 @@ def scan(config: ScanConfig) -> None:
         shape={**base.shape, "vocab_size": embeddings.num_embeddings},
         tokenizer=base.tokenizer,
         base_sha256=base.sha256 if continued is None else continued.base_sha256,
-        examples=examples_fingerprint(config.examples),
+        examples=data_fingerprint(config.examples),
         sha256="",
         base=describe_base(base_folder) if continued is None else continued.base,
         taxonomy=load_taxonomy(config.taxonomy).version,
@@ -123,9 +123,7 @@ def load_data(config: ScanConfig, base: BaseModel, codes: list[str], dialogue_co
         if (path := find_set(config.examples, name))
     }
     print(f"{len(train)} windows to train on, {sum(len(t.window) for t in train)} tokens", flush=True)
-    job = job_of_config(
-        config, examples_fingerprint(config.examples), base.sha256, base.shape, base.tokenizer
-    )
+    job = job_of_config(config, data_fingerprint(config.examples), base.sha256, base.shape, base.tokenizer)
     return TrainData(train, evaluation, codes, job)
 
 
