@@ -38,9 +38,7 @@ def brief(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("base")
     save_tokenizer(train_tokenizer(["Judge.", "Turn 1?"], SMALLEST + 5), folder)
-    init_decoder(decoder_config(2, SMALLEST + 5, {"pad": 0, "begin": 1, "end": 2}, 64), 0).save_pretrained(
-        folder
-    )
+    init_decoder(decoder_config(2, SMALLEST + 5, 64), 0).save_pretrained(folder)
     return folder
 
 
