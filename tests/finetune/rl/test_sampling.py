@@ -22,7 +22,7 @@ PROMPTS = [[5, 9, 3, 14, 7, 7, 21], [11], [8, 30, 4], [40, 41, 42, 43, 44, 45, 4
 
 
 def qwen() -> Any:
-    return init_decoder(decoder_config(2, VOCABULARY, {"pad": 0, "begin": 1, "end": STOP}, 128), 0)
+    return init_decoder(decoder_config(2, VOCABULARY, 128), 0)
 
 
 def llama() -> Any:
