@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -15,17 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny
-import torch
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from patience import WAIT_S
-from safetensors.torch import save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
 
-from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
-from dialint.detector.engines.scan_model import backbone_from_config
+from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.finetune.search import (
     SEARCH,
     STAGES,
@@ -267,51 +260,16 @@ def test_a_killed_search_goes_on_as_if_it_had_not_been(toy: Stage, tmp_path: Pat
     assert calls == [1, 1, 2, 1, 1, 1]
 
 
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
-WORDS = [*CONTROL, *(f"w{number}" for number in range(20)), "rude"]
-
-
-def small_scan(folder: Path) -> list[str]:
-    """Options of a scan that takes a moment: a few dialogues, a random encoder."""
-    examples, base, chance = folder / "examples", folder / "base", random.Random(0)
-    examples.mkdir()
-    base.mkdir()
-    for name, n in (("train", 24), ("dev", 12)):
-        made = [small_example(f"{name}{number}", chance, name) for number in range(n)]
-        (examples / f"{name}.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in made))
-    files = [file_entry(examples / f"{name}.jsonl") for name in ("train", "dev")]
-    write_manifest(examples / "manifest.json", {"kind": "injected-examples", "files": files})
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    (base / "tokenizer.json").write_text(tokenizer.to_str())
-    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
-    (base / "config.json").write_text(json.dumps(shape))
-    torch.manual_seed(0)
-    save_file(backbone_from_config(shape).state_dict(), base / "model.safetensors")
-    return [
-        f"--examples={examples}",
-        f"--base={base}",
+def test_the_real_scan_is_searched(
+    folders: tuple[Path, Path], few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [
+        f"--examples={few}",
+        f"--base={folders[1]}",
         "--row-tokens=200",
         "--context-tokens=100",
         "--threads=1",
     ]
-
-
-def small_example(name: str, chance: random.Random, split: str) -> Example:
-    texts = [" ".join(f"w{chance.randrange(20)}" for _ in range(4)) for _ in range(4)]
-    wrong = chance.random() < 0.5
-    texts[3] += " rude" if wrong else ""
-    turns = [Turn(index=n, role="agent" if n % 2 else "customer", text=text) for n, text in enumerate(texts)]
-    label = Label(dialogue_id=name, turn=3, code="T1", probability=1.0, method="inject:planted")
-    return Example(
-        dialogue=Dialogue(id=name, turns=tuple(turns)), labels=(label,) if wrong else (), split=split
-    )
-
-
-def test_the_real_scan_is_searched(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = small_scan(tmp_path)
     wanted = config(tmp_path, space=("learning_rate=1e-4..1e-2:log", "rank=2,4"), trials=2)
     search(*options, "--adapter=lora", config=wanted)
     found = read_manifest(tmp_path / "out" / SEARCH)
