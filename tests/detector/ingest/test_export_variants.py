@@ -140,14 +140,15 @@ def test_exports_that_differ_from_their_examples(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     "head",
-    ["31.12.2025 klo 23.5{} - ", "31/12/2025 \u00e0 23:5{} - ", "2025/12/31 下午11:5{} - ", "2025年12月31日 下午11:5{} - ",
+    ["31/12/2025, 23:5{} - ", "12/31/25, 11:5{}\u202fPM - ", "\u200e[31.12.25, 23:5{}:05] ", "[12/31/25, 11:5{}:05\u202fPM] ",
+     "2025-12-31, 23:5{} - ", "31/12/25 11:5{} p.\u00a0m. - ", "31.12.2025 klo 23.5{} - ", "31/12/2025 \u00e0 23:5{} - ", "2025/12/31 下午11:5{} - ", "2025年12月31日 下午11:5{} - ",
      "2025. 12. 31. 오후 11:5{} - ", "[2025. 12. 31. 오후 11:5{}:00] ", "2025. 12. 31. 23:5{} - ",
      "31.12.2025 г., 23:5{} - ", "٣١\u200f/١٢\u200f/٢٠٢٥، ١١:٥{} م - ", "[۲۰۲۵/۱۲/۳۱, ۲۳:۵{}:۰۰] ",
      "31/12/25, 11:5{} μ.μ. - ", "31.12.25, 23:5{} Uhr - "],
 )  # fmt: skip
-def test_whatsapp_in_other_locales(head: str, tmp_path: Path) -> None:
+def test_whatsapp_in_its_styles_and_locales(head: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    texts = [f"Ann: {ASKED}", 'Ann changed the subject to "Lamps: new"', f"Leo: {ANSWERED}"]
+    texts = [f"Ann: {ASKED}", 'Ann changed the subject to "Lamps: new"', f"~\u202fLeo: {ANSWERED}"]
     path.write_text("\ufeff" + "\r\n".join(head.format(at) + text for at, text in enumerate(texts)))
     config = ReadConfig(role=NAMED)
     (source,) = open_logs([str(path)])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_forms import FORMS
 from tool_exports import EXPORTS
 
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
@@ -68,23 +69,9 @@ RECORDS: dict[str, Any] = {
         "llm.input_messages.2.message.role": "tool", "llm.input_messages.2.message.tool_call_id": "c1",
         "llm": {"output_messages": [{"message": {"role": "assistant", "content": "Hi"}}]}}},
 }  # fmt: skip
-CHATS: list[dict[str, Any]] = [
-    {"id": "d", "system": [{"text": "You sell kettles."}], "messages": [
-        {"role": "user", "content": [{"text": "Where is 4471?"}, {"image": {}}]},
-        {"role": "assistant", "content": [
-            {"type": "thinking", "thinking": "Hm."}, {"type": "tool_use", "id": "c1", "name": "track", "input": {"order": 1}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "is_error": False, "content": [{"text": "1"}]}]},
-        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c2", "name": "track", "input": {}}}]},
-        {"role": "user", "content": [{"toolResult": {"toolUseId": "c2", "status": "error", "content": [{"json": {"x": 1}}]}}]}]},
-    {"id": "d", "systemInstruction": {"parts": [{"text": "You sell kettles."}]}, "contents": [
-        {"role": "user", "parts": [{"text": "Hello", "thought": False}]},
-        {"role": "model", "parts": [{"functionCall": {"name": "track", "args": {"order": 1}, "id": "c1"}}]},
-        {"role": "function", "parts": [{"functionResponse": {"name": "track", "response": {"error": "gone"}}}]}]},
-    {"id": "d", "instructions": "You sell kettles.", "input": [
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}, {"type": "reasoning"}],
-     "output": [{"type": "function_call", "call_id": "c1", "name": "track", "arguments": "{}"},
-                {"type": "function_call_output", "call_id": "c1", "output": "left"}, {"type": "mcp_call", "name": "a", "output": "b"}]},
-]  # fmt: skip
+CHATS = [
+    {"id": "d", **FORMS[name]} for name in ("anthropic", "bedrock", "gemini, snake case", "responses, a call")
+]
 DEEP: Any = "x"
 for _ in range(30):
     DEEP = [DEEP]
