@@ -92,7 +92,11 @@ class _Message:
         self, text: str, marks: Sequence[tuple[int, int, Mark]], was_written_before: Callable[[str], bool]
     ) -> None:
         self.text = text
-        self.starts = [0, *sorted({*_line_starts(text), *_inline_heads(text)}), len(text) + 1]
+        self.starts = [
+            0,
+            *sorted({*(match.end() for match in _LINE_FEED.finditer(text)), *_inline_heads(text)}),
+            len(text) + 1,
+        ]
         self.raw = [text[start : end - 1] if end > len(text) or text[end - 1] == "\n" else text[start:end]
                     for start, end in pairwise(self.starts)]  # fmt: skip
         self.low = [fold(line) for line in self.raw]
@@ -383,10 +387,6 @@ class _Message:
             start = len(self.text[: results[-1][0]].rstrip())
             results[-1] = (start, len(self.text))
         return results
-
-
-def _line_starts(text: str) -> list[int]:
-    return [match.end() for match in _LINE_FEED.finditer(text)]
 
 
 def _inline_heads(text: str) -> list[int]:

@@ -7,6 +7,7 @@ if that is ambiguous the user has to decide. Dates with points have the day firs
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -80,20 +81,16 @@ class TimeFormat:
     def parse(self, value: str) -> datetime | None:
         """Parse a time; None if `value` is not one."""
         text = SEPARATED.sub(" ", value).strip()
-        time = _by_pattern(text, self.pattern) if self.pattern else _by_form(text, self.order)
+        time = _by_form(text, self.order) if self.pattern is None else None
+        if self.pattern is not None:
+            with suppress(ValueError):
+                time = datetime.strptime(text, self.pattern)
         if time is not None and time.tzinfo is None and self.zone is not None:
             try:
                 return time.replace(tzinfo=self.zone).astimezone(UTC)
             except OverflowError:
                 return None
         return time
-
-
-def _by_pattern(text: str, pattern: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, pattern)
-    except ValueError:
-        return None
 
 
 def _by_form(text: str, order: Order) -> datetime | None:

@@ -207,7 +207,10 @@ def roles_of(
             results[name] = role
     missing = [name for name in first if name not in results]
     if not any(role in JUDGED_ROLES for role in results.values()) and len(missing) > 1:
-        greeting = [name for name in missing if any(map(_is_greeting, first[name]))]
+        said = {name: " | ".join(map(fold, first[name])) for name in missing}
+        greeting = [
+            name for name in missing if any(each in said[name] for each in phrases("agent_greetings"))
+        ]
         if len(greeting) == 1:
             results[greeting[0]] = "agent"
     people = [name for name in first if results.get(name) not in ("system", "tool")]
@@ -239,8 +242,3 @@ def _role_in_name(name: str) -> Role | None:
     bare = (normalize_name(re.sub(r"[ _]?\d{1,3}$", "", word)) for word in words)
     roles = {speaker_roles()[word] for word in bare if word in speaker_roles()}
     return roles.pop() if len(roles) == 1 else None
-
-
-def _is_greeting(text: str) -> bool:
-    folded = fold(text)
-    return any(greeting in folded for greeting in phrases("agent_greetings"))

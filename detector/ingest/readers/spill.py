@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dialint.detector.artifacts import TEMPORARY
 from dialint.detector.errors import Message, WorldError
@@ -98,11 +98,11 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
         for line, offset, cells, bad in connection.execute(
             "SELECT line, offset, cells, bad FROM rows ORDER BY number, position"
         ):
-            yield Row(line, offset, json.loads(cells), _fault(*json.loads(bad)) if bad else None)
-
-
-def _fault(code: str, path: str, found: Any, expected: Any) -> BadRecord:
-    return BadRecord(code, path, Message.from_json(found), Message.from_json(expected))
+            fault = None
+            if bad:
+                code, path, *words = json.loads(bad)
+                fault = BadRecord(code, path, *map(Message.from_json, words))
+            yield Row(line, offset, json.loads(cells), fault)
 
 
 def _iso(value: object) -> str:

@@ -93,13 +93,12 @@ def read_rows(
     if table_format == "parquet":
         return parquet_records(source, config)
     values = json_lines(source, config) if table_format == "jsonl" else json_parts(source, (), config)
-    return (ParsedJson(line, offset, _as_row(value)) for line, offset, value in values)
-
-
-def _as_row(value: Any) -> dict[str, Any] | BadRecord:
-    if isinstance(value, dict | BadRecord):
-        return value
-    return BadRecord("E_TYPE", "", type(value).__name__, "an object")
+    return (
+        one
+        if isinstance(one.value, dict | BadRecord)
+        else one._replace(value=BadRecord("E_TYPE", "", type(one.value).__name__, "an object"))
+        for one in values
+    )
 
 
 def csv_records(source: Source, config: ReadConfig, delimiter: str) -> Iterator[ParsedJson]:
