@@ -102,21 +102,15 @@ def judged_turns(dialogue: Dialogue) -> tuple[int, ...]:
     return tuple(turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip())
 
 
-def iterate_questions(
-    annotation: Annotation, dialogue: Dialogue, dialogue_codes: Collection[str]
+def questions_in(
+    annotation: Annotation, judged: tuple[int, ...], dialogue_codes: Collection[str]
 ) -> Iterator[Question]:
-    """The questions that an annotation answers, in order of turns, then codes.
+    """The questions that an annotation of a dialogue with these `judged` turns answers, in order of turns,
+    then codes.
 
     A code in `dialogue_codes` (dialogue scope) is one question: in the turn of its finding, else in the
     annotation's turn, else in the last judged turn.
     """
-    return questions_in(annotation, judged_turns(dialogue), dialogue_codes)
-
-
-def questions_in(
-    annotation: Annotation, judged: tuple[int, ...], dialogue_codes: Collection[str]
-) -> Iterator[Question]:
-    """As `iterate_questions`, of a dialogue with these `judged` turns."""
     turns = judged if annotation.turn is None else (annotation.turn,)
     findings: dict[tuple[int, str], list[Finding]] = {}
     for finding in annotation.findings:

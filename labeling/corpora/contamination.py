@@ -2,15 +2,14 @@
 
 Reads examples (JSONL, as ``data inject`` writes them) and shards (Parquet, as ``data dedup`` does).
 Dialogues are compared whole: stock phrases that two dialogues share are no contamination. A dialogue
-counts if its exact text, a near-copy, or half of its 13-word runs occur in training. Reports ids,
-never text. Deletes nothing.
+counts if a near-copy of it, or half of its 13-word runs, occur in training. Reports ids, never text. Deletes
+nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -35,8 +34,11 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.labeling.corpora.dedup import read_shard
 
-KINDS = ("exact", "near", "runs")
-"""The same words; a near-copy; long runs of words that occur somewhere in training."""
+KINDS = ("near", "runs")
+"""A near-copy by the Jaccard of word triples; long runs of words that occur somewhere in training."""
+RUN_WORDS = 13
+RUN_SHARE = 0.5
+"""Share of a dialogue's runs found in training from which it counts."""
 
 
 @Parameter(name="*")
@@ -48,12 +50,6 @@ class ContaminationConfig:
     """Files that a model is trained on, .jsonl or .parquet."""
     against: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
     """Files that it is evaluated on."""
-    near: Annotated[float, Field(ge=0.5, le=1)] = NEAR_DUPLICATE
-    """Jaccard of word triples from which two dialogues are near-copies."""
-    run_words: Annotated[int, Field(ge=2)] = 13
-    """Words in a run."""
-    run_share: Annotated[float, Field(ge=0.01, le=1)] = 0.5
-    """Share of a dialogue's runs found in training from which it counts."""
     max_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """Share of a file's dialogues that may be contaminated; above it the exit code is 3."""
     out: Path | None = None
@@ -63,69 +59,17 @@ class ContaminationConfig:
         check_ranges(self)
 
 
-@dataclass(frozen=True)
-class _Text:
-    id: str
-    source: str
-    words: tuple[str, ...]
-
-    @property
-    def digest(self) -> bytes:
-        return hashlib.sha256(" ".join(self.words).encode()).digest()
-
-    @property
-    def shingles(self) -> Shingles:
-        return sorted_unique(ngrams(self.words, WIDTH))
-
-
-class _Match(NamedTuple):
-    """A dialogue and the `KINDS` of its matches in training; an exact copy is a near one, too."""
+class _Text(NamedTuple):
+    """A dialogue as hashes of its word triples and of its runs; no text is kept."""
 
     id: str
     source: str
-    kinds: list[str]
-
-
-class _TrainingIndex:
-    """Hashes of the training dialogues; keeps no text."""
-
-    def __init__(self, texts: Iterable[_Text], run_words: int) -> None:
-        self.n = 0
-        self._digests: set[bytes] = set()
-        self._sets: list[Shingles] = []
-        runs = [np.empty(0, np.uint64)]
-        for text in texts:
-            self.n += 1
-            if text.digest in self._digests:
-                continue
-            self._digests.add(text.digest)
-            self._sets.append(text.shingles)
-            runs.append(ngrams(text.words, run_words))
-        self._runs = sorted_unique(np.concatenate(runs))
-
-    def match(self, texts: Iterable[_Text], config: ContaminationConfig) -> Iterator[_Match]:
-        """The matches of each dialogue, in order."""
-        matches, sets = [], []
-        for text in texts:
-            matches.append((text.id, text.source, self._exact_and_runs(text, config)))
-            sets.append(text.shingles)
-        parts = [0] * len(sets) + [1] * len(self._sets)
-        near = {earlier for _, earlier, _ in near_pairs([*sets, *self._sets], config.near, parts)}
-        for number, (name, source, kinds) in enumerate(matches):
-            all_kinds = {*kinds, "near"} if number in near else kinds
-            yield _Match(name, source, [kind for kind in KINDS if kind in all_kinds])
-
-    def _exact_and_runs(self, text: _Text, config: ContaminationConfig) -> set[str]:
-        """The kinds that need no search for pairs."""
-        runs = sorted_unique(ngrams(text.words, config.run_words))
-        indexes = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
-        share = float((self._runs[indexes] == runs).mean()) if len(runs) and len(self._runs) else 0.0
-        matches = {"exact": text.digest in self._digests, "runs": share >= config.run_share}
-        return {kind for kind, is_match in matches.items() if is_match}
+    shingles: Shingles
+    runs: Shingles
 
 
 def contamination(config: ContaminationConfig) -> None:
-    """Count evaluation dialogues that are, or nearly are, in the training data; exit code 3 if too many."""
+    """Find evaluation dialogues in the training data."""
     from rich.console import Console
     from rich.table import Table
 
@@ -156,32 +100,41 @@ def measure_contamination(config: ContaminationConfig) -> dict[str, Any]:
     for path in (*config.train, *config.against):
         if not path.is_file():
             raise InputRefused("E_DATA", f"{path}: no such file")
-    index = _TrainingIndex((text for path in config.train for text in _read(path)), config.run_words)
-    if not index.n:
+    train = [text for path in config.train for text in _read(path)]
+    if not train:
         raise InputRefused("E_EMPTY", "--train: holds no dialogue")
+    runs = sorted_unique(np.concatenate([text.runs for text in train]))
     return {
         "kind": "contamination",
-        "near": config.near,
-        "run_words": config.run_words,
-        "run_share": config.run_share,
+        "near": NEAR_DUPLICATE,
+        "run_words": RUN_WORDS,
+        "run_share": RUN_SHARE,
         "train": [path.name for path in config.train],
-        "train_dialogues": index.n,
-        "against": [_measure_file(path, index, config) for path in config.against],
+        "train_dialogues": len(train),
+        "against": [_measure_file(path, [text.shingles for text in train], runs) for path in config.against],
     }
 
 
-def _measure_file(path: Path, index: _TrainingIndex, config: ContaminationConfig) -> dict[str, Any]:
+def _measure_file(path: Path, shingles: list[Shingles], runs: Shingles) -> dict[str, Any]:
+    """Compare a file with the word triples of each training dialogue, and the runs of all."""
+    texts = list(_read(path))
+    if not texts:
+        raise InputRefused("E_EMPTY", f"{path}: holds no dialogue")
+    sets = [*(text.shingles for text in texts), *shingles]
+    parts = [0] * len(texts) + [1] * len(shingles)
+    near = {earlier for _, earlier, _ in near_pairs(sets, NEAR_DUPLICATE, parts)}
     per_source: dict[str, Counter[str]] = defaultdict(Counter)
     contaminated: dict[str, list[str]] = {}
-    for name, source, kinds in index.match(_read(path), config):
-        per_source[source].update(["dialogues", *kinds, *(["any"] if kinds else [])])
+    for number, text in enumerate(texts):
+        known = np.isin(text.runs, runs, assume_unique=True)
+        matches = {"near": number in near, "runs": len(known) > 0 and float(known.mean()) >= RUN_SHARE}
+        kinds = [kind for kind in KINDS if matches[kind]]
+        per_source[text.source].update(["dialogues", *kinds, *(["any"] if kinds else [])])
         if kinds:
-            contaminated[name] = kinds
-    total = sum(per_source.values(), Counter[str]())
-    if not total:
-        raise InputRefused("E_EMPTY", f"{path}: holds no dialogue")
+            contaminated[text.id] = kinds
     sources = {name: _shares(per_source[name]) for name in sorted(per_source)}
-    return {"name": path.name, **_shares(total), "sources": sources, "found": contaminated}
+    total = _shares(sum(per_source.values(), Counter[str]()))
+    return {"name": path.name, **total, "sources": sources, "found": contaminated}
 
 
 def _shares(counts: Counter[str]) -> dict[str, Any]:
@@ -202,5 +155,6 @@ def _read(path: Path) -> Iterator[_Text]:
         raise InputRefused("E_FORMAT", f"{path}: expected examples (.jsonl) or a shard (.parquet)")
 
 
-def _text(name: str, source: str, turns: Iterable[str]) -> _Text:
-    return _Text(name, source, tuple(words("\n".join(turns))))
+def _text(name: str, source: str, turns: list[str]) -> _Text:
+    tokens = tuple(words("\n".join(turns)))
+    return _Text(name, source, sorted_unique(ngrams(tokens, WIDTH)), sorted_unique(ngrams(tokens, RUN_WORDS)))

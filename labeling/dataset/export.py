@@ -40,7 +40,7 @@ from dialint.detector.records import Example, Record
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.dataset.examples import SPLITS, DatasetBuilder, DatasetConfig, DialogueAnnotations
 from dialint.labeling.dataset.preferences import preferences
-from dialint.labeling.dataset.splits import DialogueGrouper, assign_split, fingerprint_key, split_key
+from dialint.labeling.dataset.splits import DialogueGrouper, assign_split, split_key
 
 
 def export_dataset(config: DatasetConfig) -> None:
@@ -99,7 +99,7 @@ def _write_dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
     inputs = [*logs, *config.annotations, *filter(None, (config.labels, config.verdicts))]
     return {
         "kind": "labelled-examples",
-        "config": _config_entry(config, key, builder.taxonomy),
+        "config": _config_entry(config, builder.taxonomy),
         "codes": list(builder.codes),
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
         "inputs": [file_entry(path) for path in inputs],
@@ -110,10 +110,10 @@ def _write_dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
     }
 
 
-def _config_entry(config: DatasetConfig, key: str, taxonomy: Taxonomy) -> dict[str, Any]:
-    """The manifest's `config`: a fingerprint in place of the key, names in place of paths."""
-    entry = {**asdict(config), "key": fingerprint_key(key), "taxonomy": taxonomy.version}
-    del entry["key_file"], entry["records"]
+def _config_entry(config: DatasetConfig, taxonomy: Taxonomy) -> dict[str, Any]:
+    """The manifest's `config`: nothing of the key, names in place of paths."""
+    entry = {**asdict(config), "taxonomy": taxonomy.version}
+    del entry["key"], entry["key_file"], entry["records"]
     for name in ("out", "labels", "verdicts"):
         entry[name] = entry[name] and Path(entry[name]).name
     return {**entry, "annotations": [path.name for path in config.annotations]}

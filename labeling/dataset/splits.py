@@ -18,7 +18,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder
 from dialint.detector.errors import ConfigError
@@ -34,8 +34,6 @@ from dialint.detector.records import Dialogue
 
 KEY_VARIABLE = "DIALINT_SPLIT_KEY"
 MIN_KEY_CHARS = 20
-SCRYPT = {"n": 1 << 15, "r": 8, "p": 1}
-"""32 MiB and some 0.1 s for one guess (2026-11-23)."""
 MAX_KEY_BYTES = 10_000
 
 
@@ -66,13 +64,6 @@ def _read_key(file: Path) -> str:
             return opened.read(MAX_KEY_BYTES).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError("E_KEY", f"{file}: cannot be read") from error
-
-
-def fingerprint_key(key: str, salt: bytes | None = None) -> dict[str, Any]:
-    """A salted scrypt hash of a key for the manifest: verifies the key, and makes each guess expensive."""
-    salt = secrets.token_bytes(16) if salt is None else salt
-    digest = hashlib.scrypt(key.encode(), salt=salt, maxmem=1 << 26, dklen=16, **SCRYPT)
-    return {"kdf": "scrypt", **SCRYPT, "salt": salt.hex(), "hash": digest.hex()}
 
 
 GroupBy = Literal["customer", "agent", "dialogue"]

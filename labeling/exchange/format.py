@@ -30,7 +30,7 @@ from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.annotation import Annotation, Kind, Question, iterate_questions, judged_turns
+from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions_in
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
 
@@ -233,7 +233,7 @@ class ExportItem:
 
     def answers(self, annotation: Annotation) -> Iterator[Question]:
         """The questions that an annotation answers."""
-        return iterate_questions(annotation, self.view.dialogue, self.dialogue_codes)
+        return questions_in(annotation, self.view.judged, self.dialogue_codes)
 
     def requested_codes(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Turns and codes to ask labelers about: a code of dialogue scope once, at the last turn."""

@@ -10,7 +10,13 @@ import numpy as np
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.raters.collusion import ColludingGroup, combine_fits, compare_pairs, find_groups
 from dialint.labeling.raters.competence import Competence, LeaveOneOut, estimate_competence, leave_one_out
-from dialint.labeling.raters.flags import Flag, FlagRule, benjamini_hochberg
+from dialint.labeling.raters.flags import (
+    FALSE_DISCOVERY_RATE,
+    SURE,
+    WORDS_PER_MINUTE,
+    Flag,
+    benjamini_hochberg,
+)
 from dialint.labeling.raters.response_time import ResponseTimes, measure_response_times
 
 
@@ -32,7 +38,7 @@ def find_anomalies(
     timed: Answers | None = None,
     sizes: Floats | None = None,
     to_read: Floats | None = None,
-    rule: FlagRule | None = None,
+    words_per_minute: float = WORDS_PER_MINUTE,
 ) -> CrowdAnomalies:
     """Compute the figures and flags of every worker. `codes` share their workers; each code is a question of
     its own. `timed` has the seconds if they are not those of single answers to a code; `sizes`, shape (tasks
@@ -41,7 +47,6 @@ def find_anomalies(
     Raises:
         ValueError: there are no answers.
     """
-    rule = rule or FlagRule()
     fits = {
         code: (leave_one_out(answers, "heterogeneous"), leave_one_out(answers, "homogeneous"))
         for code, answers in codes.items()
@@ -57,20 +62,24 @@ def find_anomalies(
         timed if timed is not None else _join_answers([part.answers for part in parts]),
         sizes,
         to_read,
-        rule.words_per_minute,
+        words_per_minute,
     )
     # groups that agree more than either form of the fit explains
     heterogeneous, homogeneous = (compare_pairs(both[form] for both in fits.values()) for form in (0, 1))
     pairs = combine_fits(heterogeneous, homogeneous)
-    groups = tuple(find_groups(pairs, [both[0] for both in fits.values()], rule.rate))
+    groups = tuple(find_groups(pairs, [both[0] for both in fits.values()], FALSE_DISCOVERY_RATE))
     school_workers = {workers[index] for group in groups if group.school for index in group.workers}
     # members of a school read the tasks in another way: only that is why they seem to know nothing
     no_knowledge = [
         flag
-        for flag in _flag_no_knowledge(workers, competence, rule)
+        for flag in _flag_no_knowledge(workers, competence)
         if flag.kind == "one answer" or school_workers.isdisjoint(flag.workers)
     ]
-    flags = [*no_knowledge, *_flag_fast(workers, response_times, rule), *_flag_groups(workers, groups)]
+    flags = [
+        *no_knowledge,
+        *_flag_fast(workers, response_times, words_per_minute),
+        *_flag_groups(workers, groups),
+    ]
     return CrowdAnomalies(workers, best, competence, response_times, groups, tuple(flags))
 
 
@@ -86,10 +95,10 @@ def _join_answers(parts: Sequence[Answers]) -> Answers:
     return Answers(task, worker, label, (), timed_parts[0].workers, (), np.concatenate(seconds))
 
 
-def _flag_no_knowledge(workers: Sequence[str], competence: Competence, rule: FlagRule) -> Iterator[Flag]:
+def _flag_no_knowledge(workers: Sequence[str], competence: Competence) -> Iterator[Flag]:
     from scipy.special import ndtr
 
-    for index in np.flatnonzero((competence.no_knowledge >= rule.sure) & (competence.n > 0)).tolist():
+    for index in np.flatnonzero((competence.no_knowledge >= SURE) & (competence.n > 0)).tolist():
         n, slope = int(competence.n[index]), float(competence.slope[index])
         share, sure = float(competence.commonest[index]), float(competence.no_knowledge[index])
         if np.isnan(slope):
@@ -102,26 +111,28 @@ def _flag_no_knowledge(workers: Sequence[str], competence: Competence, rule: Fla
     has_slope = ~np.isnan(competence.slope)
     p_values = np.ones(len(workers))
     p_values[has_slope] = ndtr(competence.slope[has_slope] / competence.spread[has_slope])
-    for index in np.flatnonzero(benjamini_hochberg(p_values, rule.rate) & has_slope).tolist():
+    for index in np.flatnonzero(benjamini_hochberg(p_values, FALSE_DISCOVERY_RATE) & has_slope).tolist():
         n, slope = int(competence.n[index]), float(competence.slope[index])
         why = f"answers move against the others' (slope {slope:.2f}): the labels may be mistaken"
         yield Flag("contrary", (workers[index],), n, why, p_value=float(p_values[index]))
 
 
-def _flag_fast(workers: Sequence[str], response_times: ResponseTimes, rule: FlagRule) -> Iterator[Flag]:
-    is_fast = benjamini_hochberg(response_times.p_value, rule.rate) & (response_times.fast > 0)
+def _flag_fast(
+    workers: Sequence[str], response_times: ResponseTimes, words_per_minute: float
+) -> Iterator[Flag]:
+    is_fast = benjamini_hochberg(response_times.p_value, FALSE_DISCOVERY_RATE) & (response_times.fast > 0)
     for index in np.flatnonzero(is_fast).tolist():
         n, fast = int(response_times.n[index]), int(response_times.fast[index])
         median = float(response_times.median[index])
         why = f"{fast} of {n} timed answers are far faster than people are here; the median is {median:.1f} s"
         yield Flag("too fast", (workers[index],), n, why, p_value=float(response_times.p_value[index]))
-    is_unread = benjamini_hochberg(response_times.unread_p_value, rule.rate) & (response_times.unread > 0)
+    is_unread = benjamini_hochberg(response_times.unread_p_value, FALSE_DISCOVERY_RATE) & (
+        response_times.unread > 0
+    )
     for index in np.flatnonzero(is_unread).tolist():
         n, unread = int(response_times.n[index]), int(response_times.unread[index])
         median = float(response_times.median[index])
-        why = (
-            f"{unread} of {n} timed answers took less than reading does at {rule.words_per_minute:.0f} words"
-        )
+        why = f"{unread} of {n} timed answers took less than reading does at {words_per_minute:.0f} words"
         why += f" a minute; the median is {median:.1f} s"
         yield Flag("unread", (workers[index],), n, why, p_value=float(response_times.unread_p_value[index]))
 

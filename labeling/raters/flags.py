@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import Floats
 
 Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "unread", "copying", "second school"]
@@ -68,18 +67,7 @@ WORDS_PER_MINUTE = 1000.0
 """Four times what adults read on average (238 words of prose: Brysbaert, J. Mem. Lang. 109, 2019)."""
 
 
-@dataclass(frozen=True)
-class FlagRule:
-    """When a flag is raised: at the probability `sure` of no knowledge; for speed, copying and contrary
-    answers at a false discovery rate of `rate` for each kind; for unread items at more than
-    `words_per_minute`, where 0 raises none."""
-
-    sure: float = 0.95
-    rate: float = 0.01
-    words_per_minute: float = WORDS_PER_MINUTE
-
-    def __post_init__(self) -> None:
-        if not 0.5 <= self.sure < 1.0 or not 0.0 < self.rate < 1.0:
-            raise ConfigError("E_OPTION", "--sure must lie from 0.5 to 1, --rate between 0 and 1")
-        if not 0.0 <= self.words_per_minute < float("inf"):
-            raise ConfigError("E_OPTION", "--words-per-minute must not be negative")
+SURE = 0.95
+"""Probability of no knowledge from which a flag is raised."""
+FALSE_DISCOVERY_RATE = 0.01
+"""Of the flags of each other kind: for speed, copying and contrary answers."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.labeling.raters.flags import WORDS_PER_MINUTE, FlagRule, format_certainty
+from dialint.labeling.raters.flags import WORDS_PER_MINUTE, format_certainty
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue
@@ -35,17 +35,13 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class WatchConfig:
-    """Whose answers are checked, and how strictly."""
+    """Whose answers are checked."""
 
     annotations: Path | None = None
     """Crowd table with columns task, worker, label and, if it has them, code and seconds. Without it the
     answers in the store are checked."""
     out: Path | None = None
     """File for all figures as JSON; must not exist. Standard output has the flags in any case."""
-    sure: float = 0.95
-    """Probability of knowing nothing from which a worker is flagged."""
-    rate: float = 0.01
-    """False discovery rate of the flags for speed and of those for copying."""
     words_per_minute: float = WORDS_PER_MINUTE
     """Faster than anybody reads: answers that took less are flagged, where the dialogues are known (in the
     store); 0 flags none."""
@@ -53,7 +49,8 @@ class WatchConfig:
     """Of a worker's several answers to a task take the last; without, they are refused."""
 
     def __post_init__(self) -> None:
-        FlagRule(self.sure, self.rate, self.words_per_minute)
+        if not 0.0 <= self.words_per_minute < math.inf:
+            raise ConfigError("E_OPTION", "--words-per-minute must not be negative")
 
 
 def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
@@ -76,7 +73,7 @@ def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Rep
             raise ConfigError("E_OPTION", "--annotations names no table")
         else:
             crowd = read_answers(config.annotations, config.last_wins), None, None, None
-        anomalies = find_anomalies(*crowd, FlagRule(config.sure, config.rate, config.words_per_minute))
+        anomalies = find_anomalies(*crowd, config.words_per_minute)
         return {
             "flags": [asdict(flag) for flag in anomalies.flags],
             "workers": dict(zip(anomalies.workers, _worker_figures(anomalies), strict=True)),

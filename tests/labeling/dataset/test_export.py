@@ -32,7 +32,7 @@ from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
 from dialint.labeling.dataset.export import run
 from dialint.labeling.dataset.inputs import read_labels
-from dialint.labeling.dataset.splits import assign_split, fingerprint_key, split_key
+from dialint.labeling.dataset.splits import assign_split, split_key
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
 SAYS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
@@ -553,19 +553,13 @@ def test_the_same_key_gives_the_same_splits_as_ever() -> None:
     assert " ".join(assign_split(f"dialogue:d{n}", "k", shares) for n in range(10)) == sides
 
 
-def test_the_manifest_does_not_give_the_key_away(tmp_path: Path) -> None:
+def test_no_file_gives_the_key_away(tmp_path: Path) -> None:
     house = House(tmp_path, [dialogue("a", SAYS)], [annotation("1", "a", "ann")])
-    told = [house.run(name, key=SECRET)[1]["config"]["key"] for name in ("one", "two")]
-    for folder in ("one", "two"):
-        for path in (tmp_path / folder).iterdir():
-            assert SECRET not in path.read_text()
-    assert told[0]["hash"] != told[1]["hash"], "no table made in advance serves for two"
-    assert [fingerprint_key(SECRET, bytes.fromhex(one["salt"])) for one in told] == told
-    assert fingerprint_key("another", bytes.fromhex(told[0]["salt"])) != told[0]
-    assert (told[0]["kdf"], told[0]["n"] * told[0]["r"] * 128) == ("scrypt", 32 << 20), "32 MiB a guess"
+    folder, manifest = house.run(key=SECRET)
+    assert "key" not in manifest["config"]
     quick = {hashlib.new(name, SECRET.encode()).hexdigest() for name in ("sha256", "md5", "sha1", "blake2b")}
-    quick.add(fingerprint(SECRET))
-    assert not any(one["hash"] in each or each[:16] in one["hash"] for one in told for each in quick)
+    for path in folder.iterdir():
+        assert not any(word in path.read_text() for word in (SECRET, fingerprint(SECRET), *quick))
 
 
 def test_a_dataset_is_masked_unless_asked_not_to(tmp_path: Path) -> None:

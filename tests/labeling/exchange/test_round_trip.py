@@ -16,7 +16,7 @@ from dialint.detector.ingest.sources import open_logs
 from dialint.detector.plugins import plugins
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.annotation import Annotation, Rejection, iterate_questions
+from dialint.labeling.annotation import Annotation, Rejection, questions_in
 from dialint.labeling.exchange.argilla import NAMESPACE
 from dialint.labeling.exchange.export_labels import table_format_for, write_rows
 from dialint.labeling.exchange.format import (
@@ -95,7 +95,7 @@ def said(annotations: list[Annotation], made: list[ExportItem], *, spans: bool) 
     found: dict[tuple[str, str, int, str], set[tuple[int, int]]] = {}
     for annotation in annotations:
         item = by_id[annotation.dialogue_id]
-        for turn, code, findings in iterate_questions(annotation, item.view.dialogue, OF_DIALOGUE):
+        for turn, code, findings in questions_in(annotation, item.view.judged, OF_DIALOGUE):
             where = turn if spans or code not in OF_DIALOGUE else item.view.judged[-1]
             key = (annotation.labeler, annotation.dialogue_id, where, code)
             found.setdefault(key, set()).update((f.start, f.end) for f in findings)

@@ -12,8 +12,8 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.anomalies import find_anomalies
-from dialint.labeling.raters.flags import FlagRule
-from dialint.labeling.raters.labeler_reports import quality_figures
+from dialint.labeling.raters.flags import WORDS_PER_MINUTE
+from dialint.labeling.raters.labeler_reports import WatchConfig, quality_figures
 from dialint.labeling.raters.response_time import measure_response_times
 from dialint.labeling.raters.workload import measure_workload
 
@@ -40,8 +40,8 @@ def said(number: int, who: str, seconds: float, turn: int = 1) -> Annotation:
     )  # fmt: skip
 
 
-def flags(annotations: list[Annotation], rule: FlagRule | None = None) -> set[tuple[str, str]]:
-    found = find_anomalies(*measure_workload(annotations, DIALOGUES, frozenset()).crowd(), rule)
+def flags(annotations: list[Annotation], words_per_minute: float = WORDS_PER_MINUTE) -> set[tuple[str, str]]:
+    found = find_anomalies(*measure_workload(annotations, DIALOGUES, frozenset()).crowd(), words_per_minute)
     return {
         (flag.kind, name)
         for flag in found.flags
@@ -87,10 +87,10 @@ def test_what_was_read_before_need_not_be_read_again() -> None:
 
 def test_the_floor_is_an_option_and_needs_texts() -> None:
     cheats = [said(n, who, 2.0) for who in ("ann", "ben") for n in range(30)]
-    assert flags(cheats, FlagRule(words_per_minute=0.0)) == set()
-    assert flags(cheats, FlagRule(words_per_minute=6000.0)) == set()
+    assert flags(cheats, 0.0) == set()
+    assert flags(cheats, 6000.0) == set()
     with pytest.raises(ConfigError, match="words-per-minute"):
-        FlagRule(words_per_minute=-1.0)
+        WatchConfig(words_per_minute=-1.0)
     zeros = np.zeros(4, np.int32)
     answers = Answers(
         np.arange(4, dtype=np.int32), zeros, zeros, tuple("abcd"), ("w",), ("x",), np.full(4, 0.1)
