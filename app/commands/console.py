@@ -51,7 +51,7 @@ class ConsoleConfig:
     """Show a throw-away store: the sample log, judged by the embedded release, and one account per role."""
 
     oidc: Path | None = None
-    """A file (TOML or JSON) with the issuer and client id of an OpenID Connect provider, and where the
+    """A TOML file with the issuer and client id of an OpenID Connect provider, and where the
     client's secret is: people may sign in there, beside name and password."""
 
     idle_minutes: Annotated[float, Field(gt=0)] = 30.0

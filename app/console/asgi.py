@@ -32,7 +32,6 @@ from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.pages import RESERVED, load_pages
 from dialint.app.console.system.job import stop_all
 from dialint.app.console.system.score_results import ROUTES
-from dialint.app.console.tasks.appeal_history import ROUTES as DEMOTION_ROUTES
 
 
 @asynccontextmanager
@@ -68,20 +67,15 @@ _HTML = """<!DOCTYPE html>
 """
 
 
-def make_index(streamlit_html: str) -> str | None:
-    """The HTML, with what Streamlit's own loads; none if no script is found in that."""
-    assets = _ASSETS.findall(streamlit_html)
-    if not any(each.startswith("<script") for each in assets):
-        return None
-    return _HTML.format(icon=ICON, static=STATIC_PATH, assets="\n    ".join(assets))
+def make_index(streamlit_html: str) -> str:
+    """The HTML, with the scripts and styles that Streamlit's own loads."""
+    assets = "\n    ".join(_ASSETS.findall(streamlit_html))
+    return _HTML.format(icon=ICON, static=STATIC_PATH, assets=assets)
 
 
 def index_routes(addresses: Iterable[str]) -> list[Route]:
-    """Return a route for each page; none where a later Streamlit's HTML cannot be read, which then answers
-    itself."""
+    """Return a route for each page."""
     html = make_index(STREAMLIT_INDEX.read_text(encoding="utf-8"))
-    if html is None:
-        return []
 
     async def answer(request: Request) -> HTMLResponse:
         return HTMLResponse(html, headers={"cache-control": "no-cache"})
@@ -98,7 +92,6 @@ app = App(
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
         *access.ROUTES,
         *ROUTES,
-        *DEMOTION_ROUTES,
         *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),
     ],
     lifespan=end_jobs,

@@ -2,8 +2,9 @@
 a scored job, and a past of some weeks that is made up, always the same.
 
 Dialogues of the past are those of the sample under other names, dates and agents, with the verdicts of the
-same texts. Most answers follow the author's labels of the sample; one labeler answers without reading, one
-copies from another. The sample is scored once and cached under ``$DIALINT_HOME/demo``.
+same texts. Answers follow the author's labels of the sample, each person with slips of their own; one labeler
+answers without reading, one copies from another. The sample is scored once and cached under
+``$DIALINT_HOME/demo``.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
+
+import yaml
 
 from dialint.app.console.system.job import ScoreOptions, create_job
-from dialint.app.console.text import judged_codes
 from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
 from dialint.detector.records import Dialogue, Finding, Label, Verdict
@@ -30,8 +33,7 @@ from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects
 from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
-from dialint.labeling.annotation import Annotation, judged_turns, quoted_finding
-from dialint.labeling.queue.routing_policy import SeverityWeights
+from dialint.labeling.annotation import Annotation, Kind, judged_turns, quoted_finding
 from dialint.labeling.store import (
     accounts,
     appeals,
@@ -53,36 +55,26 @@ from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, 
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
 LABELS = SAMPLE.with_name("labels.jsonl")
+SCRIPT = Path(__file__).with_name("demo.yaml")
 REVIEW, LABEL, APPEALS, WAVE, ADJUDICATION = "review", "label", "appeals", "wave-1", "adjudication"
 CLOSED, OPEN = "calibration-1", "calibration-2"
 CODES = ("C1", "T1", "U2", "L1")
 SESSION_CODES = ("C1", "C2", "T2", "U3", "M2")
-CONTROL_SHARE, OVERLAP, N_LABEL = 0.2, 2, 30
-N_FLAWED, N_CLEAN = 3, 2
-WEEKS, PER_WEEK, SAMPLE_DAYS, DAY_MS = 10, 34, 10, 86_400_000
+CONTROL_SHARE = 0.2
+WEEKS, PER_WEEK, DAY_MS = 10, 34, 86_400_000
 AGENT = "a04"
 """The agent whose account is in the demo, and who makes most errors."""
 OFTEN, RARELY = (AGENT, "a08"), ("a01", "a07")
-REVIEWERS = {"rosa": 0.96, "ravi": 0.9, "reviewer": 0.93, "expert": 0.98}
-LABELERS = {"ana": 0.97, "boris": 0.94, "cleo": 0.9, "labeler": 0.95, "elena": 0.84}
-"""How often each follows the author's labels."""
+REVIEWERS, LABELERS = ("rosa", "ravi", "reviewer", "expert"), ("ana", "boris", "cleo", "labeler", "elena")
 HASTY, COPIER = "dario", "felix"
-CARE = {"ana": (0.06, 0.05), "boris": (0.005, 0.45), "cleo": (0.02, 0.2), "expert": (0.01, 0.05)}
-"""In the wave and the sessions: how often each sees an error that is not there, and misses one that is."""
-USUAL_CARE = (0.02, 0.15)
-N_LABELED, N_GOLD, N_PER_LABELER, N_WAVE, N_WAVE_CLEAN, N_CLOSED, N_OPEN = 90, 24, 60, 20, 6, 12, 6
-INSTRUCTIONS = "Read the whole dialogue first, then say for each error below whether any agent turn has it."
-STATEMENTS = (
-    "The customer asked for exactly this in an earlier call.",
-    "The amount is in the tool's answer.",
-)
-OVERTURNED = "The second reviewer sees no error here either; the agent answered what was asked."
-DECIDED = "The customer asked twice; the turn goes on to something else without a word about it."
-NOTES = (
-    "Before you close a chat, read the customer's last message once more: a question was left open twice.",
-    "Please look at this dialogue again: the limit that you named is not in the policy.",
-)
-SESSION_NOTE = "An answer to one of two questions is C2 and not C1. We go through T2 again next week."
+N_LABELED, N_GOLD, N_WAVE, N_WAVE_CLEAN, N_CLOSED, N_OPEN = 90, 24, 20, 6, 12, 6
+
+
+@cache
+def load_script() -> dict[str, Any]:
+    """What the demo's people say, and how careful they are."""
+    script: dict[str, Any] = yaml.safe_load(SCRIPT.read_text(encoding="utf-8"))
+    return script
 
 
 @dataclass(frozen=True)
@@ -154,25 +146,21 @@ def _load_labels() -> list[Label]:
 
 
 def _add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[Past]:
-    """Add the sample over the last days and its repetitions over the weeks before. Returns the latter, oldest
-    first."""
-    rng = random.Random(7)
-    now_ms = time.time_ns() // 1_000_000
+    """Add the sample over the last ten days and its repetitions over the weeks before. Returns the latter,
+    oldest first."""
+    rng, now_ms = random.Random(7), time.time_ns() // 1_000_000
     by_id = {verdict.dialogue_id: verdict for verdict in verdicts}
-    recent = [
-        (each, by_id[each.id], now_ms - int(rng.uniform(0.05, SAMPLE_DAYS) * DAY_MS)) for each in sample
-    ]
-    past = _repeat(sample, by_id, now_ms, rng)
-    rows = [*recent, *((one.dialogue, one.verdict, one.at_ms) for one in past)]
-    days: dict[int, list[tuple[Dialogue, Verdict, int]]] = {}
-    for row in sorted(rows, key=lambda row: row[2]):
-        days.setdefault((now_ms - row[2]) // DAY_MS, []).append(row)
+    recent = [Past(each, by_id[each.id], now_ms - int(rng.uniform(0.05, 10) * DAY_MS), ()) for each in sample]
+    past = sorted(_repeat(sample, by_id, now_ms, rng), key=lambda one: one.at_ms)
+    days: dict[int, list[Past]] = {}
+    for one in sorted([*recent, *past], key=lambda one: one.at_ms):
+        days.setdefault((now_ms - one.at_ms) // DAY_MS, []).append(one)
     present_ms = now_ms
     with Store.open(location, lambda: present_ms) as store:
         for of_day in days.values():
-            present_ms = of_day[-1][2]
-            dialogues.add(store, "lead", [dialogue for dialogue, _, _ in of_day])
-            dialogues.add_verdicts(store, "lead", [verdict for _, verdict, _ in of_day])
+            present_ms = of_day[-1].at_ms
+            dialogues.add(store, "lead", [one.dialogue for one in of_day])
+            dialogues.add_verdicts(store, "lead", [one.verdict for one in of_day])
     return past
 
 
@@ -181,51 +169,49 @@ def _repeat(
 ) -> list[Past]:
     labels = _load_labels()
     teams = {each.agent: each.team for each in sample if each.agent is not None}
-    agents = sorted(teams)
-    past = []
+    agents, past = sorted(teams), []
     for week in range(WEEKS, 0, -1):
         flagged_weight = 2.5 + 0.15 * week  # fewer errors by and by
         weights = [flagged_weight if verdicts[each.id].findings else 1.0 for each in sample]
-        for original in dict.fromkeys(rng.choices(range(len(sample)), weights, k=PER_WEEK)):
-            dialogue = sample[original]
+        for dialogue in {each.id: each for each in rng.choices(sample, weights, k=PER_WEEK)}.values():
             often, rarely = (4.0, 0.5) if verdicts[dialogue.id].findings else (0.8, 1.5)
             shares = [often if one in OFTEN else rarely if one in RARELY else 1.0 for one in agents]
             agent = rng.choices(agents, shares)[0]
-            name = f"{dialogue.id}-w{WEEKS + 1 - week:02}"
-            origin = {"agent": agent, "team": teams[agent]}
-            at_ms = now_ms - int((week - 1 + rng.uniform(0.02, 1.0)) * 7 * DAY_MS)
-            verdict = verdicts[dialogue.id].model_copy(update={"dialogue_id": name, **origin})
-            errors = tuple(label for label in labels if label.dialogue_id == dialogue.id)
-            past.append(Past(dialogue.model_copy(update={"id": name, **origin}), verdict, at_ms, errors))
-    return sorted(past, key=lambda one: one.at_ms)
+            name, origin = f"{dialogue.id}-w{WEEKS + 1 - week:02}", {"agent": agent, "team": teams[agent]}
+            past.append(
+                Past(
+                    dialogue.model_copy(update={"id": name, **origin}),
+                    verdicts[dialogue.id].model_copy(update={"dialogue_id": name, **origin}),
+                    now_ms - int((week - 1 + rng.uniform(0.02, 1.0)) * 7 * DAY_MS),
+                    tuple(label for label in labels if label.dialogue_id == dialogue.id),
+                )
+            )
+    return past
 
 
 def _add_review_project(store: Store, verdicts: Sequence[Verdict]) -> None:
-    flagged = [verdict for verdict in verdicts if verdict.findings]
-    covered = {finding.code for verdict in flagged for finding in verdict.findings}
-    covered = covered.union(*(judged_codes(verdict) or () for verdict in verdicts))
-    codes = tuple(code for code in load_taxonomy().codes if code in covered)
+    codes = tuple(load_taxonomy().codes)
     projects.create(store, "lead", Project(id=REVIEW, codes=codes, purpose="review", prelabelled=True))
-    weights, new = SeverityWeights(), []
-    for verdict in flagged:
-        cost = sum(finding.probability * weights.of(finding.severity) for finding in verdict.findings)
-        new.append(NewTask(dialogue=verdict.dialogue_id, priority=cost, why="demo"))
-    if new:
-        tasks.add(store, "lead", REVIEW, new)
+    new = [
+        NewTask(dialogue=one.dialogue_id, priority=sum(each.probability for each in one.findings), why="demo")
+        for one in verdicts
+        if one.findings
+    ]
+    tasks.add(store, "lead", REVIEW, new)
 
 
 def _add_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
     project = Project(
-        id=LABEL, codes=CODES, instructions=INSTRUCTIONS, overlap=OVERLAP, control_share=CONTROL_SHARE,
-        pay=Pay(amount=Decimal("0.35"), currency="EUR"),
+        id=LABEL, codes=CODES, instructions=load_script()["instructions"], overlap=2,
+        control_share=CONTROL_SHARE, pay=Pay(amount=Decimal("0.35"), currency="EUR"),
     )  # fmt: skip
     projects.create(store, "lead", project)
     errors = [each for each in _load_labels() if each.code in CODES]
     flawed = {each.dialogue_id for each in errors}
-    control = [each for each in sample if each.id in flawed][:N_FLAWED]
-    control += [each for each in sample if each.id not in flawed][:N_CLEAN]
+    control = [each for each in sample if each.id in flawed][:3]
+    control += [each for each in sample if each.id not in flawed][:2]
     _add_gold(store, [(each, [one for one in errors if one.dialogue_id == each.id]) for each in control])
-    rest = [each for each in sample if each not in control][:N_LABEL]
+    rest = [each for each in sample if each not in control][:30]
     new = [NewTask(dialogue=each.id, why="demo") for each in rest]
     new += [NewTask(dialogue=each.id, pool="control", why="demo") for each in control]
     tasks.add(store, "lead", LABEL, new)
@@ -253,81 +239,71 @@ def _add_answers(store: Store, past: Sequence[Past]) -> None:
     for name in (*LABELERS, HASTY, COPIER):
         if name != "labeler":
             accounts.create(store, "admin", Account(id=name, role="labeler"))
-    codes = tuple(load_taxonomy().codes)
-    reviews = [review for one in past for review in _review(one, codes, rng)]
+    reviews = [review for one in past for review in _review(one, rng)]
     answers = [answer for one in past[-N_LABELED:] for answer in _label(one, rng)]
     import_annotations(store, "admin", reviews, "demo reviews")
     import_annotations(store, "admin", answers, "demo labels")
     _add_gold(store, [(one.dialogue, one.errors) for one in past[-N_LABELED:][:N_GOLD]])
 
 
-def _review(one: Past, codes: tuple[str, ...], rng: random.Random) -> list[Annotation]:
+def _review(one: Past, rng: random.Random) -> list[Annotation]:
     """Return the reviews of most flagged dialogues and a few others, now and then by two people."""
     if rng.random() > (0.85 if one.verdict.findings else 0.12):
         return []
+    codes = tuple(load_taxonomy().codes)
     errors = {(label.turn, label.code) for label in one.errors}
     proposed = {(finding.turn, finding.code) for finding in one.verdict.findings}
     reviews = []
-    for reviewer in rng.sample(sorted(REVIEWERS), 2 if rng.random() < 0.3 else 1):
-        care = REVIEWERS[reviewer]
-        findings: list[Finding] = []
-        for finding in one.verdict.findings:
-            is_right = (finding.turn, finding.code) in errors
-            if (rng.random() < care) == is_right and rng.random() < 0.93:
-                findings.append(finding)
-        findings += [
-            _mark(one.dialogue, label.turn, label.code, label, "Missed.")
-            for label in one.errors
-            if (label.turn, label.code) not in proposed and rng.random() < care - 0.55
+    for reviewer in rng.sample(REVIEWERS, 2 if rng.random() < 0.3 else 1):
+        invented, missed = load_script()["care"][reviewer]
+        findings = [
+            finding
+            for finding in one.verdict.findings
+            if rng.random() < (1 - missed if (finding.turn, finding.code) in errors else invented)
         ]
-        reviews.append(
-            Annotation(
-                id=f"{one.dialogue.id}-{reviewer}", dialogue_id=one.dialogue.id, labeler=reviewer,
-                kind="expert" if reviewer == "expert" else "reviewer", codes=codes,
-                findings=tuple(findings), seen_verdict=True,
-                at=_later(one, rng.uniform(0.1, 2.0)), seconds=round(rng.lognormvariate(3.2, 0.5), 1),
-            )
-        )  # fmt: skip
+        findings += [
+            _mark(one.dialogue, label.turn, label.code, label)
+            for label in one.errors
+            if (label.turn, label.code) not in proposed and rng.random() < 0.4
+        ]
+        kind: Kind = "expert" if reviewer == "expert" else "reviewer"
+        answer = _annotate(one, reviewer, kind, codes, findings, rng.lognormvariate(3.2, 0.5))
+        reviews.append(answer.model_copy(update={"seen_verdict": True}))
     return reviews
 
 
-def _mark(dialogue: Dialogue, turn: int, code: str, label: Label | None, reason: str = "") -> Finding:
+def _annotate(
+    one: Past, who: str, kind: Kind, codes: tuple[str, ...], findings: Sequence[Finding], seconds: float
+) -> Annotation:
+    """Return an answer, given a day after the dialogue."""
+    at_s = min(time.time() - 60, (one.at_ms + DAY_MS) / 1000)
+    return Annotation(
+        id=f"{one.dialogue.id}-{who}", dialogue_id=one.dialogue.id, labeler=who, kind=kind, codes=codes,
+        findings=tuple(findings), at=datetime.fromtimestamp(int(at_s), UTC), seconds=round(seconds, 1),
+    )  # fmt: skip
+
+
+def _mark(dialogue: Dialogue, turn: int, code: str, label: Label | None) -> Finding:
     """Return a finding with the words of the author's label, or of the whole turn."""
     text = next(each.text for each in dialogue.turns if each.index == turn)
     words = text[label.start : label.end] if label is not None and label.start is not None else ""
     severity = load_taxonomy().codes[code].severity
-    return quoted_finding(dialogue, turn, code, severity, reason, words or None)
-
-
-def _later(one: Past, days: float) -> datetime:
-    at_s = min(time.time() - 60, (one.at_ms + days * DAY_MS) / 1000)
-    return datetime.fromtimestamp(int(at_s), UTC)
+    return quoted_finding(dialogue, turn, code, severity, "", words or None)
 
 
 def _label(one: Past, rng: random.Random) -> list[Annotation]:
     """Return blind answers of labelers to the same questions."""
-    questions = {(turn, code) for turn in judged_turns(one.dialogue) for code in CODES}
-    errors = {(label.turn, label.code) for label in one.errors} & questions
-    marks: dict[str, set[tuple[int, str]]] = {HASTY: set()}
-    for labeler, care in LABELERS.items():
-        wrong = {each for each in sorted(questions) if rng.random() > care + (1 - care) * 0.6}
-        marks[labeler] = errors ^ wrong
-    marks[COPIER] = marks["elena"]
-    size = sum(len(turn.text) for turn in one.dialogue.turns)
-    answers = []
-    for labeler, marked in marks.items():
-        if rng.random() > N_PER_LABELER / N_LABELED and labeler != COPIER:
-            continue
-        usual_s = 1.6 if labeler == HASTY else size / 6 / 230 * 60
-        findings = tuple(_mark(one.dialogue, turn, code, None) for turn, code in sorted(marked))
-        answers.append(
-            Annotation(
-                id=f"{one.dialogue.id}-{labeler}", dialogue_id=one.dialogue.id, labeler=labeler, kind="crowd",
-                codes=CODES, seconds=round(usual_s * rng.lognormvariate(0.0, 0.35), 1), findings=findings,
-                at=_later(one, rng.uniform(0.2, 3.0)),
-            )
-        )  # fmt: skip
-    return answers
+    marks = {who: _find(one, one.dialogue, CODES, load_script()["care"][who], rng) for who in LABELERS}
+    marks |= {HASTY: [], COPIER: marks["elena"]}
+    reading_s = sum(len(turn.text) for turn in one.dialogue.turns) / 6 / 230 * 60
+    return [
+        _annotate(
+            one, who, "crowd", CODES, findings,
+            (1.6 if who == HASTY else reading_s) * rng.lognormvariate(0.0, 0.35),
+        )
+        for who, findings in marks.items()
+        if who == COPIER or rng.random() < 0.67
+    ]  # fmt: skip
 
 
 def _add_appeals(store: Store, past: Sequence[Past]) -> None:
@@ -335,11 +311,11 @@ def _add_appeals(store: Store, past: Sequence[Past]) -> None:
     that wait for it."""
     own = [one for one in past if one.dialogue.agent == AGENT]
     flagged = [one for one in own if one.verdict.findings]
-    acknowledge_note(store, "agent", write_note(store, "lead", AGENT, NOTES[0]).id)
-    write_note(store, "lead", AGENT, NOTES[1], (flagged or own)[-1].dialogue.id)
+    acknowledge_note(store, "agent", write_note(store, "lead", AGENT, load_script()["notes"][0]).id)
+    write_note(store, "lead", AGENT, load_script()["notes"][1], (flagged or own)[-1].dialogue.id)
     codes = tuple(load_taxonomy().codes)
     projects.create(store, "lead", Project(id=APPEALS, codes=codes, purpose="review"))
-    for one, statement in zip(flagged[-2:], STATEMENTS, strict=False):
+    for one, statement in zip(flagged[-2:], load_script()["statements"], strict=False):
         finding = one.verdict.findings[0]
         appeals.open_appeal(store, "agent", one.dialogue.id, finding.turn, finding.code, statement)
     appeals.open_second_reviews(store, "lead", APPEALS)
@@ -350,7 +326,7 @@ def _add_appeals(store: Store, past: Sequence[Past]) -> None:
             submit(store, reviewer, lease.task, lease.token, key, (), 41.0)
             opened = appeals.list_open(store, "lead")
             decided = next(each for each in opened if each.dialogue == lease.dialogue)
-            appeals.decide_appeal(store, "lead", decided.id, "overturned", OVERTURNED)
+            appeals.decide_appeal(store, "lead", decided.id, "overturned", load_script()["overturned"])
             return
 
 
@@ -377,7 +353,9 @@ def _add_cases(store: Store, past: Sequence[Past]) -> None:
             found = _find(one, one.dialogue, CODES, (0.0, 0.0), rng)
             found = [finding for finding in found if finding.turn == lease.turn]
             key = f"decision expert {lease.task} {lease.token}"
-            expert_cases.decide_case(store, "expert", lease.task, lease.token, key, found, DECIDED, 38.0)
+            expert_cases.decide_case(
+                store, "expert", lease.task, lease.token, key, found, load_script()["decided"], 38.0
+            )
 
 
 def _add_sessions(store: Store, past: Sequence[Past]) -> None:
@@ -390,12 +368,12 @@ def _add_sessions(store: Store, past: Sequence[Past]) -> None:
     for name, group, ids in groups:
         config = CalibrationConfig(
             name=name, codes=SESSION_CODES, members=group, dialogues=tuple(ids),
-            instructions="Answer on your own, and do not talk about it before all are done.",
+            instructions=load_script()["session_instructions"],
         )  # fmt: skip
         start_session(store, "lead", config, load_taxonomy())
     for who in members:
         _answer_all(store, who, CLOSED, SESSION_CODES, by_id, rng)
-    save_note(store, "lead", CLOSED, SESSION_NOTE, None)
+    save_note(store, "lead", CLOSED, load_script()["session_note"], None)
     projects.set_state(store, "lead", CLOSED, "closed")
     _answer_all(store, "ana", OPEN, SESSION_CODES, by_id, rng)
     _answer_all(store, "reviewer", OPEN, SESSION_CODES, by_id, rng, 3)
@@ -411,7 +389,7 @@ def _answer_all(
         if lease is None:
             return
         dialogue = task_view.view_task(store, who, lease.task).dialogue
-        findings = _find(by_id[lease.dialogue], dialogue, codes, CARE.get(who, USUAL_CARE), rng)
+        findings = _find(by_id[lease.dialogue], dialogue, codes, load_script()["care"][who], rng)
         key, seconds = f"demo {who} {lease.task}", round(rng.lognormvariate(3.6, 0.4), 1)
         submit(store, who, lease.task, lease.token, key, findings, seconds)
 

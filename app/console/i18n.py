@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -60,9 +60,7 @@ def current_language() -> Language:
 
 
 @contextmanager
-def speak(wanted: str) -> Iterator[None]:
-    """Answer a request outside of a page in the language that its ``Accept-Language`` prefers."""
-    language: Language = next((each for each in LANGUAGES if wanted[:2].lower() == each), "en")
+def _hold(language: Language) -> Iterator[None]:
     token = _HELD.set(language)
     try:
         yield
@@ -70,14 +68,14 @@ def speak(wanted: str) -> Iterator[None]:
         _HELD.reset(token)
 
 
-@contextmanager
-def hold_language() -> Iterator[None]:
+def speak(wanted: str) -> AbstractContextManager[None]:
+    """Answer a request outside of a page in the language that its ``Accept-Language`` prefers."""
+    return _hold(next((each for each in LANGUAGES if wanted[:2].lower() == each), "en"))
+
+
+def hold_language() -> AbstractContextManager[None]:
     """Read the language once: to read it is a call of Streamlit, at which a newer click may end the run."""
-    token = _HELD.set(current_language())
-    try:
-        yield
-    finally:
-        _HELD.reset(token)
+    return _hold(current_language())
 
 
 @cache

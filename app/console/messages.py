@@ -1,12 +1,11 @@
 """What a page says of an error, and of what was done last.
 
-An error keeps its text in English with places for values (`dialint.detector.errors.Message`); the text is
-found in the catalogues (`dialint.app.console.i18n` collects it). Values are shown as they are.
+An error keeps its text in English with places for values (`dialint.detector.errors.Message`), which the
+catalogues translate (`dialint.app.console.i18n`).
 
-One run of a page may never reach the browser: a newer one, such as that of a second click, ends it at its
-next call of Streamlit. So a notice stays for `STAYS_S` after it was first shown, or until the next thing is
-done on the page; and what is done holds the notices first (`hold_notices`), so that nothing comes between the
-deed and its notice.
+A newer run of a page ends the one before at its next call of Streamlit, so what that drew may never reach the
+browser. So a notice stays for `STAYS_S` after it was first shown, or until the next thing is done on the
+page, and what is done holds the notices first (`hold_notices`).
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """An ASGI middleware between the network and Streamlit that passes only what the console needs.
 
-It allows GET and HEAD requests for the page, its assets and the health check, and none of Streamlit's routes
-for metrics, media or sign-in. Its route for uploads is open to the console's own page in a browser in which a
-lead is signed in, and closed to everybody else as if it were not there; Streamlit checks size and XSRF token
-of what gets through. Requests for other host names are rejected, which prevents DNS rebinding. Every response
-forbids framing and requests to other hosts. TLS is left to a proxy (`docs/console.md`).
+GET and HEAD requests for the page, its assets and the health check; none of Streamlit's routes for metrics,
+media or sign-in; uploads only from the console's own page in a browser in which a lead is signed in
+(Streamlit checks size and XSRF token). Requests for other host names are rejected, which prevents DNS
+rebinding. Every response forbids framing and requests to other hosts. TLS is left to a proxy
+(`docs/console.md`).
 
-There are two cookies, both secrets that this server made. One recognises a browser for months and opens
-nothing. The other is the session of somebody who signed in: it is new with each sign-in, and its value is all
-the authority there is. They are read here and nowhere else; what follows sees their hashes, in two headers
-that clients cannot send. Only the page itself may open its websocket, and Streamlit resumes its state only
-for the same two cookies. With TLS their names begin with ``__Host-``, and cookies of other names count for
-nothing, so that no other host of the domain and no connection without TLS can set them.
+There are two cookies, both secrets that this server made: one recognises a browser for months and opens
+nothing; the other is the session of somebody who signed in, new with each sign-in. They are read here alone;
+what follows sees their hashes, in two headers that clients cannot send. Only the page itself may open its
+websocket, and Streamlit resumes its state only for the same two cookies. With TLS their names begin with
+``__Host-``, so that no other host of the domain and no connection without TLS can set them.
 """
 
 from __future__ import annotations

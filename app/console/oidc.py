@@ -1,15 +1,13 @@
 """Signing in at the company's provider by OpenID Connect: two routes, and the verification of the token.
 
 The flow is that of authorization codes with PKCE (RFC 6749, RFC 7636, OpenID Connect Core 1.0, section 3.1);
-joserfc, the JOSE library of Authlib, verifies the signature. Streamlit's own `st.login` is not used: it keeps
-the identity for 30 days in a cookie without ``Secure``, so that neither the idle limit nor signing out would
-end a session, and its routes would read a secrets file. Here a verified identity begins a session of the
-console (`dialint.app.console.sessions`), which ends with it. Authlib's Starlette client is not used: it
-needs httpx and a second session cookie, and would replace some 20 lines of `begin` and `finish`.
+joserfc verifies the signature. A verified identity begins a session of the console, which ends with it.
+Streamlit's own `st.login` keeps the identity for 30 days in a cookie, so that neither the idle limit nor
+signing out would end a session; Authlib's Starlette client needs a second session cookie.
 
-The console's cookies are SameSite=Strict, so they do not come along when the provider sends the browser back.
-They are known from the start of the flow, and the browser is recognised by a cookie of its own for the way
-back, which is Lax and lives for minutes. The answer is a page that leads on from this site.
+The console's cookies are SameSite=Strict, so they do not come along when the provider sends the browser back:
+the browser is recognised by a cookie for the way back, which is Lax and lives for minutes. The answer is a
+page that leads on from this site.
 """
 
 from __future__ import annotations
@@ -91,16 +89,13 @@ class OidcConfig(Record):
 
 
 def read_config(path: Path) -> OidcConfig:
-    """Read the operator's file, TOML or JSON by its suffix.
+    """Read the operator's TOML file.
 
     Raises:
         ConfigError: it cannot be read, has other fields, an address without TLS, or no secret.
     """
     try:
-        text = path.read_text("utf-8")
-        config = OidcConfig.model_validate(
-            json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-        )
+        config = OidcConfig.model_validate(tomllib.loads(path.read_text("utf-8")))
     except OSError as error:
         raise ConfigError("E_OIDC", "{path}: {reason}", path=path, reason=error.strerror) from error
     except ValidationError as error:
@@ -111,7 +106,7 @@ def read_config(path: Path) -> OidcConfig:
         ) from None
     except ValueError as error:
         raise ConfigError(
-            "E_OIDC", "{path}: {error}, expected TOML or JSON", path=path, error=type(error).__name__
+            "E_OIDC", "{path}: {error}, expected TOML", path=path, error=type(error).__name__
         ) from None
     for url in (config.issuer, config.metadata_url, config.redirect_uri):
         _require_safe(url, str(path))
@@ -183,14 +178,6 @@ class _Claims(_Document):
     """Some providers send a word, which is not taken for a yes."""
 
 
-@dataclass(frozen=True)
-class Claims:
-    """Who the provider says it is; `email` only if it is verified."""
-
-    identity: Identity
-    email: str | None
-
-
 @dataclass
 class Provider:
     """A provider and the flows that have begun; safe to share between threads."""
@@ -220,8 +207,9 @@ class Provider:
         }  # fmt: skip
         return state, f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
-    def finish(self, state: str, code: str) -> tuple[Client, Claims]:
-        """End a flow, each once. Returns the client that began it, and the verified claims.
+    def finish(self, state: str, code: str) -> tuple[Client, Identity, str | None]:
+        """End a flow, each once. Returns the client that began it, who the provider says it is, and the
+        e-mail address if that is verified.
 
         Raises:
             NotAllowed: no such flow, or what the provider says cannot be verified.
@@ -238,9 +226,9 @@ class Provider:
         }  # fmt: skip
         endpoint = self._metadata().token_endpoint
         token = _validate(_Token, _fetch(endpoint, urlencode(form).encode()), "the token")
-        return flow.client, self._verify(token.id_token, flow.nonce)
+        return flow.client, *self._verify(token.id_token, flow.nonce)
 
-    def _verify(self, token: str, nonce: str) -> Claims:
+    def _verify(self, token: str, nonce: str) -> tuple[Identity, str | None]:
         from joserfc import jwt
         from joserfc.jwk import KeySet
 
@@ -263,7 +251,7 @@ class Provider:
                 "E_SIGN_IN", "the provider's token is not for this sign-in: {fields}", fields=", ".join(wrong)
             )
         identity = Identity(issuer=self.config.issuer, subject=claims.sub)
-        return Claims(identity, claims.email if claims.email_verified is True else None)
+        return identity, claims.email if claims.email_verified is True else None
 
     def _find_wrong(self, claims: _Claims, nonce: str) -> list[str]:
         """The claims that are not as they have to be (OpenID Connect Core, section 3.1.3.7)."""
@@ -373,16 +361,16 @@ def make_routes(config: OidcConfig, location: str) -> list[Route]:
 
 
 def _sign_in(provider: Provider, location: str, state: str, code: str) -> tuple[Client, Session]:
-    client, claims = provider.finish(state, code)
-    address = claims.email if provider.config.match_email else None
+    client, identity, email = provider.finish(state, code)
+    address = email if provider.config.match_email else None
     try:
-        account = authentication.sign_in_identity(open_store(location), claims.identity, address)
+        account = authentication.sign_in_identity(open_store(location), identity, address)
     except NotAllowed as refused:
         raise NotAllowed(
             refused.code, "{message}: tell an admin the subject {subject!r} of {issuer}",
-            message=refused.text, subject=claims.identity.subject, issuer=claims.identity.issuer,
+            message=refused.text, subject=identity.subject, issuer=identity.issuer,
         ) from None  # fmt: skip
-    return client, Session(account.id, claims.identity)
+    return client, Session(account.id, identity)
 
 
 def _page(request: Request, notice: DialintError | str, status: int) -> Response:

@@ -2,18 +2,15 @@
 connections. All of it is in this process's memory; a restart of the server signs everybody out.
 
 A session has an idle limit, and is known by the hash of a secret that the browser alone has, as a cookie
-(`dialint.app.console.middleware`). All tabs of the browser share it. It counts as long as the store confirms
-what it began with: the account is open, and the identity is still linked to it, or its password is still the
-one that was proved (`dialint.labeling.store.authentication.find_signed_in`). The store that a page gets asks
-again in each transaction, so nothing that a page has kept, and no handler of a click, acts for a session
-that ended.
+(`dialint.app.console.middleware`). The store confirms in each transaction that the account is open, and that
+the identity or the password that began the session is still the account's.
 
-A page signs in on its connection, which can set no cookie: it gets a ticket, and its script exchanges that
-for the cookie of a new session by ``POST /session``. Without a ticket the browser is signed out.
+A page signs in on its connection, which can set no cookie: it gets a ticket, which its script exchanges for
+the cookie of a new session by ``POST /session``. Without a ticket the browser is signed out.
 
-Attempts are counted by account and source under one lock, before anything is hashed. Strangers cannot lock
-an owner out: they use up attempts of their own source alone. An owner who shares that source gets in with a
-browser that has signed in to the account before, which has attempts of its own.
+Attempts are counted by account and source before anything is hashed. Strangers cannot lock an owner out: they
+use up attempts of their own source alone, and a browser that has signed in to the account before has attempts
+of its own.
 """
 
 from __future__ import annotations
@@ -135,8 +132,7 @@ class Sessions:
 
     def take_notice(self, key: str) -> str:
         """The notice of a session, once."""
-        session = self.find(key)
-        if session is None:
+        if (session := self.find(key)) is None:
             return ""
         notice, session.notice = session.notice, ""
         return notice
@@ -182,18 +178,6 @@ class Client:
         return str(address)
 
 
-@dataclass
-class _Tries:
-    n: int
-    last_s: float
-
-    def next_s(self) -> float:
-        """When the next attempt may be made."""
-        if self.n < FREE_TRIES:
-            return self.last_s
-        return self.last_s + min(MAX_WAIT_S, WAIT_S * 2.0 ** min(30, self.n - FREE_TRIES))
-
-
 _Key = tuple[str, str, str]
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -204,7 +188,8 @@ class LoginRateLimiter:
     """All attempts at one server; safe to share between threads."""
 
     now_s: Callable[[], float] = time.monotonic
-    _tries: OrderedDict[_Key, _Tries] = field(default_factory=OrderedDict)
+    _tries: OrderedDict[_Key, tuple[int, float]] = field(default_factory=OrderedDict)
+    """How many attempts were made, and when the last one."""
     _sources: OrderedDict[str, float] = field(default_factory=OrderedDict)
     """When each source will have all of its attempts again."""
     _trusted: OrderedDict[str, frozenset[str]] = field(default_factory=OrderedDict)
@@ -217,16 +202,18 @@ class LoginRateLimiter:
         with self._lock:
             now_s = self.now_s()
             key, trusted = self._key(name, client)
-            tries = self._tries.get(key)
-            if tries is None or tries.last_s + FORGET_S < now_s:
-                tries = _Tries(0, now_s)
+            n, last_s = self._tries.get(key, (0, now_s))
+            if last_s + FORGET_S < now_s:
+                n, last_s = 0, now_s
+            wait_s = last_s - now_s
+            if n >= FREE_TRIES:
+                wait_s += min(MAX_WAIT_S, WAIT_S * 2.0 ** min(30, n - FREE_TRIES))
             full_s = max(now_s, self._sources.get(client.source, now_s))
-            wait_s = tries.next_s() - now_s
             if not trusted:
                 wait_s = max(wait_s, full_s - now_s - (SOURCE_TRIES - 1) * SOURCE_REFILL_S)
             if wait_s > 0:
                 return wait_s
-            _remember(self._tries, key, _Tries(tries.n + 1, now_s))
+            _remember(self._tries, key, (n + 1, now_s))
             if not trusted:
                 _remember(self._sources, client.source, full_s + SOURCE_REFILL_S)
             return 0.0
@@ -247,8 +234,9 @@ class LoginRateLimiter:
         """An admitted attempt was not made after all, as the server was too busy."""
         with self._lock:
             key, trusted = self._key(name, client)
-            if (tries := self._tries.get(key)) is not None and tries.n:
-                tries.n -= 1
+            n, last_s = self._tries.get(key, (0, 0.0))
+            if n:
+                self._tries[key] = n - 1, last_s
             self._refund(trusted, client)
 
     def _key(self, name: str, client: Client) -> tuple[_Key, bool]:

@@ -245,7 +245,6 @@ class Preferences(Record):
     """What an account chose. `auto_save`: whether Review and Label save an answer after its last decision."""
 
     language: Literal["en", "es", "ru"] | None = None
-    hide_names: bool = True
     auto_save: bool = False
 
 

@@ -33,7 +33,6 @@ from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
 from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text, severity_title
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import expert_cases, leases, projects, task_view
-from dialint.labeling.store.accounts import load_preferences, save_preferences
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.expert_cases import Case
 from dialint.labeling.store.permissions import has_permission
@@ -56,7 +55,6 @@ class CaseSession:
     draft: CaseDraft
     taxonomy: Taxonomy
     started_s: float = field(default_factory=time.monotonic)
-    hides_names: bool = True
     is_over: bool = False
     """Decided or given back: a second click, on the screen of before, does nothing."""
 
@@ -126,7 +124,6 @@ def _open_case(store: Store, account: Account, lease: Lease, taxonomy: Taxonomy)
     questions = list_questions(case)
     draft = load_draft(store, account.id, case, questions, taxonomy)
     session = CaseSession(store, account, lease, case, questions, draft, taxonomy)
-    session.hides_names = load_preferences(store, account.id).hide_names
     st.session_state[name] = session
     return session
 
@@ -231,9 +228,7 @@ def _posterior_text(method: str) -> str:
 def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
     people = list(dict.fromkeys(one.who for each in session.questions for one in each.answers))
     title = _("Rater {n}")
-    names = {
-        who: title.format(n=number) if session.hides_names else who for number, who in enumerate(people, 1)
-    }
+    names = {who: title.format(n=number) for number, who in enumerate(people, 1)}
     yes = [one for one in question.answers if one.findings]
     no = [one for one in question.answers if not one.findings]
     left, right = st.columns(2)
@@ -332,12 +327,6 @@ def _decision_form(session: CaseSession) -> None:
             leases.release(session.store, session.account.id, session.lease.task, session.lease.token)
             session.is_over = True
 
-    def hide_names() -> None:
-        session.hides_names = bool(st.session_state["hide names"])
-        chosen = load_preferences(session.store, session.account.id)
-        changed = chosen.model_copy(update={"hide_names": session.hides_names})
-        save_preferences(session.store, session.account.id, changed)
-
     if session.current is not None:
         st.caption(safe_markdown(_("Still to decide: {code}.").format(code=session.current)))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -347,4 +336,3 @@ def _decision_form(session: CaseSession) -> None:
             help=paragraph("Every code above becomes gold"),
         )  # fmt: skip
         st.button(_("Give it back"), key=f"give back:{session.case.task.task}", on_click=give_back)
-        st.toggle(_("Hide names"), value=session.hides_names, key="hide names", on_change=hide_names)

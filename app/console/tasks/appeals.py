@@ -7,6 +7,7 @@ the agent reads. The store checks rights, and that the second review came first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import get_args
 
@@ -14,8 +15,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
-from dialint.app.console.tables import show_paging
-from dialint.app.console.tasks.appeal_history import show_decided, show_rates
+from dialint.app.console.tables import DialogueLink, share_text, show_paging, show_table
 from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.text import (
     code_title,
@@ -30,7 +30,6 @@ from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, quoted_finding
 from dialint.labeling.store import appeals, projects
-from dialint.labeling.store.accounts import load_preferences, save_preferences
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.appeals import MAX_CHARACTERS, Dispute, OwnDialogue
 from dialint.labeling.store.dialogues import read
@@ -138,9 +137,9 @@ def decide_page(store: Store, account: Account) -> None:
         format_func=lambda each: safe_markdown(views[each]), label_visibility="collapsed",
     )  # fmt: skip
     if view == "decided":
-        show_decided(store, account, load_taxonomy())
+        _show_decided(store, account, load_taxonomy())
     elif view == "rates":
-        show_rates(store, account, load_taxonomy())
+        _show_rates(store, account, load_taxonomy())
     else:
         _show_open(store, account, load_taxonomy())
 
@@ -182,7 +181,7 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         with st.container(border=True, gap="small"):
             st.markdown(f"**{safe_markdown(_('The agent objects'))}**")
             st.text(safe_text(dispute.appeal.statement))
-        _show_both_answers(store, account, dispute, taxonomy)
+        _show_both_answers(dispute, taxonomy)
         if dispute.second:
             _decision_form(store, account, dispute, taxonomy)
         else:
@@ -240,32 +239,23 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
         st.rerun()
 
 
-def _show_both_answers(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
+def _show_both_answers(dispute: Dispute, taxonomy: Taxonomy) -> None:
     code = dispute.appeal.code
     second = {one.id for one in dispute.second}
     others = [
         one for one in dispute.answers if one.id not in second and one.turn in (None, dispute.appeal.turn)
     ]
-    chosen = load_preferences(store, account.id)
-
-    def hide_names() -> None:
-        changed = chosen.model_copy(update={"hide_names": bool(st.session_state["appeal names"])})
-        save_preferences(store, account.id, changed)
-
-    hides = st.toggle(_("Hide names"), value=chosen.hide_names, key="appeal names", on_change=hide_names)
-    _show_answers(_("Second review, blind"), dispute.second, code, hides, taxonomy)
-    _show_answers(_("Earlier answers"), others, code, hides, taxonomy)
+    _show_answers(_("Second review, blind"), dispute.second, code, taxonomy)
+    _show_answers(_("Earlier answers"), others, code, taxonomy)
 
 
-def _show_answers(
-    title: str, answers: Sequence[Annotation], code: str, hides_names: bool, taxonomy: Taxonomy
-) -> None:
+def _show_answers(title: str, answers: Sequence[Annotation], code: str, taxonomy: Taxonomy) -> None:
     if not answers:
         return
     with st.container(border=True, gap="small"):
         st.markdown(f"**{safe_markdown(title)}**")
         for number, one in enumerate(answers, 1):
-            who = _("Reviewer {n}").format(n=number) if hides_names else one.labeler
+            who = _("Reviewer {n}").format(n=number)
             if code not in one.codes:
                 template = _("{who} was not asked of this code")
             elif any(each.code == code for each in one.findings):
@@ -322,3 +312,62 @@ def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: T
 
         ready = outcome is not None and bool(reason.strip())
         st.button(_("Decide"), key=f"decide:{appeal.id}", type="primary", disabled=not ready, on_click=decide)
+
+
+def _show_decided(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    """The decided appeals, newest first."""
+    pages: list[int] = st.session_state.setdefault(f"decided pages:{account.id}", [])
+    listed = appeals.list_decided(store, account.id, pages[-1] if pages else None, PER_PAGE)
+    if not listed and not pages:
+        st.info(_("No appeal is decided yet."))
+        return
+    states = {"overturned": _("overturned"), "upheld": _("upheld"), "amended": _("amended")}
+    show_table(
+        (_("Number"), _("Dialogue"), _("Turn"), _("Code"), _("Outcome"), _("The agent"), _("The expert")),
+        (
+            (
+                str(one.id), DialogueLink(one.dialogue), str(one.turn), code_title(one.code, taxonomy),
+                states[one.state], one.statement, one.reason or "–",
+            )
+            for one in listed
+        ),
+    )  # fmt: skip
+    last = listed[-1].id if listed else None
+    show_paging(pages, last, has_more=len(listed) == PER_PAGE, key="decided")
+
+
+def _show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    """How often appeals succeed, by code and by release."""
+    counted = appeals.count_outcomes(store, account.id)
+    if not counted:
+        st.info(_("Nobody has appealed yet."))
+        return
+    by_code: dict[str, Counter[str]] = {}
+    by_release: dict[str, Counter[str]] = {}
+    for one in counted:
+        by_code.setdefault(one.code, Counter())[one.state] += one.n
+        by_release.setdefault(one.release, Counter())[one.state] += one.n
+    left, right = st.columns(2, gap="medium")
+    headings = (_("Decided"), _("Overturned"), _("Amended"), _("Found wrong"), _("Open"))
+    with left:
+        st.markdown(f"**{safe_markdown(_('By code'))}**")
+        ordered = sorted(
+            by_code.items(), key=lambda item: (-item[1]["overturned"] - item[1]["amended"], item[0])
+        )
+        show_table(
+            (_("Code"), *headings), ((code_title(code, taxonomy), *_row(states)) for code, states in ordered)
+        )
+    with right:
+        st.markdown(f"**{safe_markdown(_('By release'))}**")
+        show_table(
+            (_("Release"), *headings),
+            ((release or "–", *_row(states)) for release, states in sorted(by_release.items())),
+        )
+    st.caption(paragraph("Shares with 95 % Wilson intervals."))
+
+
+def _row(states: Counter[str]) -> tuple[str, ...]:
+    wrong = states["overturned"] + states["amended"]
+    n = states["upheld"] + wrong
+    numbers = (show_number(n), show_number(states["overturned"]), show_number(states["amended"]))
+    return (*numbers, share_text(wrong, n), show_number(states["open"]))

@@ -2,23 +2,22 @@
 sources that the dialogue came with.
 
 A finding names its clause in its reason. The clause's text is that of the version that the dialogue was
-scored with, as the verdict records it; a note says if another version is published now. Of an older verdict,
-which does not record it, the published version is shown. Where neither is to be had, that is said, and the
-finding's own quotation stands in its place.
+scored with, as the verdict records it, else of the published one; a note says which. Where neither is to be
+had, that is said, and the finding's own quotation stands in its place.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dialint.app.console.i18n import _, paragraph
+from dialint.app.console.i18n import _
 from dialint.app.console.text import lookup_code, safe_text
 from dialint.detector.checks.policy import CitedClause, find_cited_clause
 from dialint.detector.errors import ConfigError
-from dialint.detector.policy import Policy, parse_policy
+from dialint.detector.policy import Clause, Policy, parse_policy
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
@@ -101,78 +100,58 @@ def _needs(code: str, kind: str) -> bool:
 
 
 def _describe_cited(cited: CitedClause, policy: PolicyTexts) -> Evidence:
-    name = f"clause:{cited.policy}:{cited.clause}"
-    title = _("Clause {clause} of the policy {policy}").format(clause=cited.clause, policy=cited.policy)
-    if policy.displayed is None:
-        note = f"{_why_missing(policy)} {_('So the finding quotes the clause:')}"
-        return Evidence(name, title, ((cited.text, False),), note)
-    text = _find_clause(policy.displayed, cited.clause)
-    if text is None:
+    text = next((each.text for each in _list_parsed(policy) if each.id == cited.clause), None)
+    note = _describe_version(policy)
+    if text is None and policy.displayed is not None:
         note = _("Version {version} has no such clause. So the finding quotes it:")
         note = note.format(version=policy.displayed.version)
-        return Evidence(name, title, ((cited.text, False),), note)
-    notes = [_which_version(policy)]
-    if not text.startswith(cited.text.removesuffix(" …")):
-        notes.append(_("The finding quotes other words: “{quote}”").format(quote=cited.text))
-    notes.append(_what_is_newer(policy, cited.clause, text))
-    return Evidence(name, title, ((text, False),), " ".join(filter(None, notes)))
+    elif text is None:
+        note = f"{note} {_('So the finding quotes the clause:')}"
+    elif not text.startswith(cited.text.removesuffix(" …")):
+        note = f"{note} {_('The finding quotes other words: “{quote}”').format(quote=cited.text)}"
+    return Evidence(
+        f"clause:{cited.policy}:{cited.clause}",
+        _("Clause {clause} of the policy {policy}").format(clause=cited.clause, policy=cited.policy),
+        ((cited.text if text is None else text, False),),
+        note,
+    )
 
 
 def _list_clauses(name: str, code: str, policy: PolicyTexts) -> Iterator[Evidence]:
-    parsed = None if policy.displayed is None else _parse(policy.displayed.text)
-    if parsed is None:
-        note = f"{_why_missing(policy)} {_('So its clauses cannot be shown.')}"
+    clauses = _list_parsed(policy)
+    if not clauses:
+        note = f"{_describe_version(policy)} {_('So its clauses cannot be shown.')}"
         yield Evidence(f"policy:{name}", _("Policy {name}").format(name=name), (), note)
-        return
-    for clause in parsed.clauses:
+    for clause in clauses:
         if clause.violation_code == code:
-            notes = (_which_version(policy), _what_is_newer(policy, clause.id, clause.text))
-            yield Evidence(
-                f"clause:{name}:{clause.id}",
-                _("Clause {clause} of the policy {policy}").format(clause=clause.id, policy=name),
-                ((clause.text, False),),
-                " ".join(filter(None, notes)),
-            )
+            title = _("Clause {clause} of the policy {policy}").format(clause=clause.id, policy=name)
+            passages = ((clause.text, False),)
+            yield Evidence(f"clause:{name}:{clause.id}", title, passages, _describe_version(policy))
 
 
-def _why_missing(policy: PolicyTexts) -> str:
-    if not policy.is_recorded:
+def _describe_version(policy: PolicyTexts) -> str:
+    """Which version of the policy is shown, or why none is, and whether another one is published now."""
+    shown, published = policy.displayed, policy.published
+    if shown is None and not policy.is_recorded:
         return _("This policy is not published here.")
-    if policy.published is None:
+    if shown is None:
         return _("This dialogue was scored with rules that are no version of this policy here.")
-    return paragraph("This dialogue was scored with").format(version=policy.published.version)
-
-
-def _which_version(policy: PolicyTexts) -> str:
-    assert policy.displayed is not None
     if not policy.is_recorded:
         text = _("As published, version {version}; which one the dialogue was scored with is not recorded.")
-    else:
-        text = _("As scored with, version {version}.")
-    return text.format(version=policy.displayed.version)
+        return text.format(version=shown.version)
+    text = _("As scored with, version {version}.").format(version=shown.version)
+    if published is None:
+        return f"{text} {_('No version is published now.')}"
+    if published.version != shown.version:
+        newer = _("Version {version} is published now.").format(version=published.version)
+        return f"{text} {newer}"
+    return text
 
 
-def _what_is_newer(policy: PolicyTexts, clause: str, text: str) -> str:
-    """What the published version says of a clause, where the dialogue was scored with another one."""
-    if not policy.is_recorded or policy.scored is None:
-        return ""
-    if policy.published is None:
-        return _("No version is published now.")
-    if policy.published.version == policy.scored.version:
-        return ""
-    now = _find_clause(policy.published, clause)
-    if now is None:
-        note = _("Version {version} is published now and has no such clause.")
-    elif now == text:
-        note = _("Version {version} is published now; the clause reads the same there.")
-    else:
-        note = _("Version {version} is published now; there the clause reads: “{text}”")
-    return note.format(version=policy.published.version, text=now)
-
-
-def _find_clause(version: PublishedText, clause: str) -> str | None:
-    policy = _parse(version.text)
-    return None if policy is None else next((each.text for each in policy.clauses if each.id == clause), None)
+def _list_parsed(policy: PolicyTexts) -> Sequence[Clause]:
+    """The clauses of the version that is shown; none without one, or of one by rules of before."""
+    parsed = None if policy.displayed is None else _parse(policy.displayed.text)
+    return () if parsed is None else parsed.clauses
 
 
 @lru_cache(16)

@@ -6,7 +6,6 @@ store checks rights. Nothing here knows the screen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,12 +13,12 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from dialint.app.console.tasks.answer import Answer, reopen_answer, start_answer
+from dialint.app.console.tasks.answer import Answer, Sent, reopen_answer, start_answer
 from dialint.app.console.tasks.evidence import Policies, load_cited_policies
 from dialint.detector.masking import MaskedText
 from dialint.detector.masking.spans import find_placeholders, replace_spans
-from dialint.detector.records import Dialogue, Finding, Verdict
-from dialint.labeling.annotation import Annotation, Rejection
+from dialint.detector.records import Dialogue, Verdict
+from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import annotations as answers
 from dialint.labeling.store import dialogues, leases, task_view
 from dialint.labeling.store.api import Store, load_view
@@ -71,19 +70,13 @@ class Item:
 
 @dataclass(frozen=True)
 class EditConflict:
-    """The item was answered elsewhere: `theirs`, newest last, against `ours`, which is not saved."""
+    """The item was answered elsewhere: `theirs`, newest last, against `ours`, which is not saved under its
+    `key`."""
 
     item: Item
     theirs: tuple[Annotation, ...]
-    ours: tuple[Finding, ...]
-    seconds: float
+    ours: Sent
     key: str
-    rejections: tuple[Rejection, ...] = ()
-
-    @property
-    def answered(self) -> datetime | None:
-        """When the newest of theirs was given."""
-        return self.theirs[-1].at
 
 
 def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
@@ -212,21 +205,22 @@ def submit(
         Conflict: a blind answer was corrected before; there is nothing to compare it with.
     """
     assert answer.sent is not None, "seal it first"
-    findings, seconds, rejections = answer.sent.findings, answer.sent.seconds, answer.sent.rejections
+    ours = answer.sent
+    content = ours.findings, ours.seconds, ours.rejections
     try:
         if item.supersedes is not None:
-            saved = answers.correct(store, actor, item.supersedes, answer.key, findings, seconds, rejections)
+            saved = answers.correct(store, actor, item.supersedes, answer.key, *content)
             task_view.delete_draft(store, actor, item.name)
             return Saved(saved)
         assert item.task is not None, "an item is a task or a correction"
         assert item.token is not None, "a task is held by a lease"
         saved, opened = answers.submit_and_claim(
-            store, actor, item.task, item.token, answer.key, findings, seconds, rejections, project=project
+            store, actor, item.task, item.token, answer.key, *content, project=project
         )
     except Conflict as conflict:
         if item.blind:
             raise
-        return EditConflict(item, conflict.theirs, findings, seconds, answer.key, rejections)
+        return EditConflict(item, conflict.theirs, ours, answer.key)
     except StaleLease:
         assert item.task is not None, "only a task has a lease to lose"
         theirs: tuple[Annotation, ...] = ()
@@ -235,24 +229,23 @@ def submit(
                 theirs = task_view.view_task(store, actor, item.task).answers
         if not theirs:
             raise
-        return EditConflict(item, theirs, findings, seconds, answer.key, rejections)
+        return EditConflict(item, theirs, ours, answer.key)
     return Saved(saved, None if opened is None else _to_item(store, actor, opened, blind=item.blind))
 
 
 def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Saved | EditConflict:
     """Save ours beside theirs: as a review of the dialogue, or as a correction of one's own answer."""
-    item, last = conflict.item, conflict.theirs[-1]
+    item, last, ours = conflict.item, conflict.theirs[-1], conflict.ours
     key = f"{conflict.key}-again-{last.id}"
     try:
         if item.supersedes is not None and last.labeler == actor:
             saved = answers.correct(
-                store, actor, int(last.id), key, conflict.ours, conflict.seconds, conflict.rejections
+                store, actor, int(last.id), key, ours.findings, ours.seconds, ours.rejections
             )
         else:
             saved = answers.review(
-                store, actor, item.dialogue.id, key, item.codes, conflict.ours,
-                expected=int(last.id), turn=item.turn, seconds=conflict.seconds,
-                rejections=conflict.rejections,
+                store, actor, item.dialogue.id, key, item.codes, ours.findings, expected=int(last.id),
+                turn=item.turn, seconds=ours.seconds, rejections=ours.rejections,
             )  # fmt: skip
     except Conflict as newer:
         return replace(conflict, theirs=newer.theirs)
@@ -266,16 +259,3 @@ def skip(store: Store, actor: str, item: Item, reason: str) -> None:
     assert item.token is not None, "a task is held by a lease"
     leases.skip(store, actor, item.task, item.token, reason)
     task_view.delete_draft(store, actor, item.name)
-
-
-def diff_findings(theirs: Sequence[Finding], ours: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Findings only in theirs, and only in ours, compared by turn, code, severity and offsets."""
-
-    def value(finding: Finding) -> tuple[object, ...]:
-        return finding.turn, finding.code, finding.severity, finding.start, finding.end
-
-    def missing(own: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:
-        seen = set(map(value, others))
-        return [finding for finding in own if value(finding) not in seen]
-
-    return missing(theirs, ours), missing(ours, theirs)

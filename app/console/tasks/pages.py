@@ -9,6 +9,7 @@ Looking at a page takes no work from others: a button claims the first task.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -26,7 +27,7 @@ from dialint.app.console.tasks.page_session import (
     show_projects,
     undo,
 )
-from dialint.app.console.tasks.workspace import earnings_text, list_actions, show_workspace
+from dialint.app.console.tasks.workspace import earnings_text, show_workspace
 from dialint.app.console.text import (
     code_title,
     origin_text,
@@ -36,7 +37,7 @@ from dialint.app.console.text import (
     verdict_text,
 )
 from dialint.detector.records import Finding
-from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account, Pool, Purpose
 from dialint.labeling.store.task_view import grade_own_training, load_training_gold
@@ -92,16 +93,14 @@ def _show_review_item(session: PageSession) -> None:
 
 
 def _show_conflict(session: PageSession, conflict: EditConflict) -> None:
-    taxonomy = load_taxonomy()
-    theirs = conflict.theirs[-1]
+    theirs, ours = conflict.theirs[-1], conflict.ours.findings
     st.warning(_("This was answered elsewhere before your answer came. Yours is not saved yet. Compare:"))
     left, right = st.columns(2)
-    only_theirs, only_ours = items.diff_findings(theirs.findings, conflict.ours)
-    when = _("time unknown") if conflict.answered is None else show_time(conflict.answered)
+    when = _("time unknown") if theirs.at is None else show_time(theirs.at)
     with left:
-        _show_side(f"{theirs.labeler} ({when})", theirs.findings, only_theirs, taxonomy)
+        _show_side(f"{theirs.labeler} ({when})", theirs.findings, ours)
     with right:
-        _show_side(_("You"), conflict.ours, only_ours, taxonomy)
+        _show_side(_("You"), ours, theirs.findings)
 
     submit = partial(items.submit_anyway, session.store, session.account.id, conflict)
     with st.container(horizontal=True):
@@ -115,7 +114,11 @@ def _show_conflict(session: PageSession, conflict: EditConflict) -> None:
         )  # fmt: skip
 
 
-def _show_side(who: str, findings: tuple[Finding, ...], only: list[Finding], taxonomy: Taxonomy) -> None:
+def _show_side(who: str, findings: Sequence[Finding], others: Sequence[Finding]) -> None:
+    def place(finding: Finding) -> tuple[object, ...]:
+        return finding.turn, finding.code, finding.severity, finding.start, finding.end
+
+    taxonomy, known = load_taxonomy(), {place(each) for each in others}
     st.markdown(f"**{safe_markdown(who)}**")
     if not findings:
         st.text(_("Nothing wrong here."))
@@ -128,7 +131,7 @@ def _show_side(who: str, findings: tuple[Finding, ...], only: list[Finding], tax
             )
             st.markdown(safe_markdown(" · ".join(facts)))
             st.text(safe_text(f"“{finding.quote}”"))
-            if finding in only:
+            if place(finding) not in known:
                 st.caption(_("not in the other answer"))
 
 
@@ -220,9 +223,6 @@ def _show_solution(session: PageSession) -> None:
     )  # fmt: skip
 
 
-COLUMNS = 2
-
-
 def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, waiting: str) -> None:
     """Show it. `label` is the button's, `waiting` the line with the queue's length."""
     _show_notices(session)
@@ -230,37 +230,20 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
     def start() -> None:
         session.started, session.waiting, session.back = True, None, None
 
-    left, right = st.columns([5, 6], gap="large")
-    with left:
-        show_projects(session, purposes)
-        n = count_queue(session)
-        st.markdown(f"**{safe_markdown(waiting.format(n=show_number(n)))}**")
-        if n == 0:
-            st.info(_("Nothing is waiting for you in this queue."))
-        if earned := earnings_text(session):
-            st.caption(safe_markdown(earned))
-        st.caption(paragraph("A task that you start is reserved"))
-        with st.container(horizontal=True):
-            st.button(
-                safe_markdown(label), key="start", type="primary", shortcut="Enter",
-                on_click=session.on_click, args=(start,),
-            )  # fmt: skip
-            st.button(
-                _("Reopen my last answer"), key="start:undo", on_click=session.on_click, args=(undo, session)
-            )
-    with right:
-        _show_keys(session)
-
-
-def _show_keys(session: PageSession) -> None:
-    rows = [(name, key) for _action, name, key in list_actions("label" if session.blind else "review")]
-    st.caption(_("Keys; ? shows them while you work."))
-    half = -(-len(rows) // COLUMNS)
-    for column, part in zip(st.columns(COLUMNS), (rows[:half], rows[half:]), strict=True):
-        with column, st.container(gap=None):  # a table would import pandas here
-            for name, key in part:
-                st.caption(f"**{safe_markdown(_key_name(key))}** {safe_markdown(name)}")
-
-
-def _key_name(key: str) -> str:
-    return key.upper() if len(key) == 1 else key
+    show_projects(session, purposes)
+    n = count_queue(session)
+    st.markdown(f"**{safe_markdown(waiting.format(n=show_number(n)))}**")
+    if n == 0:
+        st.info(_("Nothing is waiting for you in this queue."))
+    if earned := earnings_text(session):
+        st.caption(safe_markdown(earned))
+    st.caption(paragraph("A task that you start is reserved"))
+    with st.container(horizontal=True):
+        st.button(
+            safe_markdown(label), key="start", type="primary", shortcut="Enter",
+            on_click=session.on_click, args=(start,),
+        )  # fmt: skip
+        st.button(
+            _("Reopen my last answer"), key="start:undo", on_click=session.on_click, args=(undo, session)
+        )
+    st.caption(_("While you work, ? shows the keys."))

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from console_client import address_of, find_browser
+from console_records import make_dialogue, make_finding, make_verdict
 from patience import WAIT_MS, WAIT_S, wait_for
 from playwright.sync_api import sync_playwright
 from streamlit.components.v2 import manifest_scanner
@@ -30,7 +31,6 @@ from dialint.app.console.launch import server_command, server_environment
 from dialint.app.console.middleware import hash_secret
 from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter
 from dialint.app.console.tasks.page_session import receive
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, authentication, dialogues, projects, tasks
 from dialint.labeling.store.database.schema import annotation_rows
@@ -49,31 +49,6 @@ HOSTILE = (
 """Markup, Markdown, an ANSI escape and right-to-left marks, after a letter of two UTF-16 units."""
 
 
-def dialogue(name: str, second: str = "We will look into it.") -> Dialogue:
-    texts = (
-        ("customer", "Where is my parcel?"),
-        ("agent", "Anything else?"),
-        ("customer", "My parcel!"),
-        ("agent", second),
-    )
-    turns = tuple(Turn(index=at, role=role, text=text) for at, (role, text) in enumerate(texts))  # type: ignore[arg-type]
-    return Dialogue(id=name, turns=turns, agent="a1")
-
-
-def finding(code: str = "C1", turn: int = 1, end: int = 14, probability: float = 0.91) -> Finding:
-    return Finding(
-        code=code, turn=turn, severity="S2", probability=probability, quote="Anything else?"[:end], start=0, end=end,
-        reason="The question was passed over.",
-    )  # fmt: skip
-
-
-def verdict(name: str, *findings: Finding) -> Verdict:
-    return Verdict(
-        dialogue_id=name, release="model-7", taxonomy="1.0.0", status="scored", quality=75.0, findings=findings,
-        probabilities={1: {"C1": 0.91, "T1": 0.004}, 3: {"C1": 0.03, "T1": 0.998}},
-    )  # fmt: skip
-
-
 def populate(place: str) -> None:
     """`d1` has one finding and the lower priority; `d2` two. `d3` and `hostile` are to be labeled blind."""
     upgrade(place)
@@ -82,21 +57,26 @@ def populate(place: str) -> None:
         for name, role in PEOPLE.items():
             accounts.create(store, "ada", Account(id=name, role=role), GIVEN)  # type: ignore[arg-type]
             authentication.choose_password(store, name, GIVEN, PASSWORD)
-        found = [dialogue("d1"), dialogue("d2"), dialogue("d3"), dialogue("hostile", HOSTILE), dialogue("d5")]
-        dialogues.add(store, "lea", found)
-        said = [
-            verdict("d1", finding()),
-            verdict("d2", finding(), finding("T1", 3, 7, 0.998)),
-            verdict("d3", finding()),
-        ]
-        said.append(verdict("hostile", finding("C1", 3, 5)))
-        dialogues.add_verdicts(store, "lea", said)
+        texts = ("Where is my parcel?", "Anything else?", "My parcel!")
+        last = {"hostile": HOSTILE}
+        names = ("d1", "d2", "d3", "hostile", "d5")
+        dialogues.add(
+            store,
+            "lea",
+            [make_dialogue(name, *texts, last.get(name, "We will look into it.")) for name in names],
+        )
+        scores = {1: {"C1": 0.91, "T1": 0.004}, 3: {"C1": 0.03, "T1": 0.998}}
+        findings = {
+            "d1": [make_finding()], "d2": [make_finding(), make_finding("T1", 3, "We will", 0.998)],
+            "d3": [make_finding()], "hostile": [make_finding("C1", 3, HOSTILE[:5])],
+        }  # fmt: skip
+        verdicts = [make_verdict(name, *each, probabilities=scores) for name, each in findings.items()]
+        dialogues.add_verdicts(store, "lea", verdicts)
         review = Project(id="to review", codes=("C1", "T1", "C2"), purpose="review", prelabelled=True)
         projects.create(store, "lea", review)
         ranked = {"d1": 1.0, "d2": 2.0, "hostile": 0.5}
-        tasks.add(
-            store, "lea", "to review", [NewTask(dialogue=name, priority=of) for name, of in ranked.items()]
-        )
+        new = [NewTask(dialogue=name, priority=priority) for name, priority in ranked.items()]
+        tasks.add(store, "lea", "to review", new)
         blind = Project(id="to label", codes=("C1", "T1"), instructions="Read it all first.", overlap=2)
         projects.create(store, "lea", blind)
         tasks.add(store, "lea", "to label", [NewTask(dialogue=name) for name in ("d3", "hostile", "d5")])
@@ -138,37 +118,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def store(place: str) -> Iterator[Store]:
     with Store.open(place) as store:
         yield store
-
-
-@pytest.fixture
-def suggested(store: Store) -> None:
-    """A dialogue at the head of rob's queue with a finding and two suggestions."""
-    turns = (
-        ("customer", "My card was declined and I cannot pay. What now?"),
-        ("agent", "You should have read our terms. Anything else?"),
-        ("customer", "What now?"),
-        ("agent", "We will look into it."),
-    )
-    texts = tuple(Turn(index=at, role=role, text=text) for at, (role, text) in enumerate(turns))  # type: ignore[arg-type]
-
-    def found(code: str, turn: int, quote: str, reason: str) -> Finding:
-        start = texts[turn].text.index(quote)
-        return Finding(
-            code=code, turn=turn, severity="S2", probability=0.62, quote=quote, start=start,
-            end=start + len(quote), reason=reason,
-        )  # fmt: skip
-
-    said = Verdict(
-        dialogue_id="careful", release="model-7", taxonomy="1.0.0", status="scored", quality=75.0,
-        findings=(found("T1", 1, "You should have read our terms.", "Blames the customer."),),
-        suggestions=(
-            found("C1", 1, "Anything else?", "Not answered (gate 'open_question': the ask may be rhetorical)."),
-            found("C2", 3, "We will look into it.", "One of two questions (demoted: confirmed 2 of 14 times)."),
-        ),
-    )  # fmt: skip
-    dialogues.add(store, "lea", [Dialogue(id="careful", turns=texts)])
-    dialogues.add_verdicts(store, "lea", [said])
-    tasks.add(store, "lea", "to review", [NewTask(dialogue="careful", priority=9.0)])
 
 
 @dataclass
@@ -361,11 +310,6 @@ def _free_port() -> int:
 
 
 @pytest.fixture
-def free_port() -> Callable[[], int]:
-    return _free_port
-
-
-@pytest.fixture
 def server(place: str) -> Iterator[Server]:
     server = Server(place, _free_port())
     server.start()
@@ -388,22 +332,7 @@ def signed_in() -> Callable[[Any, int, str], None]:
     return _sign_in
 
 
-def _watch(page: Any, seen: list[str]) -> None:
-    """Collect what the browser logs as an error from now on, and each answer of 400 or more."""
-    page.on("console", lambda each: seen.append(each.text) if each.type == "error" else None)
-    page.on("pageerror", lambda each: seen.append(str(each)))
-    page.on("response", lambda each: seen.append(f"{each.status} {each.url}") if each.status >= 400 else None)
-
-
-@pytest.fixture(scope="session")
-def watch() -> Callable[[Any, list[str]], None]:
-    """Collects the errors of a page of a real browser."""
-    return _watch
-
-
 def _settle(page: Any) -> None:
-    """Wait until the script of the page has run, and .3 s more: what was clicked last takes a moment to start
-    it, and a click while it draws may be lost."""
     at_rest = page.locator('[data-test-script-state="notRunning"]')
     n_calm = 0
     while n_calm < 3:
@@ -414,72 +343,34 @@ def _settle(page: Any) -> None:
 
 @pytest.fixture(scope="session")
 def settle() -> Callable[[Any], None]:
-    """Waits until a page of a real browser has run."""
+    """Waits until the script of a page has run, and .3 s more: what was clicked last takes a moment to start
+    it, and a click while it draws may be lost."""
     return _settle
 
 
-@dataclass
-class People:
-    """People at browsers of their own, who stay signed in at a server."""
+@pytest.fixture
+def page_of(browser: Any, server: Server) -> Iterator[Callable[..., Any]]:
+    """Opens a page in a browser of its own, signed in as somebody, at an address of the console. At the end
+    no browser has logged an error."""
+    contexts, errors = [], []
 
-    browser: Any
-    port: int
-    pages: dict[str, Any] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    """What any of the browsers logged as an error."""
-
-    def page(self, name: str) -> Any:
-        """Somebody's page; they sign in at the first time."""
-        if name not in self.pages:
-            page = self.browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
-            page.set_default_timeout(WAIT_MS)
-            _watch(page, self.errors)
-            _sign_in(page, self.port, name)
-            self.pages[name] = page
-        return self.pages[name]
-
-    def open(self, name: str, title: str) -> Any:
-        """Somebody's page after a click on a link of the navigation."""
-        page = self.page(name)
-        page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
-        page.wait_for_url(f"**/{title.lower().replace(' ', '-')}*")
-        _settle(page)
+    def opened(name: str, address: str = "", width: int = 1280, height: int = 800) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        page.on("console", lambda each: errors.append(each.text) if each.type == "error" else None)
+        page.on("pageerror", lambda each: errors.append(str(each)))
+        _sign_in(page, server.port, name)
+        if address:
+            page.goto(f"http://127.0.0.1:{server.port}/{address}")
         return page
 
-    def close(self) -> None:
-        while self.pages:
-            self.pages.popitem()[1].context.close()
-
-
-@pytest.fixture(scope="module")
-def people(browser: Any) -> Iterator[Callable[[Server], People]]:
-    """Puts people before a server; at the end of the module their browsers have logged no error."""
-    known: list[People] = []
-
-    def before(server: Server) -> People:
-        known.append(People(browser, server.port))
-        return known[-1]
-
-    yield before
-    for each in known:
-        each.close()
-    assert [error for each in known for error in each.errors] == []
-
-
-@pytest.fixture(scope="module")
-def start_server() -> Iterator[Callable[[str], Server]]:
-    """Starts consoles that the tests of a module share, each on a store of its own."""
-    started: list[Server] = []
-
-    def start(place: str) -> Server:
-        server = Server(place, _free_port())
-        started.append(server)
-        server.start()
-        return server
-
-    yield start
-    for server in started:
-        server.kill()
+    yield opened
+    for context in contexts:
+        context.close()
+    lost = ("WebSocket", "ERR_CONNECTION", "disconnected")  # of a connection that a test has cut
+    assert [each for each in errors if not any(word in each for word in lost)] == []
 
 
 @dataclass

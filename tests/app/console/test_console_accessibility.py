@@ -1,7 +1,7 @@
-"""Every page of the console under axe-core in a real browser: no serious violation, nothing wider than a phone,
-nothing that the browser logs as an error.
+"""Every page of the console under axe-core in a real browser, in the languages and on a phone.
 
-`DIALINT_AXE_THEMES=light,dark` looks at both themes; without it the dark one is left to `theme.py`'s own test.
+`DIALINT_AXE_THEMES=light,dark` looks at both themes; without it the dark one is left to the contrast of its
+colours (`test_console_theme`).
 """
 
 import os
@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from console_client import address_of
 from patience import WAIT_MS
 
+from dialint.app.console.i18n import load_catalogue
 from dialint.app.console.pages import load_pages
 
-PAGES = {page.title: page for page in load_pages().values()}
-
 THEMES = os.environ.get("DIALINT_AXE_THEMES", "light").split(",")
-SERIOUS = ("serious", "critical")
-PHONE_PX = 360
+DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 360, "height": 780}
+WIDER = "document.documentElement.scrollWidth - window.innerWidth"
+Settle = Callable[[Any], None]
 
 
 def violations(page: Any) -> list[str]:
@@ -27,42 +26,57 @@ def violations(page: Any) -> list[str]:
     return [
         f"{each['id']} ({each['impact']}, {len(each['nodes'])}): {each['nodes'][0]['html'][:200]}"
         for each in found
-        if each["impact"] in SERIOUS
+        if each["impact"] in ("serious", "critical")
     ]
 
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.slow
-def test_no_page_has_a_serious_violation(
-    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None],
-    watch: Callable[[Any, list[str]], None], settle: Callable[[Any], None], theme: str,
-) -> None:  # fmt: skip
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    failures: dict[str, list[str]] = {}
-    watch(page, failures.setdefault("Log of the browser", []))
-    page.goto(f"http://127.0.0.1:{server.port}/")
-    page.get_by_label("Name").wait_for(timeout=WAIT_MS)
-    failures["Sign in"] = violations(page)
-    signed_in(page, server.port, "lea")
-    for title, entry in PAGES.items():
+def test_no_page_has_a_serious_violation_or_is_wider_than_a_phone(
+    page_of: Callable[..., Any], server: Any, settle: Settle, theme: str
+) -> None:
+    page = page_of("lea")
+    page.emulate_media(color_scheme=theme)
+    failures: list[str] = []
+    for entry in load_pages().values():
         if entry.is_hidden:
             continue
-        page.set_viewport_size({"width": 1440, "height": 900})
-        link = page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True)
-        if link.count():
-            link.click()
-            page.wait_for_url(f"**/{address_of(title)}*")
-        else:  # a page for others
-            page.goto(f"http://127.0.0.1:{server.port}/{address_of(title)}")
-            page.get_by_text("Signed in as").first.wait_for(state="attached")
+        page.set_viewport_size(DESKTOP)
+        page.goto(f"http://127.0.0.1:{server.port}/{entry.address}")
+        page.get_by_text("Signed in as").first.wait_for(state="attached")
         settle(page)
-        failures[title] = violations(page)
-        page.set_viewport_size({"width": PHONE_PX, "height": 780})
+        failures += [f"{entry.title}: {each}" for each in violations(page)]
+        page.set_viewport_size(PHONE)
         page.wait_for_timeout(300)
-        if (wider := page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) > 0:
-            failures[title].append(f"{wider} px wider than {PHONE_PX} px")
-    context.close()
-    listed = [f"{title}: {one}" for title, found in failures.items() for one in found]
-    assert not listed, "\n".join(listed)
+        if (wider := page.evaluate(WIDER)) > 0:
+            failures.append(f"{entry.title}: {wider} px wider than {PHONE['width']} px")
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("Name").wait_for(timeout=WAIT_MS)
+    failures += violations(page)
+    assert not failures, "\n".join(failures)
+
+
+def test_a_language_reaches_the_title_the_document_and_streamlits_own_texts(
+    page_of: Callable[..., Any], settle: Settle
+) -> None:
+    page = page_of("lea", "score")
+    settle(page)
+    assert page.title() == "Score · dialint"
+    for name, language in (("Русский", "ru"), ("English", "en")):
+        page.get_by_test_id("stSidebar").get_by_test_id("stSelectbox").last.get_by_role("combobox").click()
+        page.get_by_role("option", name=name).click()
+        page.wait_for_function("language => document.documentElement.lang === language", arg=language)
+        settle(page)
+        assert page.title() == f"{load_catalogue(language).gettext('Score')} · dialint"  # type: ignore[arg-type]
+        buttons = "".join(page.get_by_role("button").all_inner_texts())
+        assert ("Upload" in buttons) == (language == "en"), buttons
+
+
+def test_a_phone_shows_results_before_eleven_filters(page_of: Callable[..., Any], settle: Settle) -> None:
+    page = page_of("lea", "explore", **PHONE)
+    settle(page)
+    table = page.get_by_test_id("stTable").first
+    table.wait_for()
+    assert table.bounding_box()["y"] < PHONE["height"]
+    page.get_by_text("More filters").click()
+    assert page.get_by_text("Probability, %").is_visible()

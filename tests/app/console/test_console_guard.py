@@ -6,8 +6,8 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import argon2
@@ -17,9 +17,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from dialint.app.console import asgi as index_page
 from dialint.app.console.asgi import STREAMLIT_INDEX, index_routes, make_index
-from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.middleware import (
     BROWSER,
     BROWSER_COOKIE,
@@ -29,7 +27,6 @@ from dialint.app.console.middleware import (
     SESSION_PATH,
     SecurityMiddleware,
     hash_secret,
-    nobody,
 )
 from dialint.app.console.sessions import (
     FORGET_S,
@@ -144,7 +141,7 @@ def test_memory_is_bounded(tries: LoginRateLimiter, monkeypatch: pytest.MonkeyPa
     assert [len(each) for each in (tries._tries, tries._sources, tries._trusted)] == [50, 50, 50]
 
 
-class _Counted(argon2.PasswordHasher):
+class CountingHasher(argon2.PasswordHasher):
     """Counts what is hashed, and how much of it at once."""
 
     lock = threading.Lock()
@@ -154,61 +151,55 @@ class _Counted(argon2.PasswordHasher):
         super().__init__(time_cost=1, memory_cost=8192)
 
     def verify(self, hash: str | bytes, password: str | bytes) -> Any:
+        counts = CountingHasher
         with self.lock:
-            _Counted.total += 1
-            _Counted.running += 1
-            _Counted.most = max(_Counted.most, _Counted.running)
+            counts.total, counts.running = counts.total + 1, counts.running + 1
+            counts.most = max(counts.most, counts.running)
         try:
             return super().verify(hash, password)
         finally:
             with self.lock:
-                _Counted.running -= 1
+                counts.running -= 1
+
+
+@pytest.fixture
+def hasher(monkeypatch: pytest.MonkeyPatch) -> type[CountingHasher]:
+    monkeypatch.setattr(argon2, "PasswordHasher", CountingHasher)
+    monkeypatch.setattr(authentication, "HASH_WAIT_S", 600.0)
+    CountingHasher.total = CountingHasher.most = 0
+    return CountingHasher
 
 
 @pytest.mark.parametrize(("name", "hashed"), [("rob", FREE_TRIES), ("nobody{}", 24)])
 def test_a_flood_of_wrong_passwords(
-    store: Store, monkeypatch: pytest.MonkeyPatch, name: str, hashed: int
+    store: Store, hasher: type[CountingHasher], name: str, hashed: int
 ) -> None:
-    """24 threads at once, as the sign-in page does it. Before: 24 of 24 at one name, 24 hashes of 64 MB."""
-    monkeypatch.setattr(argon2, "PasswordHasher", _Counted)
-    monkeypatch.setattr(authentication, "HASH_WAIT_S", 600.0)
-    _Counted.total = _Counted.most = 0
+    """24 threads at once, as the sign-in page does it."""
     tries, together = LoginRateLimiter(), threading.Barrier(24)
 
-    def one(n: int) -> None:
+    def attempt(n: int) -> None:
         who = name.format(n)
         together.wait()
         if tries.admit(who, STRANGER) == 0:
             with pytest.raises(NotAllowed):
                 authentication.sign_in(store, who, "wrong")
 
-    threads = [threading.Thread(target=one, args=(n,)) for n in range(24)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert _Counted.total == hashed
-    assert 1 <= _Counted.most <= authentication.MAX_CONCURRENT_HASHES
+    with ThreadPoolExecutor(24) as pool:
+        list(pool.map(attempt, range(24)))
+    assert hasher.total == hashed
+    assert 1 <= hasher.most <= authentication.MAX_CONCURRENT_HASHES
     assert tries.admit("rob", OWNER) == 0
 
 
-def test_an_unknown_name_costs_one_hash_like_a_known_one(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-    monkeypatch.setattr(argon2, "PasswordHasher", _Counted)
-    monkeypatch.setattr(argon2.PasswordHasher, "hash", lambda *_: made.append(1))
-    for name in ("nobody", "rob"):
-        _Counted.total = 0
+def test_an_unknown_name_costs_one_hash_like_a_known_one(store: Store, hasher: type[CountingHasher]) -> None:
+    for total, name in enumerate(("nobody", "rob"), 1):
         with pytest.raises(NotAllowed):
             authentication.sign_in(store, name, "wrong")
-        assert (_Counted.total, made) == (1, [])
-    hasher = argon2.PasswordHasher()
-    nobody = argon2.extract_parameters(authentication._random_hash(hasher))
-    assert nobody == argon2.extract_parameters(argon2.low_level.hash_secret(
-        b"x", b"s" * hasher.salt_len, hasher.time_cost, hasher.memory_cost, hasher.parallelism,
-        hasher.hash_len, argon2.Type.ID,
-    ).decode())  # fmt: skip
+        assert hasher.total == total
+    plain = argon2.PasswordHasher()
+    assert argon2.extract_parameters(authentication._random_hash(plain)) == argon2.extract_parameters(
+        plain.hash("wrong")
+    )
 
 
 def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +248,7 @@ def ask(
     method: str = "GET",
     kind: str = "http",
     hosts: tuple[str, ...] = (),
-    may_upload: Any = nobody,
+    may_upload: Any = None,
     scheme: str = "http",
     **headers: str,
 ) -> tuple[int, dict[str, list[str]], dict[str, list[str]] | None]:
@@ -282,7 +273,7 @@ def ask(
     given = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): of for name, of in headers.items()}}
     raw = [(name.encode(), of.encode()) for name, of in given.items() if of]
     scope = {"type": kind, "path": path, "method": method, "scheme": scheme, "headers": raw}
-    asyncio.run(SecurityMiddleware(behind, hosts, may_upload)(scope, receive, send))
+    asyncio.run(SecurityMiddleware(behind, hosts, *filter(None, [may_upload]))(scope, receive, send))
     first = sent[0]
     status = first.get("status", 101 if first["type"] == "websocket.accept" else 403)
     return status, _by_name(first.get("headers", [])), reached[0] if reached else None
@@ -298,10 +289,9 @@ def _by_name(pairs: Any) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("path", "method", "status"),
     [
-        ("/", "GET", 200), ("/review", "GET", 200), ("/static/js/index.js", "GET", 200), ("/", "HEAD", 200),
+        ("/", "GET", 200), ("/review", "HEAD", 200), ("/static/js/index.js", "GET", 200),
         ("/_stcore/health", "GET", 200), ("/_stcore/host-config", "GET", 200),
-        ("/_stcore/metrics", "GET", 404), ("/_stcore/upload_file/s/f", "PUT", 404), ("/_stcore", "GET", 404),
-        ("/_stcore/agent/mcp", "POST", 404), ("/_stcore/script-health-check", "GET", 404),
+        ("/_stcore/metrics", "GET", 404), ("/_stcore", "GET", 404), ("/_stcore/agent/mcp", "POST", 404),
         ("//_stcore/metrics", "GET", 404), ("/media/x.png", "GET", 404), ("/component/x/y", "GET", 404),
         ("/auth/login", "GET", 404), ("/", "POST", 405), ("/x", "PUT", 405), ("/", "OPTIONS", 405),
     ],
@@ -344,6 +334,7 @@ def test_other_names_than_ours_are_refused(host: str, known: bool) -> None:
     ],
 )
 def test_only_the_own_page_in_a_browser_connects(origin: str, cookie: str, status: int) -> None:
+    assert ask("/_stcore/other", kind="websocket", origin=origin, cookie=cookie)[0] == 403
     answered, _, reached = ask(
         "/_stcore/stream", kind="websocket", hosts=("console.test",), origin=origin, cookie=cookie,
         x_dialint_browser="whoever I like", x_dialint_session="whatever I like",
@@ -360,37 +351,20 @@ OWN_PAGE = {"origin": "http://127.0.0.1:8501", "cookie": f"{OWN}; {SESSION_COOKI
 @pytest.mark.parametrize(
     ("path", "method", "headers", "status"),
     [
-        (FILE, "PUT", {}, 200),
-        (FILE, "DELETE", {}, 200),
-        (FILE, "PUT", {"origin": "https://console.test"}, 200),
-        (FILE, "PUT", {"origin": "http://evil.test"}, 404),
-        (FILE, "PUT", {"origin": "http://127.0.0.1:9999"}, 404),
-        (FILE, "PUT", {"origin": "null"}, 404),
-        (FILE, "PUT", {"origin": ""}, 404),
-        (FILE, "PUT", {"cookie": ""}, 404),
-        (FILE, "PUT", {"cookie": f"{BROWSER_COOKIE}=short"}, 404),
-        (FILE, "PUT", {"cookie": OWN}, 404),
-        (FILE, "PUT", {"cookie": f"{SESSION_COOKIE}={VALUE}"}, 404),  # a session that is no lead's
-        (FILE, "PUT", {"cookie": f"{SESSION_COOKIE}={SECRET}; {SESSION_COOKIE}={SECRET}"}, 404),
-        (FILE, "PUT", {"cookie": f"__Host-{SESSION_COOKIE}={SECRET}"}, 404),
+        (FILE, "PUT", {}, 200), (FILE, "DELETE", {}, 200), (FILE, "PUT", {"origin": "https://console.test"}, 200),
+        *((FILE, "PUT", {"origin": origin}, 404) for origin in ("http://evil.test", "http://127.0.0.1:9999", "null", "")),
+        *((FILE, "PUT", {"cookie": cookie}, 404) for cookie in (
+            "", OWN, f"{SESSION_COOKIE}={VALUE}", f"{SESSION_COOKIE}={SECRET}; {SESSION_COOKIE}={SECRET}",
+            f"__Host-{SESSION_COOKIE}={SECRET}",
+        )),
         (FILE, "PUT", {"host": "evil.test", "origin": "http://evil.test"}, 421),
-        (FILE, "POST", {}, 404),
-        (FILE, "GET", {}, 404),
-        (FILE, "OPTIONS", {}, 404),
-        (f"{FILE}/more", "PUT", {}, 404),
-        (f"/{FILE}", "PUT", {}, 404),
-        (FILE.replace("upload_file", "agent"), "PUT", {}, 404),
-        ("/_stcore/upload_file/s/f", "PUT", {}, 404),
-        ("/_stcore/upload_file/../metrics", "PUT", {}, 404),
-        ("/media/x.png", "PUT", {}, 404),
+        (FILE, "POST", {}, 404), (FILE, "GET", {}, 404), (f"{FILE}/more", "PUT", {}, 404), (f"/{FILE}", "PUT", {}, 404),
+        (FILE.replace("upload_file", "agent"), "PUT", {}, 404), ("/_stcore/upload_file/../metrics", "PUT", {}, 404),
         ("/download/score/x/y", "PUT", {}, 405),
-        ("/score", "POST", {}, 405),
-        (SESSION_PATH, "POST", {}, 200),
-        (SESSION_PATH, "POST", {"origin": "http://evil.test"}, 403),
-        (SESSION_PATH, "POST", {"origin": ""}, 403),
-        (SESSION_PATH, "PUT", {}, 405),
+        (SESSION_PATH, "POST", {}, 200), (SESSION_PATH, "POST", {"origin": "http://evil.test"}, 403),
+        (SESSION_PATH, "POST", {"origin": ""}, 403), (SESSION_PATH, "PUT", {}, 405),
     ],
-)
+)  # fmt: skip
 def test_only_a_leads_own_page_uploads(path: str, method: str, headers: dict[str, str], status: int) -> None:
     async def is_lead(session: str) -> bool:
         return session == hash_secret(SECRET)
@@ -399,15 +373,6 @@ def test_only_a_leads_own_page_uploads(path: str, method: str, headers: dict[str
     answered, _, reached = ask(path, method, hosts=("console.test",), may_upload=is_lead, **given)  # type: ignore[arg-type]
     assert answered == status
     assert (reached is not None) is (status == 200)
-
-
-def test_without_being_told_nobody_uploads() -> None:
-    assert ask(FILE, "PUT", **OWN_PAGE)[0] == 404  # type: ignore[arg-type]
-
-
-def test_no_other_path_takes_connections() -> None:
-    pair = {"origin": "http://127.0.0.1:8501", "cookie": OWN}
-    assert ask("/_stcore/other", kind="websocket", **pair)[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -466,83 +431,42 @@ def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str)
     return status
 
 
-def test_a_stranger_at_the_real_server(
-    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
-) -> None:
-    """Before: 400 of 400 uploads taken, metrics open, and a session's id was enough to be its owner."""
-    port = server.port
-    assert answer(port, "GET", "/_stcore/health") == 200
-    assert answer(port, "GET", "/_stcore/metrics") == 404
-    assert answer(port, "GET", "/", Host="evil.test") == 421
-    with stream(port, OWN) as socket:
-        mine, _ = shown(socket)
-        for file in ("file", str(uuid.uuid4())):
-            own = {"cookie": OWN, "origin": f"http://127.0.0.1:{port}"}
-            assert answer(port, "PUT", f"/_stcore/upload_file/{mine}/{file}", b"x" * 1000, **own) == 404
-    for given in ({}, {"cookie": "short"}):
-        with pytest.raises(InvalidStatus), stream(port, **{"cookie": "", **given}):
-            pass
-
-    page = browser.new_page()
-    sessions: list[str] = []
+def session_ids(page: Any) -> list[str]:
+    """The ids of Streamlit's sessions that a page of a browser gets from now on."""
+    found: list[str] = []
 
     def note(frame: Any) -> None:
         message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
         if message.WhichOneof("type") == "new_session":
-            sessions.append(message.new_session.initialize.session_id)
+            found.append(message.new_session.initialize.session_id)
 
     page.on("websocket", lambda socket: socket.on("framereceived", note))
+    return found
+
+
+def test_the_id_of_a_session_is_no_way_into_it_at_the_real_server(
+    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
+) -> None:
+    port = server.port
+    assert answer(port, "GET", "/_stcore/metrics") == 404
+    assert answer(port, "GET", "/", Host="evil.test") == 421
+    with pytest.raises(InvalidStatus), stream(port, ""):
+        pass
+    page = browser.new_page()
+    sessions = session_ids(page)
     signed_in(page, port, "rob")
-    page.get_by_role("button", name="Start").first.click()
-    page.get_by_text("Dialogue d2").wait_for()
-    with stream(port, OWN, sessions[-1]) as socket:  # the thief has the id, and a browser of their own
-        session, got = shown(socket)
-    assert session != sessions[-1]
-    assert b"Signed in as" not in got
-    assert b"parcel" not in got
-    page.get_by_role("button", name="Confirm").first.click()
-    page.get_by_text("1 of 2 decided").first.wait_for()  # the owner has noticed nothing
     cookies = {each["name"]: each["value"] for each in page.context.cookies()}
     recognised = f"{BROWSER_COOKIE}={cookies[BROWSER_COOKIE]}"
-    with stream(port, recognised, sessions[-1]) as socket:  # what recognises the browser opens nothing
-        session, got = shown(socket)
-    assert session != sessions[-1]
-    assert b"Signed in as" not in got
-    own = f"{recognised}; {SESSION_COOKIE}={cookies[SESSION_COOKIE]}"
-    with stream(port, own, sessions[-1]) as socket:  # the test can fail: with the cookie it is theirs
-        session, got = shown(socket)
+    for cookie in (OWN, recognised):  # a thief's browser, and what recognises the owner's
+        with stream(port, cookie, sessions[-1]) as socket:
+            session, got = shown(socket)
+        assert session != sessions[-1]
+        assert b"Signed in as" not in got
+    with stream(port, f"{recognised}; {SESSION_COOKIE}={cookies[SESSION_COOKIE]}", sessions[-1]) as socket:
+        session, got = shown(socket)  # the test can fail: with the cookie it is theirs
     assert session == sessions[-1]
     assert b"Signed in as rob" in got
     page.close()
-
-
-def test_two_people_at_one_browser_have_no_secret_in_common(
-    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
-) -> None:
-    """Before: one cookie, of the browser's own choice, for everybody who signed in there."""
-    context = browser.new_context()
-    page = context.new_page()
-    planted = {BROWSER_COOKIE: VALUE, SESSION_COOKIE: SECRET}
-    context.add_cookies(
-        [
-            {"name": name, "value": of, "url": f"http://127.0.0.1:{server.port}"}
-            for name, of in planted.items()
-        ]
-    )
-    seen = [planted]
-    for name in ("rob", "lea"):
-        signed_in(page, server.port, name)
-        seen.append({each["name"]: each["value"] for each in context.cookies()})
-        page.get_by_role("button", name="Sign out").click()
-        page.get_by_label("Password", exact=True).wait_for()
-        page.wait_for_function("() => document.readyState === 'complete'")
-        assert SESSION_COOKIE not in {each["name"] for each in context.cookies()}
-    values = [cookies[name] for cookies in seen for name in planted]
-    assert len(set(values)) == len(values)
-    for cookies in seen:
-        with stream(server.port, "; ".join(f"{name}={of}" for name, of in cookies.items())) as socket:
-            assert b"Signed in as" not in shown(socket)[1]
-    context.close()
 
 
 def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
@@ -555,17 +479,7 @@ def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
     for name in ("rob", "lea"):
         context = browser.new_context()
         page = context.new_page()
-        sessions: list[str] = []
-
-        def note(frame: Any, sessions: list[str] = sessions) -> None:
-            message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
-            if message.WhichOneof("type") == "new_session":
-                sessions.append(message.new_session.initialize.session_id)
-
-        def listen(socket: Any, note: Callable[[Any], None] = note) -> None:
-            socket.on("framereceived", note)
-
-        page.on("websocket", listen)
+        sessions = session_ids(page)
         signed_in(page, port, name)
         cookies = {each["name"]: each["value"] for each in context.cookies()}
         given = {
@@ -578,28 +492,16 @@ def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
         statuses[name] = [
             answer(port, "PUT", path, body, **given),
             answer(port, "PUT", path, body, **given, **token),
-            answer(port, "PUT", path, b"", **given, **token, content_length=str(MAX_UPLOAD_MB * 2**20 + 1)),
-            answer(port, "PUT", path, body, **{**given, "origin": "http://evil.test"}, **token),
-            answer(port, "DELETE", path, b"", **given, **token),
+            answer(port, "PUT", path, b"", **given, **token, content_length=str(200 * 2**20 + 1)),
         ]
         context.close()
-    assert statuses == {"rob": [404] * 5, "lea": [403, 204, 413, 404, 204]}
+    assert statuses == {"rob": [404] * 3, "lea": [403, 204, 413]}
 
 
 def test_the_first_html_has_streamlits_assets_and_no_inline_script() -> None:
     html = make_index(STREAMLIT_INDEX.read_text())
-    assert html is not None
     assert html.count('<script type="module"') == 1
     assert '<link rel="stylesheet"' in html
     assert [text for text in re.findall(r"<script[^>]*>([^<]*)</script>", html) if text] == []
     served = {route.path for route in index_routes(["", "review"])}
     assert served == {"/", "/review"}
-
-
-def test_an_index_without_scripts_is_left_to_streamlit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    other = tmp_path / "index.html"
-    other.write_text("<html><body>built otherwise</body></html>")
-    monkeypatch.setattr(index_page, "STREAMLIT_INDEX", other)
-    assert index_routes(["", "review"]) == []

@@ -231,8 +231,10 @@ def test_hostile_text_in_every_string(
     context = browser.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     asked: list[str] = []
     context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
 
-    def look(page: Any) -> str:
+    def look() -> str:
         page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached")
         page.wait_for_timeout(300)
         assert page.evaluate(WALK) == []
@@ -240,67 +242,50 @@ def test_hostile_text_in_every_string(
         assert page.title() != "owned"
         return str(page.locator("body").inner_text())
 
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
+    def press(*keys: str) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+
     signed_in(page, server.port, NAME)
     unfolded(page, "Project")
-    look(page)
-    page.keyboard.press("Escape")
+    look()
+    press("Escape")
     page.get_by_role("button", name="Start").first.click()
     page.locator(".dialint-turn").first.wait_for()
-    words = look(page)
+    words = look()
     for part in (f"https://{OUT}/auto", ":material/home:", "⟦RLO⟧txt⟦LRI⟧.exe⟦ZWSP⟧", "<img src="):
         assert part in words, "the test can fail: the text is there, as text"
-    page.keyboard.press("w")
-    page.keyboard.press("Enter")
-    page.locator(".dialint-picker").wait_for()
-    look(page)
-    page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
-    page.keyboard.press("c")
-    page.locator(".dialint-picker").wait_for()
-    look(page)
-    page.keyboard.press("Escape")
-    page.keyboard.press("?")
-    look(page)
-    page.keyboard.press("Escape")
-    page.keyboard.press("y")
-    page.keyboard.press("n")
+    for keys in (("w", "Enter"), ("Escape", "Escape", "c")):
+        press(*keys)
+        page.locator(".dialint-picker").wait_for()
+        look()
+    press("Escape", "?")
+    look()
+    press("Escape", "y", "n")
     page.get_by_text("Errors: 1").wait_for()
-    look(page)
-    (first,) = [
-        each
-        for each, _ in projects.list_projects(hostile, "ria")
-        if each.id.startswith("review") and each.id.endswith("1")
-    ]
-    last = f"{HOSTILE} 2"
+    projects_of = [each for each, _ in projects.list_projects(hostile, "ria") if each.id.endswith("1")]
+    first = next(each for each in projects_of if each.id.startswith("review"))
     theirs = Finding(
         code=SHORT, turn=1, severity="S1", probability=1.0, quote=HOSTILE[:9], start=0, end=9, reason=HOSTILE
     )
-    annotations.review(hostile, "ria", last, "hers", first.codes, [theirs], expected=None)
-    page.keyboard.press("s")
+    annotations.review(hostile, "ria", f"{HOSTILE} 2", "hers", first.codes, [theirs], expected=None)
+    press("s")
     page.get_by_text("Saved as answer").or_(page.get_by_text("Compare:")).first.wait_for()
-    look(page)
+    look()
     page.get_by_role("link", name="Label", exact=True).click()
     page.get_by_role("button", name="Start").first.click()
     page.get_by_text("0 of 2 answered").first.wait_for()
-    page.keyboard.press("y")
-    look(page)
+    press("y")
+    look()
     page.get_by_role("link", name="Your account").click()
     page.get_by_text("New password again").wait_for()
-    assert "⟦RLO⟧" in look(page)
-    context.close()
-
+    assert "⟦RLO⟧" in look()
     authentication.choose_password(hostile, "ada", "once-for the first time", "a long enough one")
-    context = browser.new_context(bypass_csp=True)
-    context.on("request", lambda request: asked.append(request.url))
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
+    page.get_by_role("button", name="Sign out").click()
     signed_in(page, server.port, "ada")
     page.get_by_role("link", name="Admin").click()
     page.wait_for_timeout(1000)
-    look(page)
-    assert [
-        url for url in asked if f"127.0.0.1:{server.port}" not in url and not url.startswith("data:")
-    ] == []
+    look()
+    own = tuple(f"{kind}://127.0.0.1:{server.port}" for kind in ("http", "ws", "blob:http"))
+    assert [url for url in asked if not url.startswith((*own, "data:"))] == []
     context.close()

@@ -133,7 +133,7 @@ def test_pages_do_not_undo_each_others_preferences(open_page: Open, store: Store
     """Before: Review wrote all preferences as they were when it was opened."""
     page = open_page("rob").start()
     chosen = accounts.load_preferences(store, "rob")
-    accounts.save_preferences(store, "rob", chosen.model_copy(update={"language": "es", "hide_names": False}))
+    accounts.save_preferences(store, "rob", chosen.model_copy(update={"language": "es"}))
     page.act("auto_save", on=True)
     now = accounts.load_preferences(store, "rob")
-    assert (now.language, now.hide_names, now.auto_save) == ("es", False, True)
+    assert (now.language, now.auto_save) == ("es", True)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import FREE_TRIES
-from dialint.labeling.store import accounts, authentication
+from dialint.labeling.store import authentication
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
 
@@ -84,14 +84,6 @@ def test_a_new_password_ends_the_sessions_of_the_old_one(open_page: Open) -> Non
     assert "rob (reviewer)" in changed.words.replace("\\", "")
 
 
-def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: Open, store: Store) -> None:
-    page = open_page("rob")
-    accounts.set_password(store, "ada", "rob", "once-and not before")
-    page.test.run()
-    assert page.labels == ["Sign in"]
-    assert "You were signed out." in page.words.replace("\\", "")
-
-
 def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
     def script(store, account):  # type: ignore[no-untyped-def]
         from dialint.app.console.tasks.pages import review_page
@@ -106,14 +98,4 @@ def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, sa
     test.run()
     assert "refuses" in test.error[0].value
     assert not test.get("bidi_component")
-    assert saved() == []
-
-
-def test_a_closed_account_is_signed_out_by_its_next_click(
-    open_page: Open, store: Store, saved: Saved
-) -> None:
-    page = open_page("ann").start()
-    accounts.set_status(store, "lea", "ann", "suspended")
-    page.say("C1", False)
-    assert page.labels == ["Sign in"]
     assert saved() == []

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from console_records import make_finding
 
 from dialint.app.console.tasks import adjudicate
-from dialint.detector.records import Finding
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -26,12 +26,6 @@ GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 Open = Callable[..., Any]
 
 
-def marked(code: str = "C1") -> Finding:
-    return Finding(
-        code=code, turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
-    )
-
-
 @pytest.fixture
 def disputed(store: Store, open_page: Open) -> Store:
     """Ann sees C1 in turn 1 of d3, ben does not; an expert who may decide."""
@@ -39,7 +33,11 @@ def disputed(store: Store, open_page: Open) -> Store:
     authentication.choose_password(store, "eve", GIVEN, PASSWORD)
     for who in ("ann", "ben"):
         while lease := leases.claim(store, who, "to label"):
-            found = [marked()] if who == "ann" and lease.dialogue == "d3" else []
+            found = (
+                [make_finding(quote="Anything", probability=1.0)]
+                if who == "ann" and lease.dialogue == "d3"
+                else []
+            )
             annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
     return store
 
@@ -144,17 +142,6 @@ def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store,
     if "Give it back" in page.labels:
         page.press("Give it back")
     assert leases.find_held(disputed, "eve", "adjudication") is None
-
-
-def test_names_are_hidden_until_one_asks_for_them(disputed: Store, open_page: Open) -> None:
-    send(open_page)
-    page = open_page("eve", at="Adjudicate").press("Decide the next case")
-    assert "Rater 1" in page.words
-    page.test.toggle[0].set_value(False)
-    page.test.run()
-    assert "✓ ann" in page.words
-    again = open_page("eve", at="Adjudicate")
-    assert "✓ ann" in again.words, "the choice is kept"
 
 
 def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_page: Open) -> None:

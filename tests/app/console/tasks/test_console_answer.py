@@ -61,29 +61,16 @@ def dialogue(text: str = "😀 Anything else?", role: Any = "agent") -> Dialogue
     return Dialogue(id="d", turns=turns)
 
 
-def finding(code: str = "C1", start: int = 0, end: int = 5, severity: Any = "S2") -> Finding:
+def finding(code: str = "C1", start: int = 0, end: int = 5) -> Finding:
     return Finding(
-        code=code,
-        turn=4,
-        severity=severity,
-        probability=0.8,
-        quote="quote",
-        start=start,
-        end=end,
-        reason="why",
-    )
+        code=code, turn=4, severity="S2", probability=0.8, quote="quote", start=start, end=end, reason="why"
+    )  # fmt: skip
 
 
 def verdict(*findings: Finding, **more: Any) -> Verdict:
     return Verdict(
-        dialogue_id="d",
-        release="r1",
-        taxonomy="1.0.0",
-        status="scored",
-        quality=50.0,
-        findings=findings,
-        **more,
-    )
+        dialogue_id="d", release="r1", taxonomy="1.0.0", status="scored", quality=50.0, findings=findings, **more
+    )  # fmt: skip
 
 
 def test_a_confirmed_finding_is_a_persons_own_word() -> None:
@@ -167,14 +154,6 @@ def test_yes_needs_a_place_and_no_takes_it_away() -> None:
     assert set_present(answer, "C1", False).findings == ()
 
 
-def test_yes_confirms_what_the_model_marked_and_no_takes_it_away() -> None:
-    answer = start_answer(verdict(finding(), finding("T1")), ["C1", "T1"], None, "key")
-    assert unanswered_codes(answer, ["C1", "T1"]) == ("C1", "T1")
-    answer = set_present(set_present(answer, "C1", True), "T1", False)
-    assert unanswered_codes(answer, ["C1", "T1"]) == ()
-    assert [each.code for each in answer.findings] == ["C1"]
-
-
 def test_what_is_sent_again_is_equal() -> None:
     once = seal(Answer(key="k", seconds=3.0))
     later = seal(once.model_copy(update={"seconds": 9.0}))
@@ -205,18 +184,10 @@ def test_the_browser_is_not_trusted(said: Any, kept: tuple[int, int, int] | None
     assert place == (None if kept is None else Selection(turn=kept[0], start=kept[1], end=kept[2]))
 
 
-def test_personal_data_in_a_quote_is_masked() -> None:
-    text = "Write to anna.meyer@example.com please"
-    found = make_finding(dialogue(text), Selection(turn=4, start=0, end=len(text)), CODES["V3"], "S1")
-    assert "anna" not in found.quote
-    assert found.quote.startswith("Write to ")
-    assert (found.start, found.end) == (0, len(text))
-
-
 @pytest.mark.parametrize(
     ("text", "start", "end", "whole"),
     [
-        ("Write to anna.meyer@example.com please", 6, 12, (6, 31)),
+        ("Write to anna.meyer@example.com please", 6, 12, (6, 31)),  # no personal data in the quote
         ("Write to [EMAIL_1] please", 6, 12, (6, 18)),  # as a labeler sees it
     ],
 )
@@ -363,25 +334,13 @@ SET = {"kind": "set", "id": "0", "state": "kept", "code": "C1", "severity": "S2"
 def test_a_code_that_is_shown_by_other_characters_is_meant_by_them() -> None:
     """The browser knows codes as they are shown; one of another taxonomy may hold characters that are not."""
     raw = "X\u202e" + "y" * 80
-    event = parse_batch(
-        {
-            "tab": "one",
-            "draft": "d",
-            "events": [{"seq": 1, "kind": "say", "code": safe_text(raw), "present": False}],
-        }
-    )
-    assert event is not None
-    ((_, said),) = event.events
+    events = [{"seq": 1, "kind": "say", "code": safe_text(raw), "present": False}]
+    batch = parse_batch({"tab": "one", "draft": "d", "events": events})
+    assert batch is not None
+    ((_, said),) = batch.events
     assert isinstance(said, Say)
-    answer = apply_edit(
-        start_answer(None, (raw,), None, "key"),
-        said,
-        dialogue(),
-        (raw,),
-        None,
-        load_taxonomy(),
-        lambda _: None,
-    )
+    fresh = start_answer(None, (raw,), None, "key")
+    answer = apply_edit(fresh, said, dialogue(), (raw,), None, load_taxonomy(), lambda _: None)
     assert answer.said == {raw: False}
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import make_finding
 
-from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
 from dialint.labeling.store import annotations, leases
@@ -13,9 +13,6 @@ from dialint.labeling.store.calibration_sessions import list_sessions, load_note
 from dialint.labeling.store.database.transactions import Store
 
 Open = Callable[..., Any]
-FOUND = Finding(
-    code="C1", turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
-)
 
 
 @pytest.fixture
@@ -29,7 +26,7 @@ def started(store: Store) -> Store:
 
 def answer(store: Store, who: str, yes: tuple[str, ...]) -> None:
     while lease := leases.claim(store, who, "autumn"):
-        found = [FOUND] if lease.dialogue in yes else []
+        found = [make_finding(quote="Anything", probability=1.0)] if lease.dialogue in yes else []
         annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
 
 

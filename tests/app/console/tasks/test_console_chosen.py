@@ -1,10 +1,10 @@
 """In a real browser: a chosen dialogue is reviewed from its page; tool calls are seen; digits mean one thing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from patience import WAIT_MS
+from console_records import IDLE, SELECT, add_to_review, make_dialogue, make_finding
 
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.labeling.store import dialogues, leases, tasks
@@ -12,35 +12,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, StoreRefused
 
 Saved = Callable[[], list[dict[str, Any]]]
-READY = """() => {
-  const work = document.querySelector(".dialint-work")?.work;
-  return work && work.data && !work.draft.pending.length && !work.draft.busy;
-}"""
-SELECT = """([turn, start, end]) => {
-  const node = document.querySelector(`[data-turn="${turn}"] .dialint-text`).firstChild.firstChild;
-  window.getSelection().setBaseAndExtent(node, start, node, end);
-  document.dispatchEvent(new PointerEvent("pointerup"));
-}"""
 LONG = {"lines": [{"sku": f"SKU-{n:03}"} for n in range(40)]}
-
-
-@pytest.fixture
-def page_of(browser: Any, server: Any, signed_in: Callable[..., None]) -> Iterator[Callable[[str, str], Any]]:
-    """Opens an address of the console as somebody."""
-    contexts = []
-
-    def opened(name: str, address: str) -> Any:
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        signed_in(page, server.port, name)
-        page.goto(f"http://127.0.0.1:{server.port}/{address}")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
 
 
 def press(page: Any, name: str) -> None:
@@ -59,7 +31,7 @@ def test_a_dialogue_is_reviewed_from_its_page_and_the_way_leads_back(
     page.get_by_text("Dialogue d3;").wait_for()
     with pytest.raises(StoreRefused, match="somebody else"):
         leases.claim_dialogue(store, "ria", "to review", "d3")
-    page.wait_for_function(READY)
+    page.wait_for_function(IDLE)
     page.keyboard.press("y")
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
@@ -91,12 +63,12 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
     page.get_by_text("came to the store").wait_for()
     settle(page)
     if is_selected:
-        page.evaluate(SELECT, [3, 3, 7])
+        page.evaluate(SELECT, [3, "will"])
         page.get_by_text("Selected in turn 3: “will”").wait_for()
         settle(page)
     press(page, "Add an error")
     page.get_by_text("Dialogue d5;").wait_for()
-    page.wait_for_function(READY)
+    page.wait_for_function(IDLE)
     if not is_selected:
         page.get_by_text("Selected in turn 1:").wait_for()
         page.keyboard.press("Enter")
@@ -112,9 +84,9 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
     ]
 
 
-@pytest.mark.parametrize(("name", "address", "project"), [
-    ("rob", "review", "to review"), ("ann", "label", "to label"), ("rob", "dialogue?id=tools", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "address", "project"), [("rob", "review", "to review"), ("rob", "dialogue?id=tools", None)]
+)
 def test_tool_calls_show_function_and_arguments_without_a_click(
     page_of: Callable[..., Any], store: Store, name: str, address: str, project: str | None
 ) -> None:
@@ -161,20 +133,31 @@ HINTS = """() => {
 SELECTED, ASKED, PLAIN = ["code", False, True, False], ["reason", True, False, False], "severity"
 
 
-@pytest.mark.usefixtures("suggested")
 def test_digits_mean_one_thing_at_a_time(page_of: Callable[..., Any], store: Store, saved: Saved) -> None:
     """The screen shows them beside that thing only, whatever came before."""
+    texts = (
+        "My card was declined. What now?",
+        "Read our terms. Anything else?",
+        "What now?",
+        "We will look into it.",
+    )
+    add_to_review(
+        store, make_dialogue("careful", *texts), make_finding("T1", 1, "Read our terms."),
+        suggestions=(make_finding("C1", 1, "Anything else?", start=16), make_finding("C2", 3, texts[3])),
+    )  # fmt: skip
     page = page_of("rob", "review")
     press(page, "Start")
     page.get_by_text("Dialogue careful").wait_for()
-    page.wait_for_function(READY)
+    page.wait_for_function(IDLE)
+    suggested = page.locator(".dialint-text mark.dialint-suggested").all_text_contents()
+    assert suggested == ["Anything else?", "We will look into it."]
     assert page.evaluate(HINTS)[0] == PLAIN
-    page.evaluate(SELECT, [3, 0, 2])
+    page.evaluate(SELECT, [3, "We"])
     assert page.evaluate(HINTS) == SELECTED
     page.keyboard.press("n")
     assert page.evaluate(HINTS) == ASKED, "a rejection takes the selection away"
     assert page.get_by_text("Digits: the reason").is_visible()
-    page.evaluate(SELECT, [3, 0, 2])
+    page.evaluate(SELECT, [3, "We"])
     assert page.evaluate(HINTS) == SELECTED, "words selected are no reason"
     page.keyboard.press("1")
     page.get_by_text("Errors: 1").wait_for()

@@ -5,67 +5,27 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from patience import WAIT_MS
+from console_records import IDLE, SELECT, add_to_review, make_dialogue, make_finding
 
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import dialogues, tasks
 from dialint.labeling.store.accounts import load_preferences
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NewTask
 
-SELECT = """() => {
-  const text = document.querySelector('[data-turn="1"] .dialint-text span, [data-turn="1"] .dialint-text mark').firstChild;
-  window.getSelection().setBaseAndExtent(text, 0, text, 8);
-  document.dispatchEvent(new PointerEvent("pointerup"));
-}"""
-IDLE = """() => {
-  const work = document.querySelector(".dialint-work")?.work;
-  return work && work.data && !work.draft.pending.length && !work.draft.busy;
-}"""
+PageOf = Callable[..., Any]
 
 
-def add_dialogues(store: Store, *counts: tuple[int, int]) -> None:
-    """At the head of rob's queue, in order: dialogues ``k0``, ``k1`` and so on with so many findings and
+def open_review(page_of: PageOf, store: Store, *counts: tuple[int, int]) -> Any:
+    """Rob's review page with the first of dialogues ``k0``, ``k1`` and so on, with so many findings and
     suggestions."""
-    turns = (
-        Turn(index=0, role="customer", text="What now?"),
-        Turn(index=1, role="agent", text="Anything else today?"),
-    )
-
-    def found(n: int) -> tuple[Finding, ...]:
-        return tuple(
-            Finding(
-                code=code, turn=1, severity="S2", probability=0.9, quote="Anything", start=0, end=8, reason="",
-            )
-            for code in ("C1", "T1", "C2")[:n]
+    for at, (n_findings, n_suggestions) in enumerate(counts):
+        findings = [make_finding(code, quote="Anything", reason="") for code in ("C1", "T1", "C2")]
+        add_to_review(
+            store, make_dialogue(f"k{at}", "What now?", "Anything else today?"), *findings[:n_findings],
+            suggestions=tuple(findings[:n_suggestions]), priority=99.0 - at,
         )  # fmt: skip
-
-    dialogues.add(store, "lea", [Dialogue(id=f"k{at}", turns=turns) for at in range(len(counts))])
-    verdicts = [
-        Verdict(
-            dialogue_id=f"k{at}", release="model-7", taxonomy="1.0.0", status="scored", quality=50.0,
-            findings=found(n_findings), suggestions=found(n_suggestions),
-        )
-        for at, (n_findings, n_suggestions) in enumerate(counts)
-    ]  # fmt: skip
-    dialogues.add_verdicts(store, "lea", verdicts)
-    new = [NewTask(dialogue=f"k{at}", priority=99.0 - at) for at in range(len(counts))]
-    tasks.add(store, "lea", "to review", new)
-
-
-@pytest.fixture
-def review(browser: Any, server: Any, signed_in: Callable[..., None]) -> Callable[[], Any]:
-    """Rob's review page with the first dialogue open."""
-
-    def opened() -> Any:
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(WAIT_MS)
-        signed_in(page, server.port, "rob")
-        page.get_by_role("button", name="Start").first.click()
-        shows(page, "k0")
-        return page
-
-    return opened
+    page = page_of("rob")
+    page.get_by_role("button", name="Start").first.click()
+    shows(page, "k0")
+    return page
 
 
 def shows(page: Any, name: str) -> None:
@@ -74,15 +34,14 @@ def shows(page: Any, name: str) -> None:
 
 
 def test_one_key_confirms_rejects_adds_or_finds_nothing_and_opens_the_next(
-    review: Callable[[], Any], store: Store, saved: Callable[[], list[dict[str, Any]]]
+    page_of: PageOf, store: Store, saved: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    add_dialogues(store, (1, 0), (1, 0), (0, 0), (0, 0), (2, 0))
-    page = review()
+    page = open_review(page_of, store, (1, 0), (1, 0), (0, 0), (0, 0), (2, 0))
     page.keyboard.press("Shift+B")
     shows(page, "k1")
     page.keyboard.press("Shift+N")
     shows(page, "k2")
-    page.evaluate(SELECT)
+    page.evaluate(SELECT, [1, "Anything"])
     page.locator(".dialint-tool").wait_for()
     page.keyboard.press("Shift+Digit1")
     shows(page, "k3")
@@ -93,48 +52,29 @@ def test_one_key_confirms_rejects_adds_or_finds_nothing_and_opens_the_next(
     page.wait_for_function(IDLE)
     found = [[(code, start, end) for _, code, _, start, end in row["said"]] for row in saved()]
     assert found == [[("C1", 0, 8)], [], [("C1", 0, 8)], []]
-    page.close()
 
 
 @pytest.mark.slow
 def test_the_last_decision_saves_where_the_account_prefers_it(
-    review: Callable[[], Any], store: Store, saved: Callable[[], list[dict[str, Any]]]
+    page_of: PageOf, store: Store, saved: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    add_dialogues(store, (1, 0), (1, 0), (1, 0), (2, 0), (1, 1), (0, 0))
-    page = review()
-    page.keyboard.press("y")
-    page.wait_for_function(IDLE)
-    assert saved() == []  # not by default
-    page.keyboard.press("u")
-    page.keyboard.press("?")
-    page.locator('[data-do="auto save"][aria-pressed="false"]').click()
-    page.locator('[data-do="auto save"][aria-pressed="true"]').wait_for()
-    page.keyboard.press("Escape")
+    page = open_review(page_of, store, (1, 0), (2, 0), (1, 1), (0, 0))
+    page.keyboard.press("Shift+S")
     page.wait_for_function(IDLE)
     assert load_preferences(store, "rob").auto_save
     page.keyboard.press("y")
     shows(page, "k1")
-    page.locator(".dialint-current [data-do=kept]").click()
-    shows(page, "k2")
+    page.keyboard.press("y")
     page.locator(".dialint-current [data-do=rejected]").click()
     page.keyboard.press("1")
+    shows(page, "k2")
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")  # without a reason
+    page.wait_for_function(IDLE)
+    assert len(saved()) == 2  # a suggestion is still to be read
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("n")
     shows(page, "k3")
-    page.keyboard.press("y")
-    page.keyboard.press("n")
-    page.keyboard.press("Enter")
-    shows(page, "k4")
-    page.keyboard.press("y")
-    page.wait_for_function(IDLE)
-    assert len(saved()) == 4  # a suggestion is still to be read
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("n")
-    shows(page, "k5")
-    page.keyboard.press("Shift+S")
-    page.wait_for_function(IDLE)
-    assert not load_preferences(store, "rob").auto_save
-    assert [[code for _, code, *_ in row["said"]] for row in saved()] == [["C1"], ["C1"], [], ["C1"], ["C1"]]
-    assert [json.loads(row["rejections"] or "[]") for row in saved()][2] == [
-        {"code": "C1", "reason": "answered", "turn": 1}
-    ]
-    page.close()
+    assert [[code for _, code, *_ in row["said"]] for row in saved()] == [["C1"], ["C1"], []]
+    assert [each["turn"] for each in json.loads(saved()[1]["rejections"])] == [1]

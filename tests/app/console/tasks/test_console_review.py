@@ -5,16 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import add_to_review, make_dialogue, make_finding
 from sqlalchemy import update
 
 from dialint.app.console.tasks import answer, dialogue_view, items
 from dialint.app.console.tasks.answer import Answer, seal
 from dialint.app.console.tasks.page_session import receive, save
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import annotations, dialogues, leases, task_view, tasks
+from dialint.labeling.store import annotations, leases, task_view
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NewTask
 
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
@@ -64,33 +63,20 @@ def test_looking_at_a_page_takes_no_task(open_page: Open, store: Store) -> None:
     )
 
 
-def test_the_queue_does_not_count_what_one_skipped(open_page: Open) -> None:
-    page = open_page("rob").start().act("skip", reason="undecided")
-    assert "Dialogue d1; 1 more wait for you" in page.words
-    again = open_page("rob")
-    assert "Dialogue d1; 1 more wait for you" in again.words
-
-
 def test_a_reason_for_rejecting_is_saved_with_the_answer(open_page: Open, saved: Saved) -> None:
     page = open_page("rob").start()
     page.decide("rejected", why="too_small").decide("", "rejected", why="<b>no reason of the list</b>")
     page.act("save")
     (row,) = saved()
     assert json.loads(row["rejections"]) == [{"code": "C1", "reason": "too_small", "turn": 1}]
+    history = open_page("lea", at="Dialogue", id="d2").words.replace("\\", "")
+    assert "turn 1: C1 Question ignored, rejected: Too small to count" in history
     page.act("reopen")
     assert [choice["why"] for choice in page.workspace()["choices"]] == ["too_small", ""]
     page.send("review", {"kind": "set", "id": "0", "state": "kept", "code": "C1", "severity": "S2"}).act(
         "save"
     )
     assert [row["rejections"] is None for row in saved()] == [False, True]
-
-
-def test_the_history_of_a_dialogue_says_why_a_finding_was_rejected(open_page: Open) -> None:
-    open_page("rob").start().decide("rejected", "rejected", why="too_small").act("save")
-    page = open_page("lea")
-    page.test.query_params["id"] = "d2"
-    page.go("Dialogue")
-    assert "turn 1: C1 Question ignored, rejected: Too small to count" in page.words.replace("\\", "")
 
 
 def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -> None:
@@ -106,22 +92,12 @@ def test_a_skip_says_why(open_page: Open, store: Store, saved: Saved) -> None:
     assert "Dialogue d2" in page.words
     page.act("skip", reason="broken", more="half of it")
     assert "Dialogue d1" in page.words
+    assert "1 more wait for you" in page.words, "what one skipped is not counted"
     assert saved() == []
     said = store.read(
         lambda transaction: transaction.run(lease_rows.select().where(lease_rows.c.state == "skipped")).one()
     )
     assert (said.account, said.reason) == ("rob", "The text is broken or cut off: half of it")
-
-
-def test_undo_is_a_correction(open_page: Open, saved: Saved) -> None:
-    page = open_page("rob").start().decide("kept", "kept").act("save").act("reopen")
-    assert "you are changing your answer 1" in page.words
-    page.decide("", "rejected").act("save")
-    first, second = saved()
-    assert second["supersedes"] == first["id"]
-    assert [len(first["said"]), len(second["said"])] == [2, 1]
-    assert second["seconds"] >= first["seconds"]
-    assert "Dialogue d1" in page.words  # the task that was in hand is in hand again
 
 
 def test_a_second_click_counts_once(open_page: Open, store: Store, saved: Saved) -> None:
@@ -168,8 +144,9 @@ def test_events_count_once_however_often_they_are_sent(open_page: Open, store: S
     assert Answer.model_validate_json(stored.content).applied == {"one": 2, "two": 1}
 
 
+@pytest.mark.parametrize("choice", ["Save mine as well", "Keep theirs"])
 def test_an_answer_from_elsewhere_is_shown_with_both_values(
-    open_page: Open, store: Store, saved: Saved
+    open_page: Open, store: Store, saved: Saved, choice: str
 ) -> None:
     page = open_page("rob").start().decide("kept", "rejected")
     late = update(lease_rows).where(lease_rows.c.account == "rob").values(expires_ms=0)
@@ -180,34 +157,27 @@ def test_an_answer_from_elsewhere_is_shown_with_both_values(
     page.act("save")
     assert "Compare" in page.test.warning[0].value
     words = page.words.replace("\\", "")
-    assert "ria" in words
-    assert "Nothing wrong here." in words
-    assert "C1 Question ignored" in words
-    assert len(saved()) == 1
-    page.press("Save mine as well")
-    hers, mine = saved()
-    assert (hers["said"], mine["said"]) == ([], [(1, "C1", "S2", 0, 14)])
-    assert mine["labeler"] == "rob"
+    assert all(each in words for each in ("ria", "Nothing wrong here.", "C1 Question ignored"))
+    assert len(saved()) == 1, "nothing is overwritten"
+    page.press(choice)
+    hers, *mine = saved()
+    assert hers["said"] == []
+    assert [(row["labeler"], row["said"]) for row in mine] == (
+        [("rob", [(1, "C1", "S2", 0, 14)])] if choice == "Save mine as well" else []
+    )
 
 
 def test_a_long_dialogue_is_shown_page_by_page(
     open_page: Open, store: Store, saved: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dialogue_view, "PAGE_TURNS", 4)
-    turns = tuple(
-        Turn(index=n, role=("customer", "agent")[n % 2], text=f"Turn {n}: anna{n}@example.com")  # type: ignore[arg-type]
-        for n in range(10)
+    texts = [f"Turn {n}: anna{n}@example.com" for n in range(10)]
+    add_to_review(
+        store,
+        make_dialogue("long", *texts),
+        make_finding(turn=1, quote="Turn"),
+        make_finding(turn=9, quote="Turn"),
     )
-    dialogues.add(store, "lea", [Dialogue(id="long", turns=turns)])
-    found = tuple(
-        Finding(code="C1", turn=n, severity="S2", probability=0.9, quote="Turn", start=0, end=4, reason="")
-        for n in (1, 9)
-    )
-    said = Verdict(
-        dialogue_id="long", release="model-7", taxonomy="1.0.0", status="scored", quality=1.0, findings=found
-    )
-    dialogues.add_verdicts(store, "lea", [said])
-    tasks.add(store, "lea", "to review", [NewTask(dialogue="long", priority=9.0)])
     page = open_page("rob").start()
     assert page.workspace()["page_text"] == "Page 1 of 3: turns 0 to 3"
     assert [turn["index"] for turn in page.act("page", page=1).workspace()["turns"]] == [4, 5, 6, 7]
