@@ -43,6 +43,8 @@ UNCOVERED = {
 """Causes for which a dialogue was not judged as a whole and which trying again cannot help, each with what to
 do."""
 RETRY = "--restart tries them again"
+JUDGED = ("asked", "unasked", "unmet", "not_applicable", "failures")
+"""What the judge's record of a dialogue says of codes, or of failures."""
 
 
 @dataclass
@@ -58,40 +60,32 @@ class LanguageTally:
     check_only: set[str] = field(default_factory=set)
 
 
-@dataclass
 class JudgeTally:
     """What the judge was asked, over verdicts: questions, and dialogues by code or failure."""
 
-    screens: int = 0
-    details: int = 0
-    audited: int = 0
-    self_reported: int = 0
-    asked: Counter[str] = field(default_factory=Counter)
-    unasked: Counter[str] = field(default_factory=Counter)
-    unmet: Counter[str] = field(default_factory=Counter)
-    not_applicable: Counter[str] = field(default_factory=Counter)
-    failures: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.totals: Counter[str] = Counter()
+        self.dialogues = {name: Counter[str]() for name in JUDGED}
 
     def add(self, record: JudgeRecord) -> None:
         """Count the record of one verdict."""
-        self.screens += record.screens
-        self.details += record.details
-        self.audited += record.is_audit
-        self.self_reported += record.is_self_reported
-        self.asked.update(record.codes)
-        self.unasked.update(record.unasked)
-        self.unmet.update(record.unmet)
-        self.not_applicable.update(code for _, code in record.not_applicable)
-        self.failures.update(record.failures.keys())
+        self.totals.update(
+            screens=record.screens,
+            details=record.details,
+            audited=int(record.is_audit),
+            self_reported=int(record.is_self_reported),
+        )
+        not_applicable = [code for _, code in record.not_applicable]
+        by_name = (record.codes, record.unasked, record.unmet, not_applicable, record.failures.keys())
+        for name, codes in zip(JUDGED, by_name, strict=True):
+            self.dialogues[name].update(codes)
 
     def counts(self) -> dict[str, Any]:
         """The counts for the manifest, in a fixed order."""
-        names = ("asked", "unasked", "unmet", "not_applicable", "failures")
         return {
-            "questions": {"screens": self.screens, "details": self.details},
-            "audited": self.audited,
-            "self_reported": self.self_reported,
-            **{name: dict(sorted(getattr(self, name).items())) for name in names},
+            "questions": {name: self.totals[name] for name in ("screens", "details")},
+            **{name: self.totals[name] for name in ("audited", "self_reported")},
+            **{name: dict(sorted(by.items())) for name, by in self.dialogues.items()},
         }
 
 

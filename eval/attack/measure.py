@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, get_args
 
 import numpy as np
@@ -50,48 +49,36 @@ def run_attacks(
     seed: int,
 ) -> list[Outcome]:
     """The outcome of every attack at `copies` subjects each, drawn by the seed."""
+    pairs: list[tuple[Attack, Subject]] = []
+    for attack in attacks:
+        fitting = [s for s in subjects[attack.goal] if attack.code is None or attack.code in s.codes]
+        drawn = random.Random(f"{seed}/{attack.id}").sample(fitting, min(copies, len(fitting)))
+        pairs += [(attack, subject) for subject in drawn]
     outcomes: list[Outcome] = []
-    pairs = (
-        (attack, subject)
-        for attack in attacks
-        for subject in _draw(attack, subjects[attack.goal], copies, seed)
-    )
-    while batch := list(islice(pairs, BATCH)):
+    for start in range(0, len(pairs), BATCH):
+        batch = pairs[start : start + BATCH]
         trials = [make_trial(battery, attack, subject, seed) for attack, subject in batch]
-        for trial, (attacked, control) in zip(trials, read_trials(target, trials), strict=True):
-            outcomes.append(_outcome(target, trial, attacked, control))
+        placed = [(each, trial.code) for trial in trials for each in (trial.attacked, trial.control)]
+        spots = [[(each.turn, code)] for each, code in placed]
+        readings = iter(target.read([each.dialogue for each, _ in placed], spots))
+        outcomes += [_outcome(target, trial, next(readings), next(readings)) for trial in trials]
     return outcomes
-
-
-def _draw(attack: Attack, subjects: Sequence[Subject], copies: int, seed: int) -> list[Subject]:
-    fitting = [each for each in subjects if attack.code is None or attack.code in each.codes]
-    rng = random.Random(f"{seed}/{attack.id}")
-    return rng.sample(fitting, min(copies, len(fitting)))
-
-
-def read_trials(target: Target, trials: Sequence[Trial]) -> list[tuple[Reading, Reading]]:
-    """The target's reading of each trial's attacked dialogue and of its control."""
-    placed = [(each, trial.code) for trial in trials for each in (trial.attacked, trial.control)]
-    readings = target.read(
-        [each.dialogue for each, _ in placed], [[(each.turn, code)] for each, code in placed]
-    )
-    return list(zip(readings[::2], readings[1::2], strict=True))
 
 
 def _outcome(target: Target, trial: Trial, attacked: Reading, control: Reading) -> Outcome:
     attack = trial.attack
+    is_judged = (trial.attacked.turn, trial.code) in attacked.probabilities
     return Outcome(
-        attack.family,
-        attack.goal,
-        attack.place,
-        attack.id,
-        trial.subject.dialogue.id,
-        trial.subject.turn,
-        trial.code,
-        is_flipped(trial, trial.attacked, attacked, target.taxonomy),
-        is_flipped(trial, trial.control, control, target.taxonomy),
-        attacked.status != "scored"
-        or (attack.goal == "hide" and (trial.attacked.turn, trial.code) not in attacked.probabilities),
+        family=attack.family,
+        goal=attack.goal,
+        place=attack.place,
+        attack=attack.id,
+        dialogue_id=trial.subject.dialogue.id,
+        turn=trial.subject.turn,
+        code=trial.code,
+        flipped=is_flipped(trial, trial.attacked, attacked, target.taxonomy),
+        control_flipped=is_flipped(trial, trial.control, control, target.taxonomy),
+        unread=attacked.status != "scored" or (attack.goal == "hide" and not is_judged),
     )
 
 

@@ -144,21 +144,16 @@ def place_text(
     )
 
 
-def accusations(trial: Trial, placed: Placed, reading: Reading, taxonomy: Taxonomy) -> frozenset[Spot]:
-    """The findings of an accusing trial that its text does not deserve."""
-    return frozenset(
-        (turn, code)
-        for turn, code in reading.findings
-        if code == trial.code
-        or not (turn in placed.changed or (turn in placed.replies and taxonomy.codes[code].answers_customer))
-    )
-
-
 def is_flipped(trial: Trial, placed: Placed, reading: Reading, taxonomy: Taxonomy) -> bool:
-    """Whether the finding is gone (a verdict that failed has none either), or one arose."""
+    """Whether the finding is gone (a verdict that failed has none either), or one arose that the text does
+    not deserve."""
     if trial.attack.goal == "hide":
         return (placed.turn, trial.code) not in reading.findings
-    return bool(accusations(trial, placed, reading, taxonomy))
+    return any(
+        code == trial.code
+        or not (turn in placed.changed or (turn in placed.replies and taxonomy.codes[code].answers_customer))
+        for turn, code in reading.findings
+    )
 
 
 CHUNK = 128
