@@ -416,6 +416,11 @@ def test_agent_team_and_channel_are_those_of_the_agents_rows(
     assert (dialogue.agent, dialogue.team, dialogue.channel, dialogue.language) == expected
 
 
+def test_of_csv_columns_with_one_name_the_first_counts(tmp_path: Path) -> None:
+    loaded, rejects, _ = table(tmp_path, "case_id,role,text,text,,\nd1,user,hi,no,,\nd1,agent,ok,no,,\n")
+    assert (rejects, said(loaded[0])) == ([], [("customer", "hi"), ("agent", "ok")])
+
+
 def test_csv_dialogues_may_be_interleaved(tmp_path: Path) -> None:
     rows = [f"d{i % 7},{'agent' if i >= 7 and i // 7 % 2 else 'user'},text {i}" for i in range(70)]
     loaded, rejects, counts = table(tmp_path, "case_id,role,text\n" + "\n".join(rows) + "\n")
