@@ -45,7 +45,7 @@ def tally(sheet: Path, /, *, overrides: Path | None = None) -> None:
     """
     from rich.console import Console
 
-    sample = _read_spot_check(sheet)
+    sample = read_spot_check(sheet)
     result = count_judgements(sample, read_sheet(sheet))
     console = Console(markup=False, emoji=False)
     for title, judged in (("Findings", result.findings), ("Suggestions", result.suggestions)):
@@ -68,7 +68,7 @@ def _n_read(result: NaturalPrecision) -> int:
     return sum(each.n for each in judged) + result.turns.read
 
 
-def _read_spot_check(sheet: Path) -> SpotCheck:
+def read_spot_check(sheet: Path) -> SpotCheck:
     """The manifest beside a sheet.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Charts of the console: days, shares with intervals, weeks, a matrix.
+"""Charts of the console: days, shares with intervals, weeks.
 
 They are Vega-Lite specifications as data and not built with Altair's classes, which take 100 ms for each
 chart to build and to validate (2026-11-25), in every rerun. Streamlit's theme gives text and lines their
@@ -22,8 +22,6 @@ from dialint.app.console.text import safe_text
 STRONG, MUTED, MARKED = "#3b82d6", "#808a97", "#d9722a"
 """Colours of marks; each has a contrast of 3 or more on the backgrounds of both themes (WCAG 1.4.11)."""
 SHAPES = {STRONG: "circle", MUTED: "diamond", MARKED: "triangle-up"}
-LIGHTEST, DARKEST, UNDEFINED = "#dbe9f9", "#1c5fb0", "#c3c9d2"
-"""Ends of the scale of a matrix, whose cells have numbers, and the colour of those without a value."""
 LEGEND = {"orient": "top", "direction": "vertical", "labelLimit": 0}
 """One line for each series, so that a narrow screen cuts none."""
 ROW_HEIGHT_PX = 28
@@ -169,61 +167,6 @@ def _draw_intervals(
             "encoding": {along: {"field": "at", "type": "quantitative"}, names_on: {}},
         })  # fmt: skip
     _draw(values, {"encoding": {names_on: position}, "layer": layers}, height_px, alt)
-
-
-@dataclass(frozen=True)
-class MatrixCell:
-    """What two people have in common: a value from -1 to 1, None where it is not defined, and its words."""
-
-    row: str
-    column: str
-    value: float | None
-    text: str
-    detail: str
-
-
-def draw_matrix(cells: Sequence[MatrixCell], order: Sequence[str], title: str, alt: str) -> None:
-    """A heat map with a number in each cell."""
-    values = [
-        {
-            "row": safe_text(cell.row), "column": safe_text(cell.column), "value": cell.value,
-            "text": safe_text(cell.text), "detail": safe_text(cell.detail),
-        }
-        for cell in cells
-    ]  # fmt: skip
-    names = [safe_text(name) for name in order]
-    axis = {"grid": False, "labelLimit": 110, "labelOverlap": False, "domain": False, "ticks": False}
-    _draw(values, {
-        "encoding": {
-            "x": {
-                "field": "column", "type": "nominal", "sort": names, "title": None,
-                "axis": {**axis, "orient": "top", "labelAngle": -35},
-            },
-            "y": {"field": "row", "type": "nominal", "sort": names, "title": None, "axis": axis},
-            "tooltip": [{"field": "detail", "type": "nominal", "title": title}],
-        },
-        "layer": [
-            {
-                "mark": {"type": "rect", "cornerRadius": 3, "stroke": "transparent", "strokeWidth": 2},
-                "encoding": {
-                    "color": {
-                        "condition": {"test": "datum.value === null", "value": UNDEFINED},
-                        "field": "value", "type": "quantitative", "legend": None,
-                        "scale": {"domain": [0, 1], "range": [LIGHTEST, DARKEST], "clamp": True},
-                    },
-                },
-            },
-            {
-                "mark": {"type": "text", "fontSize": 12},
-                "encoding": {
-                    "text": {"field": "text", "type": "nominal"},
-                    "color": {
-                        "condition": {"test": "datum.value > 0.55", "value": "#ffffff"}, "value": "#1b2430",
-                    },
-                },
-            },
-        ],
-    }, 90 + 34 * len(names), alt)  # fmt: skip
 
 
 def _draw(values: list[dict[str, Any]], chart: dict[str, Any], height_px: int, alt: str) -> None:

@@ -14,10 +14,11 @@ import streamlit as st
 
 from dialint.app.console.i18n import N_, _, ngettext, show_day, show_number, show_percent
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.statistics import Estimate, round_interval, wilson_interval
+from dialint.detector.statistics import Estimate, compare_shares, round_interval, wilson_interval
 from dialint.labeling.store.insights import ReviewedScore
 
 T = TypeVar("T")
+TILE_PX = 172
 SCORE_HELP = N_(
     "Mean quality of the reviewed dialogues by what people decided, beside the model's of the same ones. "
     "They are no random sample of all dialogues."
@@ -147,6 +148,37 @@ def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:
     bounds = round_interval(estimate.low, estimate.high, 2)
     low, high = (show_number(bound + 0.0, pattern) for bound in bounds)
     return f"{value} ({low} … {high})"
+
+
+def share_change(k: int, n: int, k_before: int, n_before: int) -> str:
+    """The difference of two shares in percentage points, if its interval leaves out zero."""
+    if not n or not n_before:
+        return _("nothing to compare with")
+    if compare_shares(k, n, k_before, n_before) not in ("more", "fewer"):
+        return _("no clear change")
+    points = 100 * (k / n - k_before / n_before)
+    return _("{n} points").format(n=show_number(points, "+0.0;-0.0"))
+
+
+def interval_text(k: int, n: int) -> str:
+    """``16% to 51%``: the interval of a share in words."""
+    if not n:
+        return _("no data")
+    low, high = percent_bounds(*wilson_interval(k, n))
+    return _("{low} to {high}").format(low=low, high=high)
+
+
+def show_tile(
+    title: str, value: str, note: str, explanation: str, address: str | None = None, change: str | None = None
+) -> None:
+    """Show a figure with a `note` below it, which leads to the `address`, and its `change`."""
+    with st.container(border=True, width=TILE_PX, gap="xxsmall"):
+        st.metric(
+            safe_markdown(title), safe_text(value), None if change is None else safe_text(change),
+            delta_color="off", delta_arrow="auto" if change and change[0] in "+-" else "off",
+            help=safe_markdown(explanation),
+        )  # fmt: skip
+        st.markdown(f":small[{safe_markdown(note) if address is None else link(note, address)}]")
 
 
 def explore_address(**filters: str | None) -> str:

@@ -31,13 +31,15 @@ from dialint.app.console.tables import (
     Period,
     choose_period,
     explore_address,
+    interval_text,
     last_days,
     link,
     mean_text,
-    percent_bounds,
+    share_change,
     short_share,
     show_outside,
     show_table,
+    show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.statistics import compare_shares, difference_interval, wilson_interval
@@ -66,7 +68,6 @@ WEEKS = 12
 N_DIALOGUES = 4
 """Worst and best dialogues that are shown."""
 N_CODES = 6
-TILE_PX = 175
 
 
 def coaching_page(store: Store, account: Account) -> None:
@@ -144,49 +145,37 @@ def _show_tiles(
     reviewed = sum(one.review == "reviewed" for one in now)
     confirmed = sum(len(one.confirmed) + one.n_changed for one in now)
     is_open = sum(one.n_open for one in now)
-    low, high = percent_bounds(*wilson_interval(errors, n))
-    interval = _("{low} to {high}").format(low=low, high=high)
-    tiles: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
-        (
-            _("Scored dialogues"), show_number(n), ngettext("{n} reviewed", "{n} reviewed", reviewed), {},
-            _("Dialogues of the agent that a release has judged."),
-        ),
-        (
-            _("With an error"), show_percent(errors / n) if n else "–", interval if n else _("no data"),
-            {"kind": "finding"},
-            paragraph("Dialogues with an error that"),
-        ),
-        (
+
+    counts = (errors, n, sum(one.has_error for one in before), len(before))
+
+    def address(**filters: str) -> str | None:
+        return None if agent is None else explore_address(agent=agent, **period.filters, **filters)
+
+    with st.container(horizontal=True, gap="small"):
+        show_tile(
+            _("Scored dialogues"), show_number(n), ngettext("{n} reviewed", "{n} reviewed", reviewed),
+            _("Dialogues of the agent that a release has judged."), address(),
+        )  # fmt: skip
+        show_tile(
+            _("With an error"), show_percent(errors / n) if n else "–", interval_text(errors, n),
+            paragraph("Dialogues with an error that"), address(kind="finding"),
+        )  # fmt: skip
+        show_tile(
             _("Confirmed errors"), show_number(confirmed),
-            ngettext("{n} not decided yet", "{n} not decided yet", is_open), {"status": "reviewed"},
-            _("Errors that a reviewer confirmed, corrected or added."),
-        ),
-        (
+            ngettext("{n} not decided yet", "{n} not decided yet", is_open),
+            _("Errors that a reviewer confirmed, corrected or added."), address(status="reviewed"),
+        )  # fmt: skip
+        show_tile(
             _("Reviewed score"), mean_text(score and score.reviewed),
             f"{_('model {n}').format(n=mean_text(score and score.model))} ({score.n if score else 0})",
-            {"status": "reviewed"}, _(SCORE_HELP),
-        ),
-        (
-            _("Change"), _change_text(errors, n, sum(one.has_error for one in before), len(before)),
-            ngettext("{n} dialogue before", "{n} dialogues before", len(before)), {},
-            paragraph("Change of the share of dialogues"),
-        ),
-    )  # fmt: skip
-    with st.container(horizontal=True, gap="small"):
-        for title, value, note, filters, explanation in tiles:
-            with st.container(border=True, width=TILE_PX, gap="xxsmall"):
-                st.metric(safe_markdown(title), safe_text(value), help=safe_markdown(explanation))
-                if agent is None:
-                    st.markdown(f":small[{safe_markdown(note)}]")
-                else:
-                    address = explore_address(agent=agent, **period.filters, **filters)
-                    st.markdown(f":small[{link(note, address)}]")
-
-
-def _change_text(k: int, n: int, k_before: int, n_before: int) -> str:
-    if compare_shares(k, n, k_before, n_before) not in ("more", "fewer"):
-        return _("not clear")
-    return _("{n} points").format(n=show_number(100 * (k / n - k_before / n_before), "+0;-0"))
+            _(SCORE_HELP), address(status="reviewed"),
+        )  # fmt: skip
+        show_tile(
+            _("Change"),
+            share_change(*counts) if compare_shares(*counts) in ("more", "fewer") else _("not clear"),
+            ngettext("{n} dialogue before", "{n} dialogues before", len(before)),
+            paragraph("Change of the share of dialogues"), address(),
+        )  # fmt: skip
 
 
 def _show_trend(listed: Sequence[CoachedDialogue], weeks: Period) -> None:
@@ -405,13 +394,15 @@ def show_notes(
 
 def _show_note(store: Store, account: Account, note: Note) -> None:
     with st.container(border=True, gap="xsmall"):
-        written = _("{author}, {day}").format(author=note.author, day=_note_day(note.at_ms))
+        written = _("{author}, {day}").format(author=note.author, day=show_day(from_ms(note.at_ms)))
         about = "" if note.dialogue is None else _(" · about dialogue {name}").format(name=note.dialogue)
         st.caption(safe_markdown(written + about))
         st.text(safe_text(note.content))
         if note.acknowledged_ms is not None:
             st.caption(
-                safe_markdown(_("✓ Acknowledged on {day}").format(day=_note_day(note.acknowledged_ms)))
+                safe_markdown(
+                    _("✓ Acknowledged on {day}").format(day=show_day(from_ms(note.acknowledged_ms)))
+                )
             )
         elif account.agent == note.agent:
 
@@ -447,7 +438,3 @@ def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[s
             format_func=lambda name: safe_text(name or _("the agent's work as a whole")),
         )  # fmt: skip
         st.form_submit_button(_("Send the note"), type="primary", on_click=send)
-
-
-def _note_day(at_ms: int) -> str:
-    return show_day(from_ms(at_ms))

@@ -188,12 +188,12 @@ def _show_dialogue(dialogue: Dialogue, verdict: Verdict | None) -> None:
 
 
 def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
-    stored = Event(_to_time(history.stored_ms), _("The dialogue came to the store"))
+    stored = Event(from_ms(history.stored_ms), _("The dialogue came to the store"))
     events = [stored]
     for dated in history.verdicts:
         verdict = dated.verdict
         title = _("Verdict of {release}").format(release=verdict.release)
-        events.append(Event(_to_time(dated.at_ms), title, _describe_verdict(verdict, taxonomy)))
+        events.append(Event(from_ms(dated.at_ms), title, _describe_verdict(verdict, taxonomy)))
     events += [_describe_answer(answer, taxonomy, stored.at) for answer in history.answers]
     for objection in history.appeals:
         appeal = objection.appeal
@@ -207,7 +207,7 @@ def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
         lines = [f"“{appeal.statement}”"]
         if appeal.decided_by is not None:
             lines.append(_("{name}: {reason}").format(name=appeal.decided_by, reason=appeal.reason or ""))
-        events.append(Event(_to_time(objection.at_ms), title, tuple(lines)))
+        events.append(Event(from_ms(objection.at_ms), title, tuple(lines)))
     return sorted(events, key=lambda event: event.at)
 
 
@@ -267,10 +267,6 @@ def _describe_rejection(rejection: Rejection, taxonomy: Taxonomy) -> str:
     )
 
 
-def _to_time(at_ms: int) -> datetime:
-    return from_ms(at_ms)
-
-
 def _show_labels(history: DialogueHistory, taxonomy: Taxonomy) -> None:
     headings = (_("Turn"), _("Error"), _("Probability"), _("Method"), _("People"))
     rows = [
@@ -288,7 +284,7 @@ def _show_entries(entries: Sequence[LogEntry]) -> None:
     newest = entries[:MAX_ENTRIES]
     show_table(
         headings,
-        [(show_time(_to_time(each.at_ms)), each.account, each.action, each.subject) for each in newest],
+        [(show_time(from_ms(each.at_ms)), each.account, each.action, each.subject) for each in newest],
     )
     if len(entries) > len(newest):
         st.caption(_("Older entries are in the audit log on the Admin page."))

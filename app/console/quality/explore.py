@@ -8,19 +8,16 @@ leads can send what they found to a review project.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 import streamlit as st
-from pydantic import ValidationError
 
 from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_time
-from dialint.app.console.messages import explain_as_sentence, hold_notices, set_notice, show_notice
+from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, go_to, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
-from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import projects, tasks
 from dialint.labeling.store.api import Search, Store
@@ -147,23 +144,10 @@ def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
 
 
 def _send(store: Store, account: Account, chosen: Sequence[str], project: str) -> None:
-    with _report() as report:
+    with report_refusals(NOTICE):
         new = [NewTask(dialogue=each, why="chosen in Explore") for each in chosen]
         n = tasks.add(store, account.id, project, new)
-        report.append(f"{ngettext('{n} new task', '{n} new tasks', n)}: {project}")
-
-
-@contextmanager
-def _report(done: str = "") -> Iterator[list[str]]:
-    texts = [done] if done else []
-    with hold_notices(NOTICE):
-        try:
-            yield texts
-            set_notice(NOTICE, "success", " ".join(texts))
-        except ValidationError:
-            set_notice(NOTICE, "error", _("A name has 1 to 100 characters."))
-        except DialintError as refused:
-            set_notice(NOTICE, "error", explain_as_sentence(refused))
+        set_notice(NOTICE, "success", f"{ngettext('{n} new task', '{n} new tasks', n)}: {project}")
 
 
 STATUSES: dict[str, dict[str, str]] = {

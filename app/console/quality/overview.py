@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import streamlit as st
@@ -31,15 +31,16 @@ from dialint.app.console.tables import (
     Period,
     choose_period,
     explore_address,
+    interval_text,
     last_days,
-    link,
     mean_text,
-    percent_bounds,
     score_text,
+    share_change,
     share_text,
     short_share,
     show_outside,
     show_table,
+    show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
@@ -65,7 +66,6 @@ LEAST_DIALOGUES = 20
 """Scored dialogues from which an agent can be ranked."""
 MAX_BARS = 120
 """Days that the chart shows one by one; longer periods are shown by month."""
-TILE_PX = 168
 ALL = ""
 
 
@@ -135,83 +135,57 @@ def _show_strip(
     decided, decided_before = now.confirmed + now.rejected, before.confirmed + before.rejected
     without_result = now.not_judged + now.failed
     with st.container(horizontal=True, gap="small"):
-        _tile(
-            _("Scored dialogues"), show_number(now.dialogues), _count_change(now.dialogues, before.dialogues),
+        show_tile(
+            _("Scored dialogues"), show_number(now.dialogues),
             ngettext("{n} without a result", "{n} without a result", without_result),
-            explore_address(status="scored", **address), _("Dialogues that a release has judged."),
+            _("Dialogues that a release has judged."), explore_address(status="scored", **address),
+            _count_change(now.dialogues, before.dialogues),
         )  # fmt: skip
-        _tile(
-            _("With a finding"), share_text_or_dash(now.flagged, now.dialogues),
-            _share_change(now.flagged, now.dialogues, before.flagged, before.dialogues),
-            _interval(now.flagged, now.dialogues), explore_address(kind="finding", **address),
+        show_tile(
+            _("With a finding"), _share(now.flagged, now.dialogues),
+            interval_text(now.flagged, now.dialogues),
             _("Share of the scored dialogues with at least one finding. Suggestions do not count."),
+            explore_address(kind="finding", **address),
+            share_change(now.flagged, now.dialogues, before.flagged, before.dialogues),
         )  # fmt: skip
-        _tile(
-            _("Reviewed"), show_number(now.reviewed), _count_change(now.reviewed, before.reviewed),
+        show_tile(
+            _("Reviewed"), show_number(now.reviewed),
             ngettext("{n} error added", "{n} errors added", now.added),
-            explore_address(status="reviewed", **address),
             _("Dialogues of the period that a reviewer or expert answered, and errors that only they saw."),
+            explore_address(status="reviewed", **address), _count_change(now.reviewed, before.reviewed),
         )  # fmt: skip
-        _tile(
-            _("Confirmed"), share_text_or_dash(now.confirmed, decided),
-            _share_change(now.confirmed, decided, before.confirmed, decided_before),
-            _interval(now.confirmed, decided), explore_address(status="rejected", **address),
-            paragraph("Precision as people decided"),
+        show_tile(
+            _("Confirmed"), _share(now.confirmed, decided), interval_text(now.confirmed, decided),
+            paragraph("Precision as people decided"), explore_address(status="rejected", **address),
+            share_change(now.confirmed, decided, before.confirmed, decided_before),
         )  # fmt: skip
-        _tile(
+        show_tile(
             _("Overturned"), show_number(now.overturned),
-            _count_change(now.overturned, before.overturned),
             ngettext("of {n} appealed", "of {n} appealed", now.appealed),
-            explore_address(status="overturned", **address),
             _("Findings that an agent objected to and an expert found wrong."),
+            explore_address(status="overturned", **address),
+            _count_change(now.overturned, before.overturned),
         )  # fmt: skip
-        _tile(
+        show_tile(
             _("Reviewed score"), mean_text(score and score.reviewed),
+            ngettext("of {n} dialogue", "of {n} dialogues", score.n if score else 0), _(SCORE_HELP),
+            explore_address(status="reviewed", **address),
             _("model {n}").format(n=mean_text(score and score.model)),
-            ngettext("of {n} dialogue", "of {n} dialogues", score.n if score else 0),
-            explore_address(status="reviewed", **address), _(SCORE_HELP),
         )  # fmt: skip
-        _tile(
-            _("Backlog"), "–" if (time := _backlog_text(backlog)) == _("unknown") else time,
-            time if time == _("unknown") else _("now"),
-            ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)), "/review",
-            paragraph("Open tasks times the median"),
+        time = _backlog_text(backlog)
+        show_tile(
+            _("Backlog"), "–" if time == _("unknown") else time,
+            ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)),
+            paragraph("Open tasks times the median"), "/review", time if time == _("unknown") else _("now"),
         )  # fmt: skip
 
 
-def _tile(title: str, value: str, change: str, note: str, address: str, explanation: str) -> None:
-    with st.container(border=True, width=TILE_PX, gap="xxsmall"):
-        st.metric(
-            safe_markdown(title), safe_text(value), safe_text(change), delta_color="off",
-            delta_arrow="auto" if change[0] in "+-" else "off", help=safe_markdown(explanation),
-        )  # fmt: skip
-        st.markdown(f":small[{link(note, address)}]")
-
-
-def share_text_or_dash(k: int, n: int) -> str:
-    """A share without its interval; a dash without any."""
+def _share(k: int, n: int) -> str:
     return show_percent(k / n, "#,##0.0 %") if n else "–"
-
-
-def _interval(k: int, n: int) -> str:
-    if not n:
-        return _("no data")
-    low, high = percent_bounds(*wilson_interval(k, n))
-    return _("{low} to {high}").format(low=low, high=high)
 
 
 def _count_change(n: int, before: int) -> str:
     return show_number(n - before, "+#,##0;-#,##0") if n != before else _("as before")
-
-
-def _share_change(k: int, n: int, k_before: int, n_before: int) -> str:
-    """The difference in percentage points, if its interval leaves out zero."""
-    if not n or not n_before:
-        return _("nothing to compare with")
-    if compare_shares(k, n, k_before, n_before) not in ("more", "fewer"):
-        return _("no clear change")
-    points = 100 * (k / n - k_before / n_before)
-    return _("{n} points").format(n=show_number(points, "+0.0;-0.0"))
 
 
 def _backlog_text(backlog: Sequence[Backlog]) -> str:
@@ -427,7 +401,7 @@ def show_drift(store: Store, account: Account, filters: dict[str, Any], last: da
     usual, outside = _("as the weeks before"), _("outside of the weeks before")
     marks = [
         ShareMark(
-            f"{datetime(week.first.year, week.first.month, week.first.day, tzinfo=UTC):%m-%d}",
+            f"{week.first:%m-%d}",
             week.flagged / week.n, *wilson_interval(week.flagged, week.n),
             outside if week.drifts else usual, MARKED if week.drifts else STRONG,
             share_text(week.flagged, week.n),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,6 @@ from typing import Literal
 
 import streamlit as st
 
-from dialint.app.console.charts import MatrixCell, draw_matrix
 from dialint.app.console.i18n import (
     _,
     ngettext,
@@ -42,7 +41,6 @@ from dialint.labeling.raters.people import (
     LEAST_SHARED,
     MATRIX_PEOPLE,
     Labeler,
-    PairAgreement,
     People,
     measure_store,
 )
@@ -103,7 +101,7 @@ def people_page(store: Store, account: Account) -> None:
         show_status_form(store, account, list(accounts.values()), statuses)
     left, right = st.columns(2, gap="medium")
     with left:
-        _show_matrix(people)
+        _show_pairs(people)
     with right:
         _show_codes(people.quality.labelers)
 
@@ -146,7 +144,8 @@ def _show_everybody(
             "–" if registered is None else _role_text(registered),
             show_number(quality.answers),
             _share(quality.agreement), _share(quality.accuracy),
-            _format_signed(quality.bias), _slope(person.competence),
+            _format_figure(quality.bias, _signed_points, 2, between=" … "),
+            _format_figure(person.competence, lambda each: show_number(each, "0.0;-0.0"), 1),
             _quartiles(person.speed), _quartiles(person.reading),
             show_number(len(person.flags)) if person.flags else "–",
         ))  # fmt: skip
@@ -164,30 +163,24 @@ def _role_text(account: Account) -> str:
     return role if account.status == "active" else f"{role}, {status_name(account.status)}"
 
 
+def _format_figure(
+    figure: Figure, show: Callable[[float], str], digits: int, first: Callable[[float], str] | None = None,
+    between: str = "–",
+) -> str:  # fmt: skip
+    """A value, which `first` shows, with its interval; a dash where there is none."""
+    if figure.value is None or figure.low is None or figure.high is None:
+        return "–"
+    low, high = map(show, round_interval(figure.low, figure.high, digits))
+    return f"{(first or show)(figure.value)} ({low}{between}{high})"
+
+
 def _share(figure: Figure) -> str:
-    if figure.value is None or figure.low is None or figure.high is None:
-        return "–"
-    low, high = (show_number(round(100 * each)) for each in round_interval(figure.low, figure.high, 2))
-    return f"{show_percent(figure.value)} ({low}–{high})"
+    return _format_figure(figure, lambda each: show_number(round(100 * each)), 2, show_percent)
 
 
-def _format_signed(figure: Figure) -> str:
-    if figure.value is None or figure.low is None or figure.high is None:
-        return "–"
-    bounds = round_interval(figure.low, figure.high, 2)
-    value, low, high = (
-        show_number(round(100 * each), "+0;-0") if round(100 * each) else "0"
-        for each in (figure.value, *bounds)
-    )
-    return f"{value} ({low} … {high})"
-
-
-def _slope(figure: Figure) -> str:
-    if figure.value is None or figure.low is None or figure.high is None:
-        return "–"
-    bounds = round_interval(figure.low, figure.high, 1)
-    value, low, high = (show_number(each, "0.0;-0.0") for each in (figure.value, *bounds))
-    return f"{value} ({low}–{high})"
+def _signed_points(share: float) -> str:
+    points = round(100 * share)
+    return show_number(points, "+0;-0") if points else "0"
 
 
 def _quartiles(speed: Speed) -> str:
@@ -224,7 +217,7 @@ def _certainty(flag: Flag) -> str:
     return "p < 0.0001" if p_value < 1e-4 else f"p {show_number(p_value, '0.0000')}"
 
 
-def _show_matrix(people: People) -> None:
+def _show_pairs(people: People) -> None:
     st.markdown(f"**{safe_markdown(_('Agreement of pairs'))}**")
     taxonomy = load_taxonomy()
     codes = [code for code, pairs in people.pairs.items() if pairs]
@@ -237,59 +230,25 @@ def _show_matrix(people: People) -> None:
             _("All together") if each == ALL_CODES else code_title(each, taxonomy)
         ),
     )  # fmt: skip
-    pairs = people.pairs[code]
-    order = [person.name for person in people.quality.labelers[:MATRIX_PEOPLE]]
-    present = {name for pair in pairs for name in (pair.one, pair.other)}
-    order = [name for name in order if name in present]
-    cells = [
-        MatrixCell(row, column, pair.kappa.value, _kappa_text(pair), f"{row}, {column}: {_pair_text(pair)}")
-        for pair in pairs
-        for row, column in ((pair.one, pair.other), (pair.other, pair.one))
-    ]
-    alt = ngettext(
-        "Cohen's kappa of {n} pair of people; the numbers are in the list below.",
-        "Cohen's kappa of {n} pairs of people; the numbers are in the list below.",
-        len(pairs),
-    )
-    with st.container(key="people matrix"):
-        draw_matrix(cells, order, _("Agreement"), alt)
+    names = {person.name for person in people.quality.labelers[:MATRIX_PEOPLE]}
+    pairs = [pair for pair in people.pairs[code] if {pair.one, pair.other} <= names]
+    pairs.sort(key=lambda pair: -1.0 if pair.kappa.value is None else -pair.kappa.value)
+    rows = [
+        (
+            f"{pair.one}, {pair.other}", show_number(pair.n), show_percent(pair.same / pair.n),
+            _("not defined: one answer throughout") if pair.kappa.low is None else _format_figure(
+                pair.kappa, lambda each: show_number(each, "0.00;-0.00"), 2, between=" … "
+            ),
+        )
+        for pair in choose_rows(pairs, PER_PAGE, "people pairs")
+    ]  # fmt: skip
+    show_table((_("Pair"), _("Questions"), _("Alike"), _("Kappa")), rows)
     st.caption(
         safe_markdown(
             paragraph("Cohen's kappa: 1 always alike").format(
                 n=show_number(LEAST_SHARED), people=show_number(MATRIX_PEOPLE)
             )
         )
-    )
-    with st.expander(_("The numbers with their intervals")):
-        rows = [
-            (
-                f"{pair.one}, {pair.other}",
-                show_number(pair.n),
-                show_percent(pair.same / pair.n),
-                _interval_text(pair),
-            )
-            for pair in sorted(
-                pairs, key=lambda pair: -1.0 if pair.kappa.value is None else -pair.kappa.value
-            )
-        ]
-        show_table((_("Pair"), _("Questions"), _("Alike"), _("Kappa")), rows)
-
-
-def _kappa_text(pair: PairAgreement) -> str:
-    return "–" if pair.kappa.value is None else show_number(pair.kappa.value, "0.00;-0.00")
-
-
-def _interval_text(pair: PairAgreement) -> str:
-    if pair.kappa.low is None or pair.kappa.high is None:
-        return _("not defined: one answer throughout")
-    bounds = round_interval(pair.kappa.low, pair.kappa.high, 2)
-    low, high = (show_number(each, "0.00;-0.00") for each in bounds)
-    return f"{_kappa_text(pair)} ({low} … {high})"
-
-
-def _pair_text(pair: PairAgreement) -> str:
-    return _("{kappa}, alike in {same} of {n}").format(
-        kappa=_interval_text(pair), same=show_number(pair.same), n=show_number(pair.n)
     )
 
 

@@ -25,6 +25,7 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, Literal
@@ -349,17 +350,18 @@ def list_server_logs() -> list[str]:
     """Return the logs in the folder that the operator opened, by their paths in it, without hidden files and
     links."""
     root = os.environ.get(LOGS_VARIABLE)
-    if not root or not Path(root).is_dir():
+    if not root:
         return []
-    logs: list[str] = []
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(folder, name)
-            ending = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
-            if ending in LOG_ENDINGS and not name.startswith(".") and not path.is_symlink():
-                logs.append(str(path.relative_to(root)))
-    return logs[:MAX_LISTED_LOGS]
+    names = (
+        path.relative_to(root) for path in Path(root).rglob("*") if not path.is_symlink() and path.is_file()
+    )
+    logs = (
+        str(name)
+        for name in names
+        if Path(name.name.removesuffix(".gz").removesuffix(".zst")).suffix in LOG_ENDINGS
+        and not any(part.startswith(".") for part in name.parts)
+    )
+    return sorted(islice(logs, MAX_LISTED_LOGS))
 
 
 def server_log(name: str) -> Path:

@@ -7,21 +7,18 @@ the server, which the operator may name.
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
 import streamlit as st
-from pydantic import ValidationError
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
 from dialint.app.console.tables import Cell, percent_bounds, show_table
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
+from dialint.detector.artifacts import MANIFEST, fingerprint
 from dialint.detector.errors import DialintError
 from dialint.detector.overrides import NaturalPrecision, read_overrides, update_overrides
 from dialint.detector.registry import home_folder
@@ -37,7 +34,7 @@ from dialint.eval.spot_check import (
     write_rows,
     write_sheet,
 )
-from dialint.eval.tally import count_judgements, read_sheet
+from dialint.eval.tally import count_judgements, read_sheet, read_spot_check
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
@@ -52,44 +49,16 @@ WRITING = Lock()
 """Held while a sheet is read and written anew."""
 
 
-@dataclass(frozen=True)
-class CheckFolder:
-    """A spot check: its sample, and the judgements if they are applied."""
-
-    name: str
-    sample: SpotCheck | None
-    result: NaturalPrecision | None
-    problem: str = ""
-
-
 def checks_folder() -> Path:
     """The folder of the spot checks."""
     return Path(os.environ.get(SPOT_CHECKS_VARIABLE) or home_folder() / "spot_checks")
 
 
-def list_spot_checks() -> list[CheckFolder]:
-    """The spot checks of this server, by name; those that are damaged with why."""
-    root = checks_folder()
-    if not root.is_dir():
-        return []
-    checks = []
-    for path in sorted(root.iterdir())[:MAX_FOLDERS]:
-        if not (path / MANIFEST).is_file() or path.is_symlink():
-            continue
-        try:
-            content = read_manifest(path / MANIFEST)
-            if content.pop("kind", None) != "spot check":
-                continue
-            sample = SpotCheck.model_validate_json(json.dumps(content))
-            result = None
-            if (path / RESULT).exists():
-                result = read_overrides(path / RESULT).spot_check
-            checks.append(CheckFolder(path.name, sample, result))
-        except DialintError as damaged:
-            checks.append(CheckFolder(path.name, None, None, damaged.code))
-        except ValidationError:
-            checks.append(CheckFolder(path.name, None, None, "E_FORMAT"))
-    return checks
+def list_spot_checks() -> list[str]:
+    """The spot checks of this server, the newest first: folders that have a sheet or a result."""
+    folders = (path for path in checks_folder().glob("*") if (path / MANIFEST).is_file())
+    names = [path.name for path in folders if (path / SHEET).exists() or (path / RESULT).exists()]
+    return sorted(names, reverse=True)[:MAX_FOLDERS]
 
 
 def show_spot_checks(store: Store, account: Account, releases: list[str]) -> None:
@@ -106,34 +75,30 @@ def show_spot_checks(store: Store, account: Account, releases: list[str]) -> Non
             )
         )
         return
-    by_name = {each.name: each for each in checks}
-    name = left.selectbox(_("Spot check"), list(by_name), format_func=safe_text, key="spot check")
-    chosen = by_name[name]
-    if chosen.sample is None:
-        text = _("This folder is damaged ({code}).")
-        st.error(safe_markdown(text.format(code=chosen.problem)))
-        return
+    name = left.selectbox(_("Spot check"), checks, format_func=safe_text, key="spot check")
+    folder = checks_folder() / name
     try:
-        rows = read_sheet(checks_folder() / name / SHEET)
-        counted = count_judgements(chosen.sample, rows)
-    except DialintError as damaged:  # judged elsewhere, or only its result is here
-        if chosen.result is not None:
-            _show_result(chosen.result)
-        else:
-            st.error(safe_markdown(explain_as_sentence(damaged)))
+        result = read_overrides(folder / RESULT).spot_check if (folder / RESULT).exists() else None
+        if result is not None and not (folder / SHEET).exists():  # judged elsewhere
+            _show_result(result)
+            return
+        sample, rows = read_spot_check(folder / SHEET), read_sheet(folder / SHEET)
+        counted = count_judgements(sample, rows)
+    except DialintError as damaged:
+        st.error(safe_markdown(explain_as_sentence(damaged)))
         return
     left, right = st.columns([5, 4], gap="large")
     with left:
-        _show_reading(store, account, name, chosen.sample, rows)
+        _show_reading(store, account, name, sample, rows)
     with right:
         n_judged = sum(_is_judged(row) for row in rows)
         if n_judged:
             _show_result(counted)
-            _show_evaluation(name, counted, chosen.result)
+            _show_evaluation(name, counted, result)
         else:
             text = _("Nothing is judged yet of {n} rows, which were drawn from verdicts of {release}.")
             n = show_number(len(rows))
-            st.caption(safe_markdown(text.format(n=n, release=chosen.sample.release)))
+            st.caption(safe_markdown(text.format(n=n, release=sample.release)))
 
 
 def _show_drawing(store: Store, account: Account, releases: list[str]) -> None:

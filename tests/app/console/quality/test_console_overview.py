@@ -8,7 +8,7 @@ from dialint.app.console.quality.overview import LEAST_DIALOGUES, mark_weeks, ra
 from dialint.app.console.tables import Period, last_days
 from dialint.labeling.store import annotations
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.insights import Backlog, Group
+from dialint.labeling.store.insights import Group
 
 
 def test_an_agent_is_set_apart_only_by_evidence() -> None:
@@ -48,13 +48,6 @@ def test_periods_are_whole_days() -> None:
     assert period.filters == {"since": "2026-11-19", "until": "2026-11-25"}
 
 
-def luminance(color: str) -> float:
-    """Relative luminance, WCAG 2.2."""
-    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[..., Any]) -> None:
     annotations.review(store, "rob", "d1", "rob", ["C1", "T1", "C2"], [], expected=None)
     page = open_page("lea")
@@ -68,18 +61,6 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
     assert "75% (30–95)" in cells.replace("\\", ""), "of a1: d1 was cleared"
     assert "not enough evidence" in cells
     assert "to review" in cells
-
-
-BACKLOGS: dict[str, tuple[list[Backlog], str]] = {
-    "nothing waits": ([], "0 min"),
-    "no median": ([Backlog("p", "review", 45, None, 0)], "unknown"),
-    "a median": ([Backlog("p", "review", 45, 40.0, 9)], "30 min"),
-    "one of two": ([Backlog("p", "review", 45, 40.0, 9), Backlog("q", "label", 9, None, 2)], "≥ 30 min"),
-    "no median and no task": (
-        [Backlog("p", "review", 45, 40.0, 9), Backlog("q", "label", 0, None, 0)],
-        "30 min",
-    ),
-}
 
 
 def test_the_reviewed_score_is_shown_with_the_models(store: Store, open_page: Callable[..., Any]) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from dialint.app.console.system import release_reports
 from dialint.app.console.system.release_change import promote, roll_back
-from dialint.app.console.system.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
+from dialint.app.console.system.spot_checks import list_spot_checks
 from dialint.app.console.system.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
@@ -255,31 +255,24 @@ def test_a_spot_check_is_drawn_read_judged_and_evaluated_in_the_console(
     assert f"7 of {len(sheet)} rows judged" in str(again.test.get("progress")[0].proto.text)
 
 
-def test_spot_checks_are_listed_with_what_is_wrong_with_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_spot_check_that_is_damaged_or_was_judged_elsewhere(
+    open_page: Callable[..., Any], home: Path
 ) -> None:
     assert list_spot_checks() == []
-    root = tmp_path / "checks"
-    for name in ("drawn", "judged", "damaged", "other"):
-        (root / name).mkdir(parents=True)
-    drawn = {
-        "kind": "spot check", "release": "r", "taxonomy": "1", "log": "x", "seed": 0, "codes": ["C1"],
-        "reported": {"finding": {"C1": 2}, "suggestion": {}}, "unflagged": 5, "rows": [],
-    }  # fmt: skip
-    for name in ("drawn", "judged"):
-        write_manifest(root / name / "manifest.json", drawn)
+    for name in ("damaged", "judged", "other"):
+        (home / "spot_checks" / name).mkdir(parents=True)
+        write_manifest(home / "spot_checks" / name / "manifest.json", {"kind": "dataset"})
+    (home / "spot_checks" / "damaged" / "sheet.csv").write_text("x")
     result = NaturalPrecision(
         release="r", taxonomy="1", log="x", judged_on=date(2026, 11, 1),
         findings={"C1": Judged(reported=2, right=1, arguable=0, wrong=1, stated=1.5)}, suggestions={},
         turns=ReadTurns(unflagged=5, read=2, with_errors=1, missed={"T1": 1}),
     )  # fmt: skip
-    update_overrides(root / "judged" / "overrides.yaml", "r", spot_check=result)
-    (root / "damaged" / "manifest.json").write_text("{}")
-    write_manifest(root / "other" / "manifest.json", {"kind": "dataset"})
-    monkeypatch.setenv(SPOT_CHECKS_VARIABLE, str(root))
-    found = {each.name: each for each in list_spot_checks()}
-    assert found.keys() == {"damaged", "drawn", "judged"}
-    assert found["damaged"].problem == "E_MANIFEST"
-    assert found["drawn"].result is None
-    assert found["judged"].result is not None
-    assert found["judged"].result.findings["C1"].right == 1
+    update_overrides(home / "spot_checks" / "judged" / "overrides.yaml", "r", spot_check=result)
+    assert list_spot_checks() == ["judged", "damaged"]
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("spot checks").run()
+    words = page.words.replace("\\", "")
+    assert "Of 2 turns without a finding that were read, 1 had an error: T1 × 1" in words
+    page.choose("Spot check", "damaged")
+    assert "(E_" in page.words.replace("\\", "")
