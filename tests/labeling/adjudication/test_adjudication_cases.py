@@ -61,11 +61,6 @@ def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Sto
     assert now.probability < 0.5
 
 
-def test_a_label_needs_an_answer(answered: Store) -> None:
-    with pytest.raises(ConfigError, match="no answers in e"):
-        aggregate_store(answered, "lea", StoreLabelsConfig("e"), TAXONOMY)
-
-
 def test_what_is_open_goes_to_experts_once(answered: Store) -> None:
     config = AdjudicateConfig(into="e", project="p", sure=0.95)
     dry = adjudicate(

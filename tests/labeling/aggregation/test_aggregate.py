@@ -51,13 +51,12 @@ def test_three_forms_tell_the_same(table: Path, tmp_path: Path, suffix: str) -> 
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
-@pytest.mark.parametrize("method", ["joint", "majority", "dawid-skene"])
 def test_one_label_alone_gives_no_certainty(
-    tmp_path: Path, method: str, suffix: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, out = tmp_path / "t.csv", tmp_path / f"labels{suffix}"
     table.write_text("task,worker,label,code\nt1,a,no,C1\nt1,b,No,C1\nt1,a,yes,C2\nt2,a,no,C2\n")
-    aggregate(AggregateConfig(table, out, method=method))
+    aggregate(AggregateConfig(table, out))
     assert "code C1: every answer is 'no': without another label" in " ".join(capsys.readouterr().err.split())
     if suffix == ".parquet":
         rows = pq.read_table(out).to_pylist()
@@ -105,18 +104,6 @@ def test_a_models_opinion_breaks_a_tie(tmp_path: Path) -> None:
         run(AggregateConfig(tmp_path / "crowd.csv", out, model=model))
         found = {row["task"]: row["label"] for row in map(json.loads, out.read_text().splitlines())}
         assert found["tie"] == expected
-
-
-def test_a_rare_code_nobody_found_yet_is_aggregated_with_its_model(tmp_path: Path) -> None:
-    crowd = "".join(f"t{n},{who},no,C1\n" for n in range(30) for who in "ab")
-    (tmp_path / "crowd.csv").write_text(f"task,worker,label,code\n{crowd}")
-    told = "".join(f"t{n},yes,{0.3 if n == 7 else 0.01},C1\n" for n in range(30))
-    (tmp_path / "model.csv").write_text(f"task,label,probability,code\n{told}")
-    out = tmp_path / "labels.jsonl"
-    run(AggregateConfig(tmp_path / "crowd.csv", out, model=tmp_path / "model.csv"))
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert {row["label"] for row in rows} == {"no"}
-    assert all(set(row["probabilities"]) == {"no", "yes"} for row in rows)
 
 
 def test_gold_stands_and_says_what_people_are_like(tmp_path: Path) -> None:

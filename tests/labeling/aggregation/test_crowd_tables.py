@@ -16,7 +16,6 @@ from pyarrow import parquet
 from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.crowd_tables import read_answers, read_model_answers
-from dialint.labeling.aggregation.posterior import worker_label_pairs
 
 ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
 
@@ -138,13 +137,6 @@ def test_a_semicolon_file_has_decimal_commas(tmp_path: Path) -> None:
     assert read_model_answers(model, {"": answers})[1][""].tolist() == [[0.25, 0.75]]
 
 
-def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"task,worker,label\nt1,a,\xff\n")
-    with pytest.raises(InputRefused, match="E_ENCODING"):
-        read_answers(path)
-
-
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=5).filter(
     lambda name: name == name.strip()
 )
@@ -217,16 +209,3 @@ def test_rounded_probabilities_are_taken(tmp_path: Path) -> None:
     path.write_text("task,label,probability\nt1,a,0.333\nt1,b,0.333\nt1,c,0.333\n")
     answers = from_rows([("t1", "w", "a")], labels=("a", "b", "c"))
     assert read_model_answers(path, {"": answers})[1][""] == pytest.approx(1 / 3)
-
-
-def test_sparse_views_sum_as_loops_do() -> None:
-    answers = from_rows(ROWS)
-    dense = np.zeros((3, 3 * 3))
-    for t, w, x in zip(answers.task, answers.worker, answers.label, strict=True):
-        dense[t, w * 3 + x] += 1
-    table = worker_label_pairs(answers)
-    assert (table.by_task.toarray() == dense[:, table.worker * 3 + table.label]).all()
-    assert (
-        table.per_worker(table.answers[:, None])[:, 0].tolist()
-        == dense.sum(axis=0).reshape(3, 3).sum(axis=1).tolist()
-    )

@@ -51,12 +51,6 @@ def accuracy(posterior: Posterior, crowd: SimulatedCrowd) -> float:
     return float(((posterior.probabilities + noise).argmax(axis=1) == crowd.truth).mean())
 
 
-def test_majority_by_hand() -> None:
-    answers = from_rows([("t1", "a", "y"), ("t1", "b", "y"), ("t1", "c", "n"), ("t2", "a", "n")])
-    found = majority(answers)
-    assert found.probabilities.tolist() == pytest.approx(np.array([[1 / 3, 2 / 3], [1, 0]]))
-
-
 def test_wawa_by_hand() -> None:
     """a agrees twice of two: 2.5 / 3; b once of one: 1.5 / 2; c none of one: 0.5 / 2."""
     answers = from_rows([("t1", "a", "y"), ("t1", "b", "y"), ("t1", "c", "n"), ("t2", "a", "n")])
@@ -183,18 +177,6 @@ def test_a_model_that_knows_nothing_is_not_heard(n_tasks: int) -> None:
         crowd = simulate_crowd(CrowdPlan(per_task=3, skill=0.8, n_tasks=n_tasks, first_label=0.9, seed=seed))
         junk = model_of(np.random.default_rng(1).integers(0, 2, n_tasks), 2, 1.5, 8)
         assert choose_assumptions(crowd.answers, junk).use == "none"
-
-
-def test_a_silent_model_leaves_its_tasks_as_they_are() -> None:
-    crowd = simulate_crowd(CrowdPlan(per_task=3, n_tasks=300))
-    silent = np.full((300, 2), np.nan)
-    assert choose_assumptions(crowd.answers, silent).use == "none"
-    without = joint_posterior(crowd.answers).probabilities
-    assert joint_posterior(crowd.answers, silent).probabilities == pytest.approx(without, abs=1e-9)
-    assert (centred_model_logs(np.array([[0.9, 0.1], [np.nan, np.nan]])) != 0).any(axis=1).tolist() == [
-        True,
-        False,
-    ]
 
 
 @pytest.mark.parametrize("form", get_args(Form))

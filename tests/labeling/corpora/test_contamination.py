@@ -116,10 +116,3 @@ def test_what_cannot_be_compared_is_the_users_error(train: Path, tmp_path: Path)
             (tmp_path / name).write_bytes(content)
         with pytest.raises(InputRefused, match=code):
             measure_contamination(ContaminationConfig(train=(train,), against=(tmp_path / name,)))
-
-
-def test_an_empty_training_file_says_nothing(train: Path, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.jsonl"
-    empty.write_text("")
-    with pytest.raises(InputRefused, match="--train"):
-        measure_contamination(ContaminationConfig(train=(empty,), against=(train,)))

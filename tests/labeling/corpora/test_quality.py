@@ -20,10 +20,6 @@ def dialogue(*turns: tuple[str, str], hidden: bool = False) -> CorpusDialogue:
     return CorpusDialogue("x:1", SOURCES[0], turns, ("id:x:1",), hidden)
 
 
-def test_a_usual_dialogue_is_kept() -> None:
-    assert rejection_reason(dialogue(*USUAL)) is None
-
-
 @pytest.mark.parametrize(
     ("turns", "why"),
     [
@@ -38,10 +34,6 @@ def test_a_usual_dialogue_is_kept() -> None:
 )
 def test_what_is_not_worth_keeping_has_a_reason(turns: tuple[tuple[str, str], ...], why: str) -> None:
     assert rejection_reason(dialogue(*turns)) == why
-
-
-def test_thoughts_that_cannot_be_told_from_words_leave_the_dialogue_out() -> None:
-    assert rejection_reason(dialogue(*USUAL, hidden=True)) == "hidden"
 
 
 def test_a_rude_agent_is_kept_and_counted() -> None:

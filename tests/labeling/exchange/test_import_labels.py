@@ -387,50 +387,6 @@ def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str,
             assert all(isinstance(outcome, LocatedAnnotation | Reject) for outcome in outcomes)
 
 
-STARTS = [json.dumps(base).encode() for base in BASES] + [b"task,worker,label\nd1/1/L1,a,no\n", b"INPUT:dialogue_id\tOUTPUT:label\nd1\tyes\n", b"[" + json.dumps(BASES[0]).encode() + b"]", b"PAR1"]  # fmt: skip
-
-
-@settings(max_examples=300)
-@given(
-    start=st.sampled_from(STARTS),
-    at=st.integers(0, 400),
-    cut=st.integers(0, 9),
-    put=st.binary(max_size=9),
-    ending=st.sampled_from(["jsonl", "json", "csv", "tsv", "parquet", "txt"]),
-)
-def test_no_bytes_are_more_than_refused(start: bytes, at: int, cut: int, put: bytes, ending: str) -> None:
-    import tempfile
-
-    content = start[:at] + put + start[at + cut :]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"labels.{ending}"
-        path.write_bytes(content)
-        try:
-            outcomes = [
-                each for source in open_logs([str(path)]) for each in LabelReader(context()).read(source)
-            ]
-        except InputRefused:
-            return
-        assert all(isinstance(outcome, LocatedAnnotation | Reject) for outcome in outcomes)
-
-
-def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    path = tmp_path / "c.parquet"
-    parquet.write_table(pa.table({"task": ["d1/1/L1"], "worker": ["a"], "label": ["no"]}), path)
-    whole = path.read_bytes()
-    found, rejects, _ = read_labels(path, whole)
-    assert (len(found), rejects) == (1, [])
-    for place in range(4, len(whole) - 4, 23):
-        damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
-        try:
-            read_labels(path, damaged)
-        except InputRefused as error:
-            assert error.code in ("E_PARQUET", "E_FORMAT", "E_NO_RECORDS")
-
-
 def test_a_crowd_table_of_codes_that_exclude_one_another(tmp_path: Path) -> None:
     """The label is the code: a yes to it, a no to the others; yes and no are still answers to one code."""
     knows = context(names={"lukewarm": "K2"}, requested=())

@@ -156,23 +156,6 @@ def test_ours_loses_nothing(made: list[ExportItem]) -> None:
     assert back == [annotation for item in made for annotation in item.annotations]
 
 
-def test_no_findings_is_an_answer_in_every_shape() -> None:
-    dialogue = Dialogue(
-        id="d",
-        turns=(Turn(index=0, role="customer", text="Where?"), Turn(index=1, role="agent", text="There. 😀")),
-    )
-    nothing = Annotation(
-        id="a", dialogue_id="d", labeler=str(uuid5(NAMESPACE, "w")), kind="crowd", codes=("L1", "C1")
-    )
-    made = [ExportItem(DialogueView(dialogue), ("L1", "C1"), OF_DIALOGUE, (nothing,))]
-    for name, ending in WITH_SPANS + WITHOUT:
-        back, rejects = there_and_back(name, made, ending)
-        assert rejects == []
-        assert said(back, made, spans=False) == {
-            (nothing.labeler, "d", 1, "L1", False), (nothing.labeler, "d", 1, "C1", False)
-        }, name  # fmt: skip
-
-
 def test_what_a_tool_writes_is_what_we_wrote_and_read(tmp_path: Path) -> None:
     """By hand: one emoji before the error moves Label Studio's offsets by one, nobody else's."""
     dialogue = Dialogue(

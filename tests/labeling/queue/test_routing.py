@@ -19,9 +19,7 @@ from dialint.labeling.queue.routing import (
     Routed,
     Work,
     allocate_day,
-    audit_rate,
     make_candidates,
-    permanent_random_number,
     project_of,
 )
 from dialint.labeling.queue.routing_policy import MinutesPerItem, RoutingPolicy, load_routing_policy
@@ -206,13 +204,6 @@ def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
         load_routing_policy(path)
 
 
-def test_the_audit_rate_by_hand() -> None:
-    """A tenth of 480 minutes is 48, at 8 minutes 6 dialogues; of 60 unflagged that is a tenth."""
-    assert audit_rate(60, RoutingPolicy()) == pytest.approx(0.1)
-    assert audit_rate(3, RoutingPolicy()) == 1.0
-    assert audit_rate(0, RoutingPolicy()) == 0.0
-
-
 def test_an_audit_tells_the_truth_without_bias() -> None:
     """400 seeds over 60 unflagged dialogues of which 12 hold an error: each is drawn as often as its
     probability says, and the total weighted by it meets 12 (both within 4.5 standard errors)."""
@@ -275,22 +266,6 @@ def test_what_comes_in_later_finds_the_budget_spent() -> None:
     given = {(one.dialogue, project_of(one.fate)): one.fate for one in routed}
     routed = by_name(plan_day([*first, verdict("c", finding(0.9))], policy, 0, ASKED, assigned=given))
     assert {name: one.fate for name, one in routed.items()} == {"a": "review", "b": "review", "c": "later"}
-
-
-def test_luck_is_even_and_keeps() -> None:
-    lucks = np.array([permanent_random_number(7, f"d{i}") for i in range(4000)])
-    assert permanent_random_number(7, "d3") == lucks[3] != permanent_random_number(8, "d3")
-    assert lucks.min() >= 0.0
-    assert lucks.max() < 1.0
-    assert abs(lucks.mean() - 0.5) < 4.5 * (1 / 12 / 4000) ** 0.5
-
-
-def test_a_policy_file(tmp_path: Path) -> None:
-    path = tmp_path / "policy.yaml"
-    path.write_text("review_at: 0.6\nweights:\n  S1: 20\nminutes: {review: 2.5}\nbacklog_days: 3\n")
-    policy = load_routing_policy(path)
-    assert (policy.review_at, policy.weights.S1, policy.weights.S2) == (0.6, 20.0, 3.0)
-    assert (policy.minutes.review, policy.backlog_days) == (2.5, 3)
 
 
 @pytest.mark.parametrize(

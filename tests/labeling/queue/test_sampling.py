@@ -93,12 +93,6 @@ def test_allocation_adds_up(sizes: list[int], data: st.DataObject) -> None:
     assert all(1 <= shares[stratum] <= size for stratum, size in counted.items())
 
 
-def test_entropy_by_hand() -> None:
-    assert binary_entropy(np.array([0.5, 0.25, 0.0])).tolist() == pytest.approx(
-        [1.0, 0.811278, 0.0], abs=1e-6
-    )
-
-
 RISKS = (0.95, 0.5, 0.05, 0.05, 0.05, 0.05)
 
 

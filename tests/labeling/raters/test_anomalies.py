@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import permutations
-from math import comb
 
 import numpy as np
 import pytest
@@ -16,27 +15,11 @@ from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.posterior import softmax
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.raters.competence import estimate_competence, leave_one_out
-from dialint.labeling.raters.flags import benjamini_hochberg, binomial_tail
-from dialint.labeling.raters.response_time import FAST_SHARE, measure_response_times
+from dialint.labeling.raters.response_time import measure_response_times
 
 
 def flagged(found: CrowdAnomalies, *kinds: str) -> set[str]:
     return {name for flag in found.flags if flag.kind in kinds for name in flag.workers}
-
-
-def test_discoveries_by_hand() -> None:
-    """At 0.05 of five: limits 0.01, 0.02, 0.03, 0.04, 0.05; 0.029 passes the third though 0.021 misses
-    the second."""
-    p_values = np.array([0.029, 0.9, 0.001, 0.021, 0.06])
-    assert benjamini_hochberg(p_values, 0.05).tolist() == [True, False, True, True, False]
-    assert benjamini_hochberg(np.array([]), 0.05).tolist() == []
-
-
-@given(st.integers(1, 12), st.integers(1, 12), st.floats(0.01, 0.99))
-def test_upper_tail_is_the_binomial_sum(k: int, n: int, share: float) -> None:
-    summed = sum(comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k, n + 1))
-    if k <= n:
-        assert binomial_tail(np.array([k]), np.array([n]), share)[0] == pytest.approx(summed, abs=1e-9)
 
 
 def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
@@ -127,19 +110,6 @@ def test_medians_are_those_of_numpy(rows: list[tuple[int, float]]) -> None:
             assert np.log(found.median[place]) == pytest.approx(np.median(np.log(mine)))
         else:
             assert np.isnan(found.median[place])
-
-
-def test_how_many_fast_answers_it_takes() -> None:
-    """One fast of one has p 0.01, two of two 0.0001, two of five some 0.001."""
-    p_values = binomial_tail(np.array([1.0, 2, 2, 3, 5, 6]), np.array([1.0, 2, 5, 5, 100, 100]), FAST_SHARE)
-    assert (p_values <= [0.001, 0.001, 0.0005, 0.0005, 0.001, 0.001]).tolist() == [
-        False,
-        True,
-        False,
-        True,
-        False,
-        True,
-    ]
 
 
 def test_clicking_is_told_from_reading_and_short_items_are_no_offence() -> None:

@@ -39,23 +39,6 @@ def colluders(crowd: AnomalousCrowd) -> set[str]:
     return {f"w{n}" for n in np.flatnonzero(crowd.group >= 0)}
 
 
-def test_shared_items_are_counted_by_hand() -> None:
-    answers = from_rows(
-        [
-            ("t1", "a", "x"),
-            ("t1", "b", "x"),
-            ("t1", "c", "y"),
-            ("t2", "b", "x"),
-            ("t2", "a", "y"),
-            ("t3", "c", "x"),
-        ]
-    )
-    found = compare_pairs([leave_one_out(answers, "heterogeneous")])
-    assert list(zip(found.first, found.second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
-    assert found.n_shared.tolist() == [2, 1, 1]
-    assert found.n_same.tolist() == [1, 0, 0]
-
-
 def test_too_many_answer_pairs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=400, n_workers=20, per_task=6, seed=2))
     whole = compare_pairs([leave_one_out(crowd.answers, "homogeneous")])
@@ -95,27 +78,16 @@ def test_pairs_of_honest_people_are_calibrated() -> None:
 
 
 @pytest.mark.parametrize("plan", [
-    AnomalousCrowdPlan(colluders=0.1),
     AnomalousCrowdPlan(colluders=0.1, n_labels=2),
     AnomalousCrowdPlan(colluders=0.1, sheet_skill=0.8),
     AnomalousCrowdPlan(colluders=0.1, spammers=0.2, difficulty=2.0),
     AnomalousCrowdPlan(colluders=0.1, groups=2, n_workers=60, n_tasks=3000),
-    AnomalousCrowdPlan(colluders=0.1, n_workers=100, n_tasks=4000),
 ])  # fmt: skip
 def test_groups_are_found_and_nobody_else_is(plan: AnomalousCrowdPlan) -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(**{**plan.__dict__, "seed": 21}))
     names, guilty = accused(crowd.answers), colluders(crowd)
     assert len(names & guilty) >= 0.8 * len(guilty)
     assert len(names - guilty) <= 0.02 * plan.n_workers
-
-
-def test_two_who_always_say_the_same_are_no_conspiracy() -> None:
-    crowd = simulate_anomalous_crowd(
-        AnomalousCrowdPlan(n_labels=2, skill=0.85, spread=5, spammers=0.2, spam="one answer", seed=3)
-    )
-    found = find_anomalies({"": crowd.answers})
-    assert not [flag for flag in found.flags if flag.kind == "copying"]
-    assert len([flag for flag in found.flags if flag.kind == "one answer"]) == 10
 
 
 def test_the_best_two_among_careless_people_are_no_conspiracy() -> None:
@@ -164,34 +136,6 @@ def test_one_copies_the_other() -> None:
     assert accused(answers) == set()
 
 
-def test_the_innocent_explanation_counts() -> None:
-    one = np.ones(1)
-    table = {"first": np.array([0]), "second": np.array([1]), "n_shared": 9 * one, "n_same": 8 * one}
-    bold = WorkerPairs(
-        **table,
-        expected_same=2 * one,
-        n_same_wrong=5 * one,
-        expected_same_wrong=one,
-        p_value=0.001 * one,
-        dispersion=1.0,
-    )
-    mild = WorkerPairs(
-        **table,
-        expected_same=6 * one,
-        n_same_wrong=2 * one,
-        expected_same_wrong=one,
-        p_value=0.2 * one,
-        dispersion=1.5,
-    )
-    for found in (combine_fits(bold, mild), combine_fits(mild, bold)):
-        assert (found.expected_same[0], found.n_same_wrong[0], found.p_value[0], found.dispersion) == (
-            6,
-            2,
-            0.2,
-            1.5,
-        )
-
-
 def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
     """90 of 100 together where 50 are chance; wrong together 5 times as by chance, or 30 times."""
     answers = from_rows([(f"t{n}", who, "x") for n in range(100) for who in "ab"])
@@ -210,7 +154,7 @@ def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
     assert group.p_value == pytest.approx(1e-17)
 
 
-@pytest.mark.parametrize(("n_labels", "disputed"), [(2, 0.45), (3, 0.3), (3, 0.6)])
+@pytest.mark.parametrize(("n_labels", "disputed"), [(2, 0.45), (3, 0.3)])
 def test_a_second_school_is_no_conspiracy_and_hides_none(n_labels: int, disputed: float) -> None:
     """0.4 of the crowd read a part of the tasks otherwise than 0.5; a tenth share a sheet. Of seeds 20 to 29 with
     a few disputed tasks the school is named in six, the sheet in all."""
