@@ -38,6 +38,8 @@ from dialint.labeling.store.permissions import (
 from dialint.labeling.store.records import Account, AccountRole, NotAllowed, Status, StoreRefused
 from dialint.labeling.store.task_queue import end_lease, set_lease_state, update_task
 
+MAX_REASON = 500
+
 
 @write_operation(repeatable=False)
 def create_first(transaction: Transaction, name: str, password: str) -> Account:
@@ -78,17 +80,28 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
 
 
 @write_operation()
-def set_status(transaction: Transaction, actor: str, name: str, status: Status) -> None:
-    """Set the status of an account. Tasks that a suspended or banned account holds return to the queue.
+def set_status(
+    transaction: Transaction, actor: str, name: str, status: Status, reason: str | None = None
+) -> None:
+    """Set the status of an account, with a reason for the audit log. Tasks that a suspended or banned account
+    holds return to the queue.
 
     The account is evaluated by its answers after the change. A ban set here leaves the tasks that the account
     answered as they are; `ban` opens them again.
 
     Raises:
         NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
+        StoreRefused: an empty or too long reason.
     """
     require_changeable(transaction, actor, name, own=False)
-    write_status(transaction, actor, name, status)
+    if reason is None:
+        write_status(transaction, actor, name, status)
+        return
+    if not 0 < len(reason.strip()) <= MAX_REASON or "\x00" in reason:
+        raise StoreRefused(
+            "E_STATUS", "a change of status needs a reason of 1 to {most} characters", most=MAX_REASON
+        )
+    write_status(transaction, actor, name, status, reason=reason.strip())
 
 
 def write_status(transaction: Transaction, actor: str, name: str, status: Status, **content: Any) -> None:

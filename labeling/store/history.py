@@ -240,6 +240,19 @@ def list_entries(
     """Entries of one account, of actions that begin with `action`, and within [since_ms, until_ms), as far as
     these are given.
     """
+    return load_entries(transaction, before, account, action, since_ms, until_ms, limit)
+
+
+def load_entries(
+    transaction: Transaction,
+    before: int | None = None,
+    account: str | None = None,
+    action: str | None = None,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+    limit: int = 50,
+) -> LogPage:
+    """As `list_entries`; permissions are checked by the caller."""
     limit = min(limit, MAX_ENTRIES)
     if before is None:
         newest = transaction.run(select(audit.c.id).order_by(audit.c.id.desc()).limit(1)).scalar_one_or_none()

@@ -15,17 +15,16 @@ from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, bindparam, select
 
 from dialint.detector.records import Probability, Record
-from dialint.labeling.store.accounts import require_changeable, write_status
+from dialint.labeling.store.accounts import write_status
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, settings
 from dialint.labeling.store.database.transactions import Store, Transaction, upsert
 from dialint.labeling.store.grades import Accuracy, GradedAnswer, grade_account, measure_accuracy
 from dialint.labeling.store.permissions import read_operation, write_operation
-from dialint.labeling.store.records import Pool, Status, StoreRefused
+from dialint.labeling.store.records import Pool, Status
 
 Count = Annotated[int, Field(ge=1)]
 NAME = "rules"
-MAX_REASON = 500
 
 
 class Rules(Record):
@@ -155,24 +154,6 @@ def apply_rules(store: Store, actor: str) -> tuple[RaterStatus, ...]:
     names = [status.account for status in evaluate_status(store, actor) if status.does != "keep"]
     applied = [_apply(store, actor, name) for name in names]
     return tuple(status for status in applied if status is not None)
-
-
-@write_operation()
-def change_status(transaction: Transaction, actor: str, name: str, status: Status, reason: str) -> None:
-    """A person sets the status of an account, with a reason for the audit log; as `accounts.set_status`.
-
-    Raises:
-        NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
-        StoreRefused: no such account, no reason, or a ban, which `accounts.ban` does.
-    """
-    require_changeable(transaction, actor, name, own=False)
-    if not 0 < len(reason.strip()) <= MAX_REASON or "\x00" in reason:
-        raise StoreRefused(
-            "E_STATUS", "a change of status needs a reason of 1 to {most} characters", most=MAX_REASON
-        )
-    if status == "banned":
-        raise StoreRefused("E_STATUS", "a ban reopens tasks, too; ban the account under Admin, Users")
-    write_status(transaction, actor, name, status, reason=reason.strip())
 
 
 @write_operation("discipline", repeatable=False)

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from sqlalchemy import and_, case, func, select
 
 from dialint.detector.records import Dialogue, Record, Verdict
 from dialint.labeling.annotation import questions_in
 from dialint.labeling.store.counted_annotations import iterate_counted_on
-from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
+from dialint.labeling.store.database.schema import verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import parse_verdict
+from dialint.labeling.store.history import load_entries
 from dialint.labeling.store.permissions import read_operation, write_operation
 
 MAX_DIALOGUES = 3000
 """Of the newest, in figures that read whole verdicts."""
 MAX_DIFFERENT = 200
-SCANNED_ENTRIES = 100_000
 WEEK_MS = 7 * 86_400_000
 LEAST_PROBABILITY = 0.02
 """Turns below it are in no figure about thresholds."""
@@ -229,18 +229,13 @@ def record_change(
 
 @read_operation("plan")
 def list_changes(transaction: Transaction, actor: str, limit: int = 50) -> tuple[ReleaseChange, ...]:
-    """The changes of the release in use that were made in the console, newest first, among the newest
-    `SCANNED_ENTRIES` of the audit log."""
-    newest = transaction.run(select(audit.c.id).order_by(audit.c.id.desc()).limit(1)).scalar_one()
-    is_change = and_(audit.c.id > newest - SCANNED_ENTRIES, audit.c.action.like("releases.%"))
-    query = select(audit).where(is_change).order_by(audit.c.id.desc()).limit(limit)
-    changes = []
-    for row in transaction.run(query):
-        content: dict[str, Any] = json.loads(row.content)
-        changes.append(
-            ReleaseChange(
-                at_ms=row.at_ms, account=row.account, action=row.action.partition(".")[2],
-                release=row.subject, reason=content.get("reason", ""), message=content.get("message", ""),
-            )
-        )  # fmt: skip
-    return tuple(changes)
+    """The changes of the release in use that were made in the console, newest first, as far back as
+    `load_entries` looks."""
+    return tuple(
+        ReleaseChange(
+            at_ms=entry.at_ms, account=entry.account, action=entry.action.partition(".")[2],
+            release=entry.subject, reason=entry.content.get("reason", ""),
+            message=entry.content.get("message", ""),
+        )
+        for entry in load_entries(transaction, action="releases.", limit=limit).entries
+    )  # fmt: skip

@@ -5,7 +5,6 @@ The counts of a task, and the state that follows from them, are changed by `task
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from random import SystemRandom
@@ -25,7 +24,7 @@ from dialint.labeling.store.database.schema import (
 )
 from dialint.labeling.store.database.transactions import Store, Transaction, read_pages
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
-from dialint.labeling.store.grades import GradedAnswer, grade_account, grade_dialogue, measure_accuracy
+from dialint.labeling.store.grades import grade_account, grade_dialogue, measure_accuracy
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.rater_status import Rules, load_rules
@@ -210,52 +209,28 @@ def get_dialogue_id(store: Store, task: int) -> str:
     return str(store.read(lambda transaction: transaction.run(query).scalar_one()))
 
 
-class Contradicted(NamedTuple):
-    """A question whose gold `n` of `n_good` good labelers contradict."""
-
-    turn: int
-    code: str
-    n: int
-    n_good: int
-
-
 def is_doubted(transaction: Transaction, dialogue: str) -> bool:
     """Whether good labelers contradict the gold of a dialogue; if so, the gold is marked as in doubt."""
     answers, rules = grade_dialogue(transaction, dialogue, "control"), load_rules(transaction)
-    labelers = {answer.account for answer in answers}
-    if not find_contradicted(answers, labelers, rules, min_wrong=1):  # saves grading every labeler
+    wrong = [grade.marked != grade.present for answer in answers for grade in answer.grades]
+    if sum(wrong) < rules.doubt_least * rules.doubt_share:  # saves grading every labeler
         return False
+    labelers = {answer.account for answer in answers}
     good = {account for account in labelers if _is_good_labeler(transaction, account, dialogue, rules)}
-    contradictions = find_contradicted(answers, good, rules)
-    for turn, code, n, n_good in contradictions:
-        key = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
-        why = f"{n} of {n_good} good labelers say otherwise"
-        transaction.run(update(gold).where(*key).values(doubt=why))
-        transaction.log("system", "gold.doubt", f"{dialogue} {turn} {code}", good=n_good, contradict=n)
-    return bool(contradictions)
-
-
-def find_contradicted(
-    answers: Sequence[GradedAnswer], good: Collection[str], rules: Rules, *, min_wrong: int | None = None
-) -> list[Contradicted]:
-    """Questions whose gold enough labelers in `good` contradict, in order of turn and code. With `min_wrong`
-    the share of wrong answers does not matter, only their number."""
-    wrong_answers: dict[tuple[int, str], list[bool]] = {}
+    by_question: dict[tuple[int, str], list[bool]] = {}
     for answer in answers:
-        if answer.account in good:
-            for grade in answer.grades:
-                wrong_answers.setdefault((grade.turn, grade.code), []).append(grade.marked != grade.present)
-
-    def is_contradicted(wrong: Sequence[bool]) -> bool:
-        if min_wrong:
-            return sum(wrong) >= max(min_wrong, math.ceil(rules.doubt_least * rules.doubt_share))
-        return len(wrong) >= rules.doubt_least and sum(wrong) > rules.doubt_share * len(wrong)
-
-    return [
-        Contradicted(turn, code, sum(wrong), len(wrong))
-        for (turn, code), wrong in sorted(wrong_answers.items())
-        if is_contradicted(wrong)
-    ]
+        for grade in answer.grades if answer.account in good else ():
+            by_question.setdefault((grade.turn, grade.code), []).append(grade.marked != grade.present)
+    is_any = False
+    for (turn, code), wrong in sorted(by_question.items()):
+        n_good, n = len(wrong), sum(wrong)
+        if n_good >= rules.doubt_least and n > rules.doubt_share * n_good:
+            key = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
+            why = f"{n} of {n_good} good labelers say otherwise"
+            transaction.run(update(gold).where(*key).values(doubt=why))
+            transaction.log("system", "gold.doubt", f"{dialogue} {turn} {code}", good=n_good, contradict=n)
+            is_any = True
+    return is_any
 
 
 def _is_good_labeler(transaction: Transaction, account: str, dialogue: str, rules: Rules) -> bool:

@@ -44,10 +44,10 @@ from dialint.labeling.raters.people import (
     People,
     measure_store,
 )
-from dialint.labeling.store.accounts import list_accounts
+from dialint.labeling.store.accounts import MAX_REASON, list_accounts, set_status
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.projects import list_projects
-from dialint.labeling.store.rater_status import MAX_REASON, RaterStatus, change_status, evaluate_status
+from dialint.labeling.store.rater_status import RaterStatus, evaluate_status
 from dialint.labeling.store.records import Account, Status
 
 CACHE_S = 600
@@ -324,7 +324,7 @@ def show_status_form(
         )
         if st.form_submit_button(_("Change the status"), type="primary"):
             with attempt(NOTICE, {"status reason": ""}) as done:
-                change_status(store, account.id, name, STATUS_AFTER[change], reason)
+                set_status(store, account.id, name, STATUS_AFTER[change], reason)
                 if change == "suspend":
                     SESSIONS.end_all(name)
                 done(_("{name}: the status was changed.").format(name=name))
