@@ -8,17 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from patience import WAIT_S, wait_for
+from patience import WAIT_S
 from sqlalchemy import text
 
 from dialint.detector.errors import WorldError
-from dialint.labeling.store import accounts, annotations, dialogues
+from dialint.labeling.store import accounts
 from dialint.labeling.store.database import postgres as connections
 from dialint.labeling.store.database import transactions
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.records import Account
 
 pytestmark = pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 
@@ -123,46 +121,3 @@ def test_more_threads_than_connections(place: str, store: Store, monkeypatch: py
         done.set()
         for each in held:
             each.result(WAIT_S)
-
-
-def test_no_answer_is_lost_that_was_acknowledged(
-    hasty: Store, store: Store, made: Any, postgres: Any
-) -> None:
-    """Four people answer, and again what was refused, while the server is stopped, goes on, is killed and comes
-    back."""
-    names, n_answers = ("w0", "w1", "w2", "w3"), 25
-    for name in names:
-        accounts.create(store, "ada", Account(id=name, role="reviewer"))
-    dialogues.add(store, "lea", [made.dialogue(f"d-{name}") for name in names])
-    answered, refused = threading.Semaphore(0), []
-
-    def answer(name: str) -> None:
-        last = None
-        for number in range(n_answers):
-            while True:
-                try:
-                    saved = annotations.review(
-                        hasty, name, f"d-{name}", f"{name}-{number}", ["C1"], expected=last
-                    )
-                    break
-                except WorldError as error:
-                    refused.append(error)
-                    threading.Event().wait(0.1)
-            last = int(saved.id)
-            answered.release()
-
-    with ThreadPoolExecutor(4) as pool:
-        working = [pool.submit(answer, name) for name in names]
-        for fault in FAULTS.values():
-            for _ in range(12):
-                assert answered.acquire(timeout=WAIT_S)
-            seen = len(refused)
-            with fault(postgres):
-                wait_for(lambda seen=seen: len(refused) > seen, "nobody was refused")
-        for each in working:
-            each.result(WAIT_S)
-    keys = store.read(
-        lambda transaction: transaction.run(text("SELECT key FROM annotations")).scalars().all()
-    )
-    assert sorted(keys) == sorted(f"{name}-{number}" for name in names for number in range(n_answers))
-    verify(store)

@@ -266,27 +266,6 @@ def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, fill
     assert fates == [("new",), ("a second answer",)]
 
 
-def test_two_imports_of_whole_files_bring_each_answer_once(
-    place: str, filled: Store, made: Any, tmp_path: Path
-) -> None:
-    dialogues.add(filled, "lea", [made.dialogue(f"e{i}") for i in range(150)])
-    rows = [f"e{i}/1/C1,{who},yes" for i in range(150) for who in ("ann", "ben")]
-    new: list[int] = []
-
-    def bring(source: str, path: str) -> None:
-        with Store.open(place) as own:
-            config = ImportConfig(labels=(path,), max_bad=1.0)
-            new.append(import_labels(own, "ada", config, source, SILENT).new)
-
-    files = table(tmp_path / "one.csv", *rows), table(tmp_path / "two.csv", *reversed(rows))
-    threads = [threading.Thread(target=bring, args=(f"s{n}", path)) for n, path in enumerate(files)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(new) == len(list(counted_annotations.iterate_counted(filled, "lea"))) == 300
-
-
 def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path: Path) -> None:
     """They count in the project, in the store, and nowhere else; Prodigy does not say which codes it asked."""
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
