@@ -41,6 +41,7 @@ from dialint.labeling.store.records import Account, NotAllowed, StoreRefused
 MAX_DIALOGUES = 20_000
 """Dialogues of an agent that one call returns at most, the newest ones: 111 a day in the longest period of
 the Coaching page and the one before."""
+MAX_AGENTS = 1000
 MAX_REQUESTED = 20
 """Dialogues whose findings one call returns at most."""
 MIN_OTHERS = 5
@@ -261,11 +262,11 @@ def count_cleared(
 
 
 @read_operation("plan")
-def list_agents(transaction: Transaction, actor: str, n: int = 1000) -> tuple[tuple[str, str], ...]:
+def list_agents(transaction: Transaction, actor: str) -> tuple[tuple[str, str], ...]:
     """The agents that dialogues name, each with a team of theirs, by name."""
     name, team = dialogue_index.c.agent, func.max(dialogue_index.c.team)
-    query: Select[Any] = select(name, team).where(name != "").group_by(name)
-    return tuple((row[0], row[1]) for row in map(tuple, transaction.run(query.order_by(name).limit(n))))
+    query = select(name, team).where(name != "").group_by(name).order_by(name).limit(MAX_AGENTS)
+    return tuple((row[0], row[1]) for row in transaction.run(query))
 
 
 MAX_CHARACTERS = 4000

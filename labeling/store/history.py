@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import select, text
+from sqlalchemy import ColumnElement, select, text
 
 from dialint.detector.near_duplicates import shingles
 from dialint.detector.records import Dialogue, Label, Record, Verdict
@@ -20,6 +20,7 @@ from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
     audit,
+    audit_head,
     dialogue_index,
     dialogues,
     tasks,
@@ -38,7 +39,7 @@ MAX_ENTRIES = 200
 N_WORDS = 12
 """Longest words of a dialogue that others are looked for by."""
 N_PAIRS = 2000
-N_CANDIDATES = 60
+N_CANDIDATES, N_SIMILAR = 60, 5
 LEAST_SIMILARITY = 0.05
 
 
@@ -147,9 +148,9 @@ class SimilarDialogue(Record):
 
 
 @read_operation("review")
-def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) -> tuple[SimilarDialogue, ...]:
-    """The `n` most similar of up to `N_CANDIDATES` dialogues that share a rare phrase of two words with this
-    one, by the full-text index; each phrase is looked up until it proves to be frequent.
+def find_similar(transaction: Transaction, actor: str, name: str) -> tuple[SimilarDialogue, ...]:
+    """The most similar of up to `N_CANDIDATES` dialogues that share a rare phrase of two words with this one,
+    by the full-text index; each phrase is looked up until it proves to be frequent.
 
     Raises:
         NotAllowed: the actor does not review, or there is no such dialogue.
@@ -178,8 +179,8 @@ def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) ->
             values = {key: value for key, value in row._mapping.items() if key != "content"}
             similar.append(SimilarDialogue(**values, similarity=similarity))
     similar.sort(key=lambda each: (-each.similarity, each.dialogue))
-    record_read(transaction, account, [each.dialogue for each in similar[:n]], "verdict")
-    return tuple(similar[:n])
+    record_read(transaction, account, [each.dialogue for each in similar[:N_SIMILAR]], "verdict")
+    return tuple(similar[:N_SIMILAR])
 
 
 def _find_candidates(transaction: Transaction, words: list[str]) -> list[int]:
@@ -202,7 +203,8 @@ def _find_candidates(transaction: Transaction, words: list[str]) -> list[int]:
     return [number for number, _ in shared.most_common(N_CANDIDATES)]
 
 
-SCAN = 100_000
+SCAN, PER_PAGE = 100_000, 50
+"""Entries that one page looks at, and shows."""
 
 
 class LoggedEntry(NamedTuple):
@@ -235,46 +237,34 @@ def list_entries(
     action: str | None = None,
     since_ms: int | None = None,
     until_ms: int | None = None,
-    limit: int = 50,
 ) -> LogPage:
     """Entries of one account, of actions that begin with `action`, and within [since_ms, until_ms), as far as
     these are given.
     """
-    return load_entries(transaction, before, account, action, since_ms, until_ms, limit)
+    conditions = [] if account is None else [audit.c.account == account]
+    conditions += [] if action is None else [audit.c.action.startswith(action, autoescape=True)]
+    conditions += [] if since_ms is None else [audit.c.at_ms >= since_ms]
+    conditions += [] if until_ms is None else [audit.c.at_ms < until_ms]
+    return load_entries(transaction, *conditions, before=before)
 
 
 def load_entries(
-    transaction: Transaction,
-    before: int | None = None,
-    account: str | None = None,
-    action: str | None = None,
-    since_ms: int | None = None,
-    until_ms: int | None = None,
-    limit: int = 50,
+    transaction: Transaction, *conditions: ColumnElement[bool], before: int | None = None
 ) -> LogPage:
-    """As `list_entries`; permissions are checked by the caller."""
-    limit = min(limit, MAX_ENTRIES)
+    """A page of the newest entries that meet the conditions, among `SCAN` of the log; permissions are checked
+    by the caller."""
     if before is None:
-        newest = transaction.run(select(audit.c.id).order_by(audit.c.id.desc()).limit(1)).scalar_one_or_none()
-        before = (newest or 0) + 1
+        before = transaction.run(select(audit_head.c.id)).scalar_one() + 1
     lowest = max(0, before - 1 - SCAN)
-    query = select(audit).where(audit.c.id < before, audit.c.id > lowest)
-    if account is not None:
-        query = query.where(audit.c.account == account)
-    if action is not None:
-        query = query.where(audit.c.action.startswith(action, autoescape=True))
-    if since_ms is not None:
-        query = query.where(audit.c.at_ms >= since_ms)
-    if until_ms is not None:
-        query = query.where(audit.c.at_ms < until_ms)
-    rows = transaction.run(query.order_by(audit.c.id.desc()).limit(limit)).all()
+    query = select(audit).where(audit.c.id < before, audit.c.id > lowest, *conditions)
+    rows = transaction.run(query.order_by(audit.c.id.desc()).limit(PER_PAGE)).all()
     entries = tuple(
         LoggedEntry(
             row.id, row.at_ms, row.account, row.action, row.subject, json.loads(row.content),
-            json.loads(row.origin or "{}"), row.hash,
+            json.loads(row.origin), row.hash,
         )
         for row in rows
     )  # fmt: skip
-    if len(entries) == limit:
+    if len(entries) == PER_PAGE:
         return LogPage(entries, entries[-1].number)
     return LogPage(entries, lowest + 1 if lowest else None)

@@ -16,8 +16,8 @@ from sqlalchemy import and_, case, func, select
 from dialint.detector.records import Dialogue, Record, Verdict
 from dialint.labeling.annotation import questions_in
 from dialint.labeling.store.counted_annotations import iterate_counted_on
+from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
-from dialint.labeling.store.database.schema import verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import parse_verdict
 from dialint.labeling.store.history import load_entries
@@ -228,7 +228,7 @@ def record_change(
 
 
 @read_operation("plan")
-def list_changes(transaction: Transaction, actor: str, limit: int = 50) -> tuple[ReleaseChange, ...]:
+def list_changes(transaction: Transaction, actor: str) -> tuple[ReleaseChange, ...]:
     """The changes of the release in use that were made in the console, newest first, as far back as
     `load_entries` looks."""
     return tuple(
@@ -237,5 +237,5 @@ def list_changes(transaction: Transaction, actor: str, limit: int = 50) -> tuple
             release=entry.subject, reason=entry.content.get("reason", ""),
             message=entry.content.get("message", ""),
         )
-        for entry in load_entries(transaction, action="releases.", limit=limit).entries
+        for entry in load_entries(transaction, audit.c.action.startswith("releases.")).entries
     )  # fmt: skip
