@@ -16,7 +16,7 @@ from sqlalchemy import Column, ColumnElement, Select, TextClause, func, select, 
 from dialint.detector.records import Probability, Record, Severity
 from dialint.labeling.store.database.decisions import AppealState, Decision, Review
 from dialint.labeling.store.database.derived import cut_name, first_number
-from dialint.labeling.store.database.schema import dialogue_index, dialogues, finding_index
+from dialint.labeling.store.database.schema import USUAL, dialogue_index, dialogues, finding_index
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, parse_query, split_words, to_fts5, to_tsquery
 from dialint.labeling.store.exposure import record_read
@@ -156,8 +156,6 @@ class _Position(NamedTuple):
 
 _EQUAL = ("agent", "team", "channel", "release", "status", "review", "appeal", "code", "severity", "decision")
 """Filters that compare a column of the same name."""
-_RARE = {"status": "scored", "review": "none", "appeal": "none", "decision": "open"}
-"""The usual value of a column, which its partial index leaves out."""
 _MATCHES_SQLITE = "SELECT rowid AS number FROM dialogue_words WHERE dialogue_words MATCH :words"
 _MATCHES_POSTGRESQL = "SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery)"
 
@@ -199,10 +197,9 @@ def _conditions(wanted: Search, columns: Any) -> list[ColumnElement[bool] | Text
         value = getattr(wanted, name)
         if value is not None and name in columns:
             conditions.append(columns[name] == cut_name(value))
-            if value != _RARE.get(
-                name, value
-            ):  # the partial index in its own words, or SQLite does not use it
-                conditions.append(text(f"{name} <> '{_RARE[name]}'"))
+            # the partial index in its own words, or SQLite does not use it
+            if value != USUAL.get(name, value):
+                conditions.append(text(f"{name} <> '{USUAL[name]}'"))
     if wanted.kind is not None:
         conditions.append(columns.suggestion.is_(wanted.kind == "suggestion"))
     if wanted.kind == "finding":

@@ -6,6 +6,8 @@ append-only; triggers refuse updates and deletes. A task's `rank` is minus its p
 by (rank, id), both ascending, and one index serves it.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -29,6 +31,13 @@ FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed",
 
 Key = BigInteger().with_variant(Integer, "sqlite")
 metadata = MetaData()
+
+
+def _index_some(name: str, condition: str, *columns: Column[Any], unique: bool = False) -> None:
+    """Add a partial index: of the rows that meet the condition."""
+    where = text(condition)
+    Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
+
 
 accounts = Table(
     "accounts", metadata,
@@ -102,9 +111,8 @@ tasks = Table(
     Column("created_ms", BigInteger, nullable=False),
 )  # fmt: skip
 Index("tasks_queue", tasks.c.project, tasks.c.pool, tasks.c.state, tasks.c.rank, tasks.c.id)
-WHOLE = text("turn IS NULL")
 Index("tasks_once", tasks.c.project, tasks.c.dialogue, tasks.c.turn, unique=True)
-Index("tasks_once_whole", tasks.c.project, tasks.c.dialogue, unique=True, sqlite_where=WHOLE, postgresql_where=WHOLE)  # fmt: skip # noqa: E501
+_index_some("tasks_once_whole", "turn IS NULL", tasks.c.project, tasks.c.dialogue, unique=True)
 Index("tasks_dialogue", tasks.c.dialogue)
 
 leases = Table(
@@ -116,12 +124,11 @@ leases = Table(
     Column("expires_ms", BigInteger, nullable=False),
     Column("reason", Text),
 )  # fmt: skip
-Index("leases_held", leases.c.expires_ms, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
-Index("leases_of", leases.c.account, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
+_index_some("leases_held", "state = 'held'", leases.c.expires_ms)
+_index_some("leases_of", "state = 'held'", leases.c.account)
 RETURNED = ("released", "expired")
 """States of a lease after which its holder may get the task again."""
-IS_RETURNED = text("state IN ('released', 'expired')")
-Index("leases_returned", leases.c.account, leases.c.token, sqlite_where=IS_RETURNED, postgresql_where=IS_RETURNED)  # fmt: skip # noqa: E501
+_index_some("leases_returned", f"state IN {RETURNED}", leases.c.account, leases.c.token)
 
 annotation_rows = Table(  # not `annotations`: a module that imports that name from __future__ would hide it
     "annotations", metadata,
@@ -143,8 +150,10 @@ annotation_rows = Table(  # not `annotations`: a module that imports that name f
     UniqueConstraint("key", name="annotations_key"),
     UniqueConstraint("supersedes", name="annotations_supersedes"),
 )  # fmt: skip
-FIRST_ANSWER = text("supersedes IS NULL AND task IS NOT NULL")
-Index("annotations_once", annotation_rows.c.task, annotation_rows.c.labeler, unique=True, sqlite_where=FIRST_ANSWER, postgresql_where=FIRST_ANSWER)  # fmt: skip # noqa: E501
+_index_some(
+    "annotations_once", "supersedes IS NULL AND task IS NOT NULL",
+    annotation_rows.c.task, annotation_rows.c.labeler, unique=True,
+)  # fmt: skip
 Index("annotations_of_dialogue", annotation_rows.c.dialogue, annotation_rows.c.id)
 Index("annotations_of_labeler", annotation_rows.c.labeler, annotation_rows.c.id)
 Index("annotations_of_project", annotation_rows.c.project, annotation_rows.c.id)
@@ -297,16 +306,17 @@ dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialog
     *(Column(f"n_{name}", Integer, nullable=False) for name in FINDING_COUNTS),
     UniqueConstraint("dialogue", name="dialogue_index_dialogue"),
 )  # fmt: skip
-REVIEWED = text("reviewed_severities IS NOT NULL")
 for _name in ("agent", "team", "channel", "release", "probability"):
     Index(f"dialogue_index_{_name}", dialogue_index.c[_name], dialogue_index.c.number)
 Index("dialogue_index_agent_likely", dialogue_index.c.agent, dialogue_index.c.probability, dialogue_index.c.number)  # fmt: skip # noqa: E501
-RARE = {"status": text("status <> 'scored'"), "review": text("review <> 'none'"), "appeal": text("appeal <> 'none'")}  # fmt: skip # noqa: E501
-"""Values of these columns are indexed but for the usual one."""
-for _name, _rare in RARE.items():
-    Index(f"dialogue_index_{_name}", dialogue_index.c[_name], dialogue_index.c.number, sqlite_where=_rare, postgresql_where=_rare)  # fmt: skip # noqa: E501
-
-Index("dialogue_index_reviewed", dialogue_index.c.number, sqlite_where=REVIEWED, postgresql_where=REVIEWED)
+USUAL = {"status": "scored", "review": "none", "appeal": "none", "decision": "open"}
+"""The usual value of a column, which its partial index leaves out."""
+for _name in ("status", "review", "appeal"):
+    _index_some(
+        f"dialogue_index_{_name}", f"{_name} <> '{USUAL[_name]}'", dialogue_index.c[_name],
+        dialogue_index.c.number,
+    )  # fmt: skip
+_index_some("dialogue_index_reviewed", "reviewed_severities IS NOT NULL", dialogue_index.c.number)
 
 finding_index = Table(  # findings and suggestions of the newest verdict, and what people added
     "finding_index", metadata,
@@ -328,8 +338,7 @@ Index("finding_index_code", finding_index.c.code, finding_index.c.number)
 Index("finding_index_likely", finding_index.c.code, finding_index.c.probability, finding_index.c.number)
 Index("finding_index_probability", finding_index.c.probability, finding_index.c.number)
 Index("finding_index_severity", finding_index.c.severity, finding_index.c.number)
-DECIDED = text("decision <> 'open'")
-Index("finding_index_decision", finding_index.c.decision, finding_index.c.number, sqlite_where=DECIDED, postgresql_where=DECIDED)  # fmt: skip # noqa: E501
+_index_some("finding_index_decision", "decision <> 'open'", finding_index.c.decision, finding_index.c.number)
 
 audit = Table(
     "audit", metadata,
