@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, select, text
+from sqlalchemy import ColumnElement, select
 
 from dialint.detector.near_duplicates import shingles
 from dialint.detector.records import Dialogue, Label, Record, Verdict
@@ -27,7 +27,7 @@ from dialint.labeling.store.database.schema import (
     verdicts,
 )
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.database.words import Term, split_words, to_fts5, to_tsquery
+from dialint.labeling.store.database.words import Term, select_matches, split_words
 from dialint.labeling.store.dialogues import load_labels, parse_verdict, require_dialogue
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.insights import score_reviewed
@@ -190,14 +190,8 @@ def _find_candidates(transaction: Transaction, words: list[str]) -> list[int]:
     longest = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:N_WORDS]
     shared: Counter[int] = Counter()
     for pair in longest:
-        term = (Term(pair),)
-        if transaction.on_sqlite:
-            query = text("SELECT rowid FROM dialogue_words WHERE dialogue_words MATCH :words LIMIT :n")
-            parameters = {"words": to_fts5(term), "n": N_CANDIDATES}
-        else:
-            query = text("SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery) LIMIT :n")
-            parameters = {"words": to_tsquery(term), "n": N_CANDIDATES}
-        numbers = transaction.run(query, parameters).scalars().all()
+        matches = select_matches((Term(pair),), is_sqlite=transaction.on_sqlite).subquery()
+        numbers = transaction.run(select(matches.c.number).limit(N_CANDIDATES)).scalars().all()
         if len(numbers) < N_CANDIDATES:
             shared.update(numbers)
     return [number for number, _ in shared.most_common(N_CANDIDATES)]

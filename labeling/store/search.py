@@ -18,7 +18,7 @@ from dialint.labeling.store.database.decisions import AppealState, Decision, Rev
 from dialint.labeling.store.database.derived import cut_name, first_number
 from dialint.labeling.store.database.schema import USUAL, dialogue_index, dialogues, finding_index
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.database.words import Term, parse_query, split_words, to_fts5, to_tsquery
+from dialint.labeling.store.database.words import Term, parse_query, select_matches, split_words
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import score_reviewed
 from dialint.labeling.store.permissions import get_account, read_operation
@@ -156,8 +156,6 @@ class _Position(NamedTuple):
 
 _EQUAL = ("agent", "team", "channel", "release", "status", "review", "appeal", "code", "severity", "decision")
 """Filters that compare a column of the same name."""
-_MATCHES_SQLITE = "SELECT rowid AS number FROM dialogue_words WHERE dialogue_words MATCH :words"
-_MATCHES_POSTGRESQL = "SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery)"
 
 
 def _select_keys(
@@ -184,9 +182,7 @@ def _select_keys(
         )
         query = query.having(key) if is_likely and wanted.is_of_findings else query.where(key)
     if terms:
-        words = to_fts5(terms) if is_sqlite else to_tsquery(terms)
-        matches = text(_MATCHES_SQLITE if is_sqlite else _MATCHES_POSTGRESQL).bindparams(words=words)
-        query = query.where(number.in_(matches.columns(dialogue_index.c.number)))
+        query = query.where(number.in_(select_matches(terms, is_sqlite=is_sqlite)))
     return query.where(*_conditions(wanted, columns)).order_by(*order)
 
 

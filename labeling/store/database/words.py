@@ -1,4 +1,4 @@
-"""The words of dialogues for full-text search, and queries for them, in the same form for both databases.
+"""The words of dialogues for full-text search, and queries for them, with the same results on both databases.
 
 A word is a run of letters and digits, lower-case and without accents; each Chinese or Japanese character is
 one. SQLite's FTS5 and PostgreSQL's tsvector get words that were separated here, so that they find the same.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from sqlalchemy import BigInteger, TextualSelect, column, text
 
 from dialint.detector.near_duplicates import words
 
@@ -35,8 +37,8 @@ def split_words(text: str) -> list[str]:
 def list_words(texts: Iterable[str]) -> list[str]:
     """The searchable words of a dialogue, by the texts of its turns."""
     tokens: list[str] = []
-    for text in texts:
-        tokens += split_words(text)
+    for each in texts:
+        tokens += split_words(each)
         if len(tokens) >= MAX_WORDS:
             break
     return tokens[:MAX_WORDS]
@@ -68,14 +70,14 @@ def parse_query(text: str) -> tuple[Term, ...]:
     return tuple(terms[:MAX_TERMS])
 
 
-def to_fts5(terms: Iterable[Term]) -> str:
-    """A query in the syntax of SQLite's FTS5."""
-    return " AND ".join(f'"{" ".join(term.words)}"{"*" if term.is_prefix else ""}' for term in terms)
-
-
-def to_tsquery(terms: Iterable[Term]) -> str:
-    """A query in the syntax of PostgreSQL's tsquery."""
-    return " & ".join(
-        "(" + " <-> ".join(f"'{word}'" for word in term.words) + (":*" if term.is_prefix else "") + ")"
-        for term in terms
-    )
+def select_matches(terms: Sequence[Term], *, is_sqlite: bool) -> TextualSelect:
+    """Select the numbers of the dialogues that have all these terms."""
+    if is_sqlite:
+        words = " AND ".join(f'"{" ".join(term.words)}"{"*" if term.is_prefix else ""}' for term in terms)
+        query = text("SELECT rowid AS number FROM dialogue_words WHERE dialogue_words MATCH :words")
+    else:
+        phrases = (" <-> ".join(f"'{word}'" for word in term.words) for term in terms)
+        ends = (":*" if term.is_prefix else "" for term in terms)
+        words = " & ".join(f"({phrase}{end})" for phrase, end in zip(phrases, ends, strict=True))
+        query = text("SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery)")
+    return query.bindparams(words=words).columns(column("number", BigInteger))
