@@ -152,8 +152,9 @@ def compare_codes(
         return and_(*conditions, *([] if full_days is None else [columns.day.in_(full_days)]))
 
     def count_scored(is_counted: ColumnElement[bool]) -> tuple[int, int]:
-        query: Select[Any] = select(n_agents, func.count()).where(*scored, is_counted)
-        return tuple(transaction.run(query).one())
+        query: Select[Any] = select(n_agents)
+        row = transaction.run(query.add_columns(func.count()).where(*scored, is_counted)).one()
+        return tuple(row)
 
     def count_errors(is_counted: ColumnElement[bool]) -> dict[str, int]:
         is_confirmed = and_(finding.suggestion.is_(False), finding.decision == "confirmed")
@@ -265,8 +266,9 @@ def count_cleared(
 def list_agents(transaction: Transaction, actor: str) -> tuple[tuple[str, str], ...]:
     """The agents that dialogues name, each with a team of theirs, by name."""
     name, team = dialogue_index.c.agent, func.max(dialogue_index.c.team)
-    query = select(name, team).where(name != "").group_by(name).order_by(name).limit(MAX_AGENTS)
-    return tuple((row[0], row[1]) for row in transaction.run(query))
+    query: Select[Any] = select(name, team).where(name != "").group_by(name)
+    rows = map(tuple, transaction.run(query.order_by(name).limit(MAX_AGENTS)))
+    return tuple((row[0], row[1]) for row in rows)
 
 
 MAX_CHARACTERS = 4000

@@ -282,8 +282,9 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
         objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
-        row = newest.get(name)
-        verdict = None if row is None else Verdict(cut_name(row.release), json.loads(row.content))
+        verdict = None
+        if name in newest:
+            verdict = Verdict(cut_name(newest[name].release), json.loads(newest[name].content))
         review = reviews.get(name, "none")
         derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived
