@@ -24,7 +24,7 @@ from dialint.labeling.store.database.schema import (
     reads,
     tasks,
 )
-from dialint.labeling.store.database.transactions import Transaction, upsert
+from dialint.labeling.store.database.transactions import Transaction, upsert, upsert_statement
 from dialint.labeling.store.records import Account, NotAllowed
 
 ReadKind = Literal["dialogue", "verdict", "answers", "labels", "gold"]
@@ -94,11 +94,13 @@ def record_read(
 
     def write(writer: Transaction) -> None:
         new = select_new(writer)
-        for name, kind in new:
-            row = {"account": account.id, "dialogue": name, "kind": kind, "at_ms": writer.now_ms}
-            upsert(writer, reads, row)
         if not new:
             return
+        rows = [
+            {"account": account.id, "dialogue": name, "kind": kind, "at_ms": writer.now_ms}
+            for name, kind in new
+        ]
+        writer.run(upsert_statement(reads, writer.on_sqlite, tuple(rows[0])), rows)
         new_names, new_kinds = sorted({name for name, _ in new}), sorted({kind for _, kind in new})
         if isinstance(dialogues, str):
             writer.log(account.id, "read", dialogues, kinds=new_kinds)
