@@ -85,7 +85,6 @@ TRAIN: Commands = {
         "dialint.finetune.scanner.calibrate:calibrate",
         "Calibrate a release on labelled dialogues, without training.",
     ),
-    "export": ("dialint.finetune.scanner.export:export", "Export a release's scan for vLLM."),
     "reward": ("dialint.finetune.judge.reward:reward", "Train a reward model on people's preferences."),
     "ppo": ("dialint.finetune.judge.ppo:ppo", "Align a judge by PPO with a reward model."),
     "grpo": ("dialint.finetune.judge.grpo:grpo", "Align a judge by GRPO with verifiable rewards."),

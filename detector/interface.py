@@ -198,10 +198,6 @@ class DetectorConfig:
     """What a log means that is far from what the release was calibrated on: with auto the scan's findings are
     suggestions there, of tempered probability; with trust nothing, for instance after
     `dialint eval spot-check` on this log."""
-    engine: str = "local"
-    """Where the scan's model runs: local, in this process, or the URL of a vLLM server with what
-    `dialint train export` made of the release, for instance http://127.0.0.1:8000. It is sent masked text
-    only, as token ids. Precision and device are the server's then."""
     languages: tuple[str, ...] = ()
     """Language of the dialogues, for instance de, instead of the detected one; of several (en,de) one is
     detected for each turn. Turns in a language that the release does not cover are not judged."""

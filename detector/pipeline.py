@@ -17,7 +17,6 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
 from dialint.detector.checks import Check, CheckContext, check_plugins
 from dialint.detector.decide import Decision, Facts, Rules, build_finding, decide
-from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads
 from dialint.detector.languages import parse_languages
@@ -30,7 +29,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, PolicyVers
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, LanguageCoverage, Release, ReleaseInfo
 from dialint.detector.render import Renderer
-from dialint.detector.scanner import Engine, Scanner
+from dialint.detector.scanner import Scanner
 from dialint.detector.suspicions import Case, SuspicionFinder
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
@@ -76,14 +75,7 @@ def _load_scanner(release: Release, taxonomy: Taxonomy, config: DetectorConfig) 
     from dialint.detector.engines import local
 
     torch.set_num_threads(config.threads or default_threads())
-    engine: Engine
-    if config.engine == "local":
-        engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
-    else:
-        require_library("openai", "--engine http:")
-        from dialint.detector.engines.pooling import open_pooling_engine
-
-        engine = open_pooling_engine(release, config.engine, config.row_tokens)
+    engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
     info = release.info
     return Scanner(
         Renderer(info.render, release.tokenizer_json()),

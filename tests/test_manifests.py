@@ -14,7 +14,6 @@ from tiny import write_release
 from dialint.app.commands.report import ReportConfig, report
 from dialint.app.commands.verify import verify_path
 from dialint.app.scoring.job import lock_job
-from dialint.app.serving.vllm_command import select_scan
 from dialint.detector.artifacts import (
     MANIFEST,
     data_fingerprint,
@@ -200,18 +199,7 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
     ]  # fmt: skip
 
 
-def _pooling(folder: Path) -> tuple[Path, list[Reader]]:
-    folder.mkdir()
-    (folder / "config.json").write_text("{}")
-    content = {"kind": "scan for pooling", "release": "r", "files": [file_entry(folder / "config.json")]}
-    write_manifest(folder / MANIFEST, content)
-    return folder / MANIFEST, [select_scan, verify_path]
-
-
-MAKERS = {
-    make.__name__[1:]: make
-    for make in (_release, _judge, _dataset, _checkpoint, _backup, _verdicts, _pooling)
-}
+MAKERS = {make.__name__[1:]: make for make in (_release, _judge, _dataset, _checkpoint, _backup, _verdicts)}
 
 
 def _mutants(value: Any) -> Iterator[Any]:

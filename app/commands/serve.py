@@ -1,7 +1,7 @@
-"""``dialint serve vllm``: a judge, or the scan, behind vLLM's OpenAI-compatible server, on this machine.
+"""``dialint serve vllm``: a judge behind vLLM's OpenAI-compatible server, on this machine.
 
-Makes, shows and runs the server's command. `dialint score --judge http:URL` (the scan: `--engine URL`) asks
-it, `dialint doctor --vllm URL` looks at it. It neither installs vLLM nor starts a server that died again.
+Makes, shows and runs the server's command. `dialint score --judge http:URL` asks it, `dialint doctor --vllm
+URL` looks at it. It neither installs vLLM nor starts a server that died again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from dialint.app.serving.vllm_command import (
     VllmConfig,
     format_command,
     probe_vllm,
-    scan_options,
     select_models,
-    select_scan,
     server_command,
     server_environment,
     server_options,
@@ -42,7 +40,7 @@ def vllm(
     config: Annotated[VllmConfig, Parameter(name="*")] = DEFAULT,
     print_: Annotated[bool, Parameter(name="--print")] = False,
 ) -> int:
-    """Serve a judge, or the scan, by vLLM.
+    """Serve a judge by vLLM.
 
     Parameters
     ----------
@@ -57,14 +55,10 @@ def vllm(
     if note and not print_:
         print_status(note)
     config.check_exposure(key)
-    if config.scan is not None:
-        models = select_scan(config.scan)
-        options = scan_options(config, models)
-    else:
-        models = select_models(
-            config, None if config.release is None else resolve_release("judge", config.release)
-        )
-        options = server_options(config, models)
+    models = select_models(
+        config, None if config.release is None else resolve_release("judge", config.release)
+    )
+    options = server_options(config, models)
     variables = server_variables(config, models)
     python = config.python.expanduser() if config.python is not None else Path(sys.executable)
     try:
@@ -92,13 +86,8 @@ def vllm(
         try:
             server.wait_ready(client, config.ready_s)
             for name in models.served_names:
-                server.interruptible(
-                    partial(_warm_up_scan if config.scan is not None else _warm_up, client, name)
-                )
-            if config.scan is not None:
-                print_line(f"ready: dialint score LOG --release RELEASE --engine {address}")
-            else:
-                print_line(_ready(address, models.served_names, key is not None))
+                server.interruptible(partial(_warm_up, client, name))
+            print_line(_ready(address, models.served_names, key is not None))
             server.wait_end()
         except Stopped:
             print_status("stopping")
@@ -114,14 +103,6 @@ def _warm_up(client: ServerClient, name: str) -> None:
     reply = client.post("/v1/chat/completions", sample_request(name))
     if reply.status != 200:
         raise WorldError("E_SERVER", f"{name}: the first question was refused with status {reply.status}")
-
-
-def _warm_up_scan(client: ServerClient, name: str) -> None:
-    """As `_warm_up`, of a scan."""
-    body = {"model": name, "task": "token_classify", "input": [[0, 0]], "use_activation": False}
-    reply = client.post("/pooling", body)
-    if reply.status != 200:
-        raise WorldError("E_SERVER", f"{name}: the first window was refused with status {reply.status}")
 
 
 def _ready(address: str, names: tuple[str, ...], keyed: bool) -> str:

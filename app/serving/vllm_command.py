@@ -20,7 +20,6 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.app.ports import LOOPBACK
-from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
     JudgeFolder,
@@ -30,9 +29,8 @@ from dialint.detector.engines.judge_folder import (
     resolve_model,
 )
 from dialint.detector.environment import SERVER_PREFIXES, child_environment
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.judge.api_key import KEY_VARIABLE
-from dialint.detector.manifests import Folder, validate_fields
 from dialint.detector.option_ranges import check_ranges
 
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
@@ -68,9 +66,6 @@ class VllmConfig:
     Beside --release: where its base is, if not where it was in training."""
     adapter: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """NAME=FOLDER: an adapter of the base and the name it is asked by; may be repeated."""
-    scan: Path | None = None
-    """Serve the scan instead of a judge: a folder of `dialint train export`, which `dialint score --engine
-    URL` asks. The options of judges are of no use then."""
     name: str = "judge"
     """Name by which the judge of --release is asked."""
     swap: bool = False
@@ -99,8 +94,6 @@ class VllmConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        if self.scan is not None and (self.release or self.model or self.adapter or self.swap):
-            raise ConfigError("E_OPTION", "--scan: a server of the scan serves nothing else")
         for name in (self.name, *(each.partition("=")[0] for each in self.adapter)):
             if not SERVED_NAME.fullmatch(name):
                 raise ConfigError(
@@ -125,12 +118,6 @@ class VllmConfig:
         if key is None and (self.swap or not self.is_loopback):
             what = "--swap" if self.swap else f"--host {self.host}"
             raise ConfigError("E_KEY", f"{what} needs a key: --key-file, or {KEY_VARIABLE}")
-
-
-class PoolingScan(Folder):
-    """The manifest of `dialint train export`."""
-
-    release: str
 
 
 @dataclass(frozen=True)
@@ -201,33 +188,6 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
     if names[0] in adapters:
         raise ConfigError("E_OPTION", f"--adapter {names[0]}: the base has this name")
     return ServedModels(model, revision, names, adapters)
-
-
-def select_scan(folder: Path) -> ServedModels:
-    """The exported scan in a folder, verified.
-
-    Raises:
-        ConfigError: E_SCAN, it is none, or damaged.
-    """
-    try:
-        manifest = read_manifest(folder / MANIFEST)
-        if manifest.get("kind") == "scan for pooling":
-            validate_fields(manifest, PoolingScan, folder / MANIFEST)
-            verify_files(folder, manifest["files"])
-    except (OutputRefused, OSError) as error:
-        raise ConfigError("E_SCAN", f"--scan {folder}: {error}") from None
-    if manifest.get("kind") != "scan for pooling":
-        raise ConfigError("E_SCAN", f"--scan {folder}: made by `dialint train export`? It is something else")
-    return ServedModels(str(folder), None, (manifest["release"],), {})
-
-
-def scan_options(config: VllmConfig, models: ServedModels) -> list[str]:
-    """The options of ``vllm serve`` behind the model of a scan."""
-    context = config.max_model_len or context_of(models.model) or CONTEXT
-    options = ["--served-model-name", *models.names, "--host", config.host, "--port", str(config.port)]
-    options += ["--runner", "pooling", "--skip-tokenizer-init", "--max-model-len", str(context)]
-    options += ["--disable-fastapi-docs", "--disable-uvicorn-access-log"]
-    return [*options, *_extra(config)]
 
 
 def server_options(config: VllmConfig, models: ServedModels) -> list[str]:

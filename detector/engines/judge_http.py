@@ -114,7 +114,7 @@ class HttpJudge:
         self._estimate = TokenEstimate()
         self._dialect = Dialect()
         self._tokens: TokenCompletions | None = None
-        options = client_options(self._address, key, config.judge_timeout_s, is_async=True)
+        options = client_options(self._address, key, config.judge_timeout_s)
         self._client = openai.AsyncOpenAI(**options)
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(config.judge_concurrency)

@@ -14,10 +14,9 @@ import ipaddress
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -40,7 +39,7 @@ SENT_HEADERS = frozenset(
 )
 """openai's client adds others, some from environment variables of its own; servers get none of them."""
 MAX_BODY_BYTES = 64 * 2**20
-"""Of a response; the largest are the logits of a scan."""
+"""Of a response."""
 
 
 @dataclass(frozen=True)
@@ -86,28 +85,31 @@ def parse_address(url: str, *, has_key: bool) -> Address:
 
 
 def client_options(
-    address: Address, key: str | None, timeout_s: float, *, retries: int = RETRIES, is_async: bool
+    address: Address, key: str | None, timeout_s: float, *, retries: int = RETRIES
 ) -> dict[str, Any]:
-    """The arguments of openai's client, asynchronous or not, for one server. Of the environment variables
-    that it reads none is used.
+    """The arguments of openai's asynchronous client for one server. Of the environment variables that it
+    reads none is used.
 
     Raises:
         ConfigError: E_OPTION, the environment names certificates or a proxy that cannot be used.
     """
     names = SENT_HEADERS if key is None else SENT_HEADERS | {"authorization"}
-    on_request, on_response = partial(_drop_headers, names=names), partial(_bound_body, timeout_s=timeout_s)
-    make = _TimedClient if is_async else httpx2.Client
+
+    async def drop_headers(request: httpx2.Request) -> None:
+        for name in request.headers.keys() - names:
+            del request.headers[name]
+
+    async def bound_body(response: httpx2.Response) -> None:
+        response.stream = _BoundedBody(response.stream, timeout_s)
+
     try:
-        http_client = make(
+        http_client = _TimedClient(
             follow_redirects=False,
             verify=httpx2.create_ssl_context() if address.url.startswith("https:") else True,
             trust_env=not address.is_loopback,  # proxies; the authority's file is read in any case
             timeout=httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s), pool=None),
             limits=httpx2.Limits(max_connections=None),
-            event_hooks={
-                "request": [_as_async(on_request) if is_async else on_request],
-                "response": [_as_async(on_response) if is_async else on_response],
-            },
+            event_hooks={"request": [drop_headers], "response": [bound_body]},
         )
     except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
         raise ConfigError(
@@ -125,7 +127,7 @@ def client_options(
     }
 
 
-def connection_reason(error: Exception) -> str:
+def _connection_reason(error: Exception) -> str:
     """Why openai's client had no complete response, safe to show."""
     cause = error.__cause__
     if isinstance(cause, httpx2.ConnectTimeout):
@@ -166,7 +168,7 @@ async def send_request(client: openai.AsyncOpenAI, method: str, url: str, **opti
     try:
         response: httpx2.Response = await send(url, cast_to=httpx2.Response, **options)
     except openai.APIConnectionError as error:
-        raise NoAnswer(connection_reason(error)) from None
+        raise NoAnswer(_connection_reason(error)) from None
     except openai.APIStatusError as error:
         status = error.status_code
         if status in TRANSIENT or status >= 500:
@@ -216,45 +218,21 @@ class _NoEnd(httpx2.ReadError):
     """A body that is longer than it may be."""
 
 
-class _BoundedBody(httpx2.AsyncByteStream, httpx2.SyncByteStream):
+class _BoundedBody(httpx2.AsyncByteStream):
     """The body of a response, which ends by an error where it is too long or takes too long."""
 
     def __init__(self, stream: Any, timeout_s: float) -> None:
-        self._stream, self._end_s, self._n_bytes = stream, time.monotonic() + timeout_s, 0
-
-    def _count(self, part: bytes) -> bytes:
-        self._n_bytes += len(part)
-        if self._n_bytes > MAX_BODY_BYTES:
-            raise _NoEnd("too long")
-        if time.monotonic() > self._end_s:
-            raise httpx2.ReadTimeout("too slow")
-        return part
-
-    def __iter__(self) -> Iterator[bytes]:
-        return map(self._count, self._stream)
+        self._stream, self._end_s = stream, time.monotonic() + timeout_s
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        n_bytes = 0
         async for part in self._stream:
-            yield self._count(part)
-
-    def close(self) -> None:
-        self._stream.close()
+            n_bytes += len(part)
+            if n_bytes > MAX_BODY_BYTES:
+                raise _NoEnd("too long")
+            if time.monotonic() > self._end_s:
+                raise httpx2.ReadTimeout("too slow")
+            yield part
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-def _bound_body(response: httpx2.Response, timeout_s: float) -> None:
-    response.stream = _BoundedBody(response.stream, timeout_s)
-
-
-def _drop_headers(request: httpx2.Request, names: frozenset[str]) -> None:
-    for name in request.headers.keys() - names:
-        del request.headers[name]
-
-
-def _as_async(hook: Callable[[Any], None]) -> Callable[[Any], Awaitable[None]]:
-    async def call(event: Any) -> None:
-        hook(event)
-
-    return call

@@ -16,8 +16,6 @@ from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedMode
 from dialint.detector.engines import packed
 from dialint.detector.render import N_KINDS
 
-HEADS = ("turn_head", "dialogue_head", "span_head")
-"""The heads in the order in which an export for a server stacks them."""
 EVIDENCE_WEIGHT = "evidence_weight"
 """Tensor of a release whose turns' scores take in their evidence; older ones have none."""
 

@@ -177,19 +177,6 @@ class Version(ServerAnswer):
     version: Printable
 
 
-class Pooled(ServerAnswer):
-    """The outputs for one input of ``/pooling``, as base64."""
-
-    index: Annotated[int, Field(ge=0, lt=MAX_COUNT)]
-    data: str
-
-
-class Pooling(ServerAnswer):
-    """The answer of ``/pooling``."""
-
-    data: list[Pooled]
-
-
 A = TypeVar("A", bound=ServerAnswer)
 
 
