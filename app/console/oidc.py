@@ -27,7 +27,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import urlencode, urlsplit
 
 from anyio import to_thread
@@ -157,10 +157,6 @@ class _Metadata(_Document):
     jwks_uri: Url
 
 
-class _Token(_Document):
-    id_token: str
-
-
 Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
@@ -225,8 +221,10 @@ class Provider:
             "code_verifier": flow.verifier,
         }  # fmt: skip
         endpoint = self._metadata().token_endpoint
-        token = _validate(_Token, _fetch(endpoint, urlencode(form).encode()), "the token")
-        return flow.client, *self._verify(token.id_token, flow.nonce)
+        token = _fetch(endpoint, urlencode(form).encode()).get("id_token")
+        if not isinstance(token, str):
+            raise WorldError("E_OIDC", "the provider sent no token")
+        return flow.client, *self._verify(token, flow.nonce)
 
     def _verify(self, token: str, nonce: str) -> tuple[Identity, str | None]:
         from joserfc import jwt
@@ -270,7 +268,13 @@ class Provider:
 
     def _metadata(self) -> _Metadata:
         url = self.config.metadata_url or f"{self.config.issuer.rstrip('/')}/.well-known/openid-configuration"
-        metadata = _validate(_Metadata, self._get(url), "the metadata")
+        try:
+            metadata = _Metadata.model_validate(self._get(url))
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"]))
+            raise WorldError(
+                "E_OIDC", "the provider's metadata: {where} cannot be used", where=where
+            ) from None
         if metadata.issuer != self.config.issuer:
             raise WorldError("E_OIDC", "the provider's metadata name another issuer")
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
@@ -293,7 +297,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
-_D = TypeVar("_D", bound=_Document)
 
 
 def _fetch(url: str, body: bytes | None = None) -> dict[str, Any]:
@@ -310,14 +313,6 @@ def _fetch(url: str, body: bytes | None = None) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise WorldError("E_OIDC", "{host}: expected a JSON object", host=host)
     return document
-
-
-def _validate(model: type[_D], document: dict[str, Any], name: str) -> _D:
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise WorldError("E_OIDC", "{name}: {where} cannot be used", name=name, where=where) from None
 
 
 def make_routes(config: OidcConfig, location: str) -> list[Route]:

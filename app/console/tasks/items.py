@@ -180,12 +180,6 @@ def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
     return view.texts[turn] if text == original else None
 
 
-def renew_lease(store: Store, actor: str, item: Item) -> None:
-    """Renew the item's lease, if it has one."""
-    if item.task is not None and item.token is not None:
-        leases.renew(store, actor, item.task, item.token)
-
-
 class Saved(NamedTuple):
     """A saved answer, and the next item, with its draft, that was claimed with it."""
 
@@ -251,11 +245,3 @@ def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Saved | E
         return replace(conflict, theirs=newer.theirs)
     task_view.delete_draft(store, actor, item.name)
     return Saved(saved)
-
-
-def skip(store: Store, actor: str, item: Item, reason: str) -> None:
-    """Give the task back for good, with a reason."""
-    assert item.task is not None, "a correction is discarded, not skipped"
-    assert item.token is not None, "a task is held by a lease"
-    leases.skip(store, actor, item.task, item.token, reason)
-    task_view.delete_draft(store, actor, item.name)

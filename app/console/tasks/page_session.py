@@ -299,7 +299,8 @@ def _store_draft(session: PageSession, item: Item) -> bool:
     with session.report_refusals():
         items.save_draft(session.store, session.account.id, item, session.answer)
         if time.monotonic() - session.renewed_s > items.RENEW_S:
-            items.renew_lease(session.store, session.account.id, item)
+            if item.task is not None and item.token is not None:
+                leases.renew(session.store, session.account.id, item.task, item.token)
             session.renewed_s = time.monotonic()
         return True
     return False
@@ -371,9 +372,10 @@ def _close(session: PageSession, following: tuple[Item, Answer, bool] | None = N
 
 def skip(session: PageSession, item: Item, reason: str) -> None:
     """Skip the task with a reason."""
-    if session.item is item and item.supersedes is None:
+    if session.item is item and item.task is not None and item.token is not None:
         with session.report_refusals():
-            items.skip(session.store, session.account.id, item, reason)
+            leases.skip(session.store, session.account.id, item.task, item.token, reason)
+            task_view.delete_draft(session.store, session.account.id, item.name)
             session.notify("info", _("Skipped. You will not get this task again."))
             _close(session)
 

@@ -100,8 +100,8 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
         ):
             fault = None
             if bad:
-                code, path, *words = json.loads(bad)
-                fault = BadRecord(code, path, *map(Message.from_json, words))
+                code, path, found, expected = json.loads(bad)
+                fault = BadRecord(code, path, Message.from_json(found), Message.from_json(expected))
             yield Row(line, offset, json.loads(cells), fault)
 
 
