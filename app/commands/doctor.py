@@ -1,7 +1,7 @@
 """``dialint doctor``: what this machine can do, what is missing, and the command that mends it.
 
-Looks and reports; changes nothing. Opens a connection only to a server that ``--vllm`` names, which is looked
-at instead of the machine. Exit code 1 if the main job would not run, or the server cannot judge.
+Looks and reports; changes nothing and opens no connection. Exit code 1 if the main job would not run. What a
+model server can do says ``dialint score LOG --judge URL --limit 1``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Literal
 
 from dialint.detector import environment
-from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.errors import DialintError
 
 State = Literal["ok", "missing", "broken"]
-SERVER_S = 120.0
-"""Timeout of a question to a server: it may compile at the first one."""
 
 
 @dataclass(frozen=True)
@@ -35,23 +32,8 @@ class Fact:
     needed: bool = False
 
 
-def doctor(*, vllm: str | None = None, model: str | None = None, key_file: Path | None = None) -> int:
-    """Say what works on this machine, and what does not; or what a model server can do.
-
-    Parameters
-    ----------
-    vllm
-        URL of a server that is to judge, such as http://127.0.0.1:8000: look at that instead. It is asked a
-        few short questions.
-    model
-        The model or adapter on it that is asked; without it the last one that the server lists.
-    key_file
-        File with the server's API key; without it the environment variable DIALINT_JUDGE_KEY.
-    """
-    if vllm is not None:
-        return _server(vllm, model, key_file)
-    if model is not None or key_file is not None:
-        raise ConfigError("E_OPTION", "--model and --key-file are about the server that --vllm names")
+def doctor() -> int:
+    """Say what works on this machine, and what does not."""
     facts = list(diagnose())
     from rich.console import Console
     from rich.markup import escape
@@ -70,26 +52,6 @@ def doctor(*, vllm: str | None = None, model: str | None = None, key_file: Path 
         f"\ndialint score would not run: {', '.join(broken)}" if broken else "\ndialint score can run here."
     )
     return 1 if broken else 0
-
-
-def _server(url: str, model: str | None, key_file: Path | None) -> int:
-    """Print what a server can do. Returns 1 if it cannot judge."""
-    from dialint.app.output import print_line, print_status, print_table
-    from dialint.app.serving.capabilities import examine_server
-    from dialint.app.serving.client import ServerClient
-    from dialint.detector.judge.api_key import read_key
-
-    key, note = read_key(key_file, "--key-file")
-    if note:
-        print_status(note)
-    client = ServerClient.of(url, key, timeout_s=SERVER_S)
-    results = list(examine_server(client, model, key_file))
-    print_table(
-        ("what", "can it", "found", "remedy"), [(f.what, f.state, f.result, f.remedy) for f in results]
-    )
-    lacking = [each.what for each in results if each.needed and each.state != "yes"]
-    print_line(f"\nit cannot judge: {', '.join(lacking)}" if lacking else "\nit can judge.")
-    return 1 if lacking else 0
 
 
 def diagnose() -> Iterator[Fact]:

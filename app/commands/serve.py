@@ -1,7 +1,7 @@
 """``dialint serve vllm``: a judge behind vLLM's OpenAI-compatible server, on this machine.
 
-Makes, shows and runs the server's command. `dialint score --judge http:URL` asks it, `dialint doctor --vllm
-URL` looks at it. It neither installs vLLM nor starts a server that died again.
+Makes, shows and runs the server's command. `dialint score --judge http:URL` asks it. It neither installs vLLM
+nor starts a server that died again.
 """
 
 from __future__ import annotations

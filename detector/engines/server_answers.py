@@ -171,12 +171,6 @@ class ModelList(ServerAnswer):
         return [card for card in self.data if card is not None]
 
 
-class Version(ServerAnswer):
-    """The answer of vLLM's ``/version``."""
-
-    version: Printable
-
-
 A = TypeVar("A", bound=ServerAnswer)
 
 

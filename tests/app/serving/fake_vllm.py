@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -24,18 +23,12 @@ class Handler(BaseHTTPRequestHandler):
     names: list[str]
     adapters: dict[str, str]
     swap = os.environ.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING") == "True"
-    raw_logprobs = False
-    mutate: Callable[[str, bytes], bytes] | None = None
-    schema = True
-    cap = int(os.environ.get("VLLM_MAX_N_SEQUENCES", "1"))
 
     def log_message(self, format: str, *args: object) -> None:
         pass
 
     def reply(self, status: int, content: object) -> None:
         body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
-        if self.mutate is not None and status == 200:
-            body = self.mutate(self.path, body)
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -48,8 +41,6 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/health":
             self.reply(503 if MODE == "never" else 200, {})
-        elif self.path == "/version":
-            self.reply(200, {"version": "0.0.fake"})
         elif not self.keyed():
             self.reply(401, {"error": "Unauthorized"})
         elif self.path == "/v1/models":
@@ -71,9 +62,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(404, {"detail": "Not Found"})
 
     def load(self, content: dict[str, object]) -> None:
-        if "lora_name" not in content:
-            self.reply(400, {"error": "Field required"})
-        elif not Path(str(content["lora_path"]), "adapter_config.json").exists():
+        if not Path(str(content["lora_path"]), "adapter_config.json").exists():
             self.reply(404, {"error": {"message": "no adapter"}})
         elif content["lora_name"] in self.adapters and not content.get("load_inplace"):
             self.reply(400, {"error": {"message": "has already been loaded"}})
@@ -86,32 +75,11 @@ class Handler(BaseHTTPRequestHandler):
         if name not in (*self.names, *self.adapters):
             self.reply(404, {"error": {"message": "does not exist"}})
             return
-        if int(str(content.get("n", 1))) > self.cap:
-            self.reply(400, {"error": {"message": "n must be at most"}})
-            return
         folder = self.adapters.get(name, name)
         time.sleep(float(str(content.get("seconds", 0))))
-        heat = 1.0 if self.raw_logprobs else float(str(content.get("temperature", 1))) or 1.0
-        tops = [{"token": f"t{i}", "logprob": -(i + 1) / heat} for i in range(5)]
-        colours = "colour" in json.dumps(content.get("response_format"))
-        text = '{"colour":"red"}' if colours else '{"verdict":"no_error","probability":0.05}'
-        if not self.schema or "response_format" not in content:
-            text = "words"
-        self.reply(
-            200,
-            {
-                "model": name,
-                "folder": folder,
-                "choices": [
-                    {
-                        "message": {"content": text},
-                        "finish_reason": "stop",
-                        "logprobs": {"content": [{"token": "t0", "logprob": -1.0, "top_logprobs": tops}]},
-                    }
-                ],
-                "usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}},
-            },
-        )
+        text = '{"verdict":"no_error","probability":0.05}'
+        choices = [{"message": {"content": text}, "finish_reason": "stop"}]
+        self.reply(200, {"model": name, "folder": folder, "choices": choices})
         if MODE == "die":
             os._exit(7)
 
