@@ -114,16 +114,16 @@ class CollectedAnswers:
         """The crowd table of each code; all share the workers."""
         return {code: self.codes[code].table(self.workers) for code in sorted(self.codes)}
 
-    def model_probabilities(self, code: str, items: Iterable[Item] | None = None) -> Floats:
-        """The model's probabilities of no and yes, shape (items, 2), of all items of a code or of some; NaN
-        where the model has none, or where somebody had its verdict in view."""
+    def model_probabilities(self, code: str) -> Floats:
+        """The model's probabilities of no and yes, shape (items, 2), of all items of a code; NaN where the
+        model has none, or where somebody had its verdict in view."""
         answers = self.codes[code]
         yes = np.array(
             [
                 float("nan")
                 if item in answers.verdict_seen
                 else self.contexts[item.dialogue].probability(item.turn, code)
-                for item in (answers.votes if items is None else items)
+                for item in answers.votes
             ],
             float,
         )
@@ -134,12 +134,11 @@ class CollectedAnswers:
         annotation: Annotation,
         load_context: Callable[[str], DialogueContext],
         dialogue_codes: frozenset[str],
-    ) -> list[tuple[str, Item]]:
-        """Add an annotation, which replaces earlier answers of the same person; returns the codes and items
-        that it answers. Annotations of a model are skipped. `load_context` is called once for each
-        dialogue."""
+    ) -> None:
+        """Add an annotation, which replaces earlier answers of the same person. Annotations of a model are
+        skipped. `load_context` is called once for each dialogue."""
         if annotation.kind == "model":
-            return []
+            return
         dialogue = annotation.dialogue_id
         if dialogue not in self.contexts:
             self.contexts[dialogue] = load_context(dialogue)
@@ -156,7 +155,6 @@ class CollectedAnswers:
             answers.votes.setdefault(item, {})[annotation.labeler] = marked
             if annotation.seen_verdict:
                 answers.verdict_seen.add(item)
-        return list(evidence)
 
 
 def collect_answers(

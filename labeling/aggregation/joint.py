@@ -160,16 +160,14 @@ TOLERANCE = 1e-3
 @dataclass(frozen=True)
 class JointFit:
     """A fit of the joint method: `base`, shape (tasks, components), the log priors of the tasks, which
-    include a model's if the fit `uses_model`; `responsibilities`, same shape, their posteriors; and `counts`,
+    include a model's; `responsibilities`, same shape, their posteriors; and `counts`,
     shape (pairs, components), the expected answers of each worker."""
 
     workers: WorkerModel
     pairs: Pairs
-    uses_model: bool
     base: Floats
     responsibilities: Floats
     counts: Floats
-    iterations: int
     log_likelihood: float
 
     def posterior(self) -> Posterior:
@@ -234,19 +232,17 @@ def fit_joint(
     counts, likelihood, change = table.expectation(
         np.log(items.shares).T[table.label], base, responsibilities
     )
-    iterations = 0
-    while iterations < max_iterations and change >= TOLERANCE:
-        iterations += 1
+    for _ in range(max_iterations):
+        if change < TOLERANCE:
+            break
         workers, logs = update_workers(workers, table, counts)
         counts, likelihood, change = table.expectation(logs, base, responsibilities)
     return JointFit(
         workers,
         table,
-        model_logs is not None,
         base,
         normalise(responsibilities),
         counts,
-        iterations,
         likelihood,
     )
 

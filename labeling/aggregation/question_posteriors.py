@@ -7,13 +7,12 @@ read, in one project or everywhere; nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.taxonomy import Taxonomy
@@ -22,7 +21,6 @@ from dialint.labeling.aggregation.dialogue_answers import (
     WHOLE_DIALOGUE,
     CollectedAnswers,
     DialogueContext,
-    Item,
     collect_answers,
     dialogue_codes,
 )
@@ -66,36 +64,22 @@ class QuestionPosterior:
         return self.n_yes in (0, self.n_labelers)
 
 
-@dataclass(frozen=True)
-class GoldAnswers:
-    """Whether the error `code` is in a `turn` (or `WHOLE_DIALOGUE`) of a dialogue, where gold tells."""
-
-    present: Mapping[tuple[str, int, str], bool]
-    dialogue_codes: frozenset[str]
-
-    def labels(self, code: str, items: Iterable[Item]) -> NDArray[np.int64]:
-        """The index in `ANSWERS` of the gold of each item, -1 without gold, shape (items,)."""
-        present = (self.present.get((item.dialogue, item.turn, code)) for item in items)
-        return np.array([-1 if one is None else int(one) for one in present], np.int64)
-
-    def override(self, posterior: QuestionPosterior) -> QuestionPosterior:
-        """The posterior, or the gold of its question in its place."""
-        turn = WHOLE_DIALOGUE if posterior.code in self.dialogue_codes else posterior.turn
-        present = self.present.get((posterior.dialogue, turn, posterior.code))
-        if present is None:
-            return posterior
-        return replace(posterior, probability=float(present), gold=True, gains=())
+GoldAnswers = Mapping[tuple[str, int, str], bool]
+"""Whether an error is there, by dialogue, turn (or `WHOLE_DIALOGUE`) and code."""
 
 
 def question_posteriors(
     answers: CollectedAnswers, share_workers: bool = False, gold: GoldAnswers | None = None
 ) -> Iterator[QuestionPosterior]:
     """The posteriors of the joint method, by code and in the order in which the questions were first
-    answered; those of gold questions are not replaced (`GoldAnswers.override`)."""
-    tables = answers.tables()
+    answered; gold takes part in the fit and replaces the posterior of its own question."""
+    tables, gold = answers.tables(), gold or {}
     models: dict[str, Floats] = {code: answers.model_probabilities(code) for code in tables}
-    golds = None if gold is None else {code: gold.labels(code, answers.codes[code].votes) for code in tables}
-    posteriors = aggregate_codes(tables, "joint", models, share_workers, golds)
+    golds = {
+        code: np.array([int(gold.get((*item, code), -1)) for item in answers.codes[code].votes])
+        for code in tables
+    }
+    posteriors = aggregate_codes(tables, "joint", models, share_workers, golds if gold else None)
     for code, posterior in posteriors.items():
         assert posterior.components is not None, "the joint method has them"
         ignored = frozenset(compress(tables[code].workers, tables[code].constant_workers()))
@@ -104,22 +88,24 @@ def question_posteriors(
             posterior.probabilities[:, 1],
             expected_gains(posterior.components),
             models[code][:, 1],
+            golds[code],
             strict=True,
         )
-        for (item, votes), probability, gains, by_model in rows:
+        for (item, votes), probability, gains, by_model, present in rows:
             turn, start, end = answers.codes[code].locate(item, answers.contexts[item.dialogue].judged_turns)
             yield QuestionPosterior(
                 item.dialogue,
                 turn,
                 code,
-                float(probability),
+                float(probability if present < 0 else present),
                 n_labelers=len(votes),
                 n_yes=sum(map(bool, votes.values())),
                 n_independent=len(votes.keys() - ignored),
                 model=None if np.isnan(by_model) else float(by_model),
+                gold=bool(present >= 0),
                 start=start,
                 end=end,
-                gains=tuple(gains.tolist()),
+                gains=() if present >= 0 else tuple(gains.tolist()),
             )
 
 
@@ -142,7 +128,7 @@ def load_posteriors(
     """
     gold = load_gold(store, actor, taxonomy)
     answers = load_answers(store, actor, project, taxonomy)
-    return [gold.override(one) for one in question_posteriors(answers, share_workers, gold)]
+    return list(question_posteriors(answers, share_workers, gold))
 
 
 def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> CollectedAnswers:
@@ -175,4 +161,4 @@ def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
     for gold in list_gold(store, actor, retired=True):
         key = (gold.dialogue, WHOLE_DIALOGUE if gold.code in codes else gold.turn, gold.code)
         present[key] = gold.present or present.get(key, False)
-    return GoldAnswers(present, codes)
+    return present

@@ -34,8 +34,7 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
-from dialint.detector.near_duplicates import NEAR_DUPLICATE, RELATED
+from dialint.detector.errors import InputRefused, OutputRefused
 from dialint.detector.option_ranges import check_ranges
 from dialint.labeling.corpora.selection import LIMITS, SelectedDialogue, Selection, select_dialogues
 from dialint.labeling.corpora.sources import SOURCES, Source, read_source, source_path
@@ -104,10 +103,6 @@ class DedupConfig:
     """Folder of the corpora."""
     out: Path
     """Folder for the shards; must not hold a finished set."""
-    near: Annotated[float, Field(ge=0.5, le=1)] = NEAR_DUPLICATE
-    """Jaccard of word triples from which one of two dialogues is a copy and left out."""
-    kin: Annotated[float, Field(ge=0.5, le=1)] = RELATED
-    """Jaccard of word triples from which two dialogues are in one split; at most --near."""
     languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Select dialogues in these languages only (ISO 639-1); all if none is named."""
     shard_rows: Annotated[int, Field(ge=1)] = 10_000
@@ -117,8 +112,6 @@ class DedupConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        if self.kin > self.near:
-            raise ConfigError("E_OPTION", "--kin: expected at most --near")
 
 
 def dedup(config: DedupConfig) -> None:
@@ -154,16 +147,14 @@ def run(config: DedupConfig) -> dict[str, Any]:
         make_output_folder(config.out)
         remove_shards(config.out)
     dialogues = [dialogue for source in SOURCES for dialogue in read_source(source, config.data)]
-    selection = select_dialogues(
-        dialogues, config.near, config.kin, config.languages, _inject_groups(config.data)
-    )
+    selection = select_dialogues(dialogues, config.languages, _inject_groups(config.data))
     files = _write(config, selection)
     manifest = {
         "kind": "dialogue-shards",
         "config": {**asdict(config), "data": config.data.name, "out": config.out.name},
         "seed": config.seed,
         "versions": package_versions("dialint", "pyarrow", "py3langid", "numpy"),
-        "filters": {"near": config.near, "kin": config.kin, **LIMITS},
+        "filters": LIMITS,
         "sources": [_describe_source(source, config.data, selection) for source in SOURCES],
         "files": files,
         "seconds": round(time.monotonic() - started, 1),

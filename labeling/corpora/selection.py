@@ -17,7 +17,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialint.detector.languages import detect_language
-from dialint.detector.near_duplicates import batch_shingles, group_names, near_pairs, words
+from dialint.detector.near_duplicates import (
+    NEAR_DUPLICATE,
+    RELATED,
+    batch_shingles,
+    group_names,
+    near_pairs,
+    words,
+)
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 from dialint.labeling.synthetic.corpora import split_of
 
@@ -53,6 +60,8 @@ USEFUL_WORDS = 12
 """Fewer agent words than this beside vile talk are of no use."""
 
 LIMITS = {
+    "near": NEAR_DUPLICATE,
+    "kin": RELATED,
     "turns": [MIN_TURNS, MAX_TURNS],
     "words": [MIN_WORDS, MAX_WORDS],
     "max_broken_share": MAX_BROKEN,
@@ -151,17 +160,13 @@ class Selection:
 
 
 def select_dialogues(
-    dialogues: Iterable[CorpusDialogue],
-    near: float,
-    kin: float,
-    languages: Sequence[str],
-    injected: Mapping[str, str],
+    dialogues: Iterable[CorpusDialogue], languages: Sequence[str], injected: Mapping[str, str]
 ) -> Selection:
     """Filter, find copies, group and split. `injected` maps a dialogue's id to its group in ``data inject``;
     what is held out there is held out here, too."""
     selection = Selection()
     good = _filter_quality(dialogues, languages, selection)
-    groups, copies = _groups_and_copies([dialogue for dialogue, _ in good], near, kin, injected)
+    groups, copies = _groups_and_copies([dialogue for dialogue, _ in good], injected)
     splits = _splits([dialogue for dialogue, _ in good], groups, injected)
     for index, (dialogue, language) in enumerate(good):
         name = dialogue.source.name
@@ -203,7 +208,7 @@ def _rank(dialogue: CorpusDialogue) -> tuple[bool, int, int, str]:
 
 
 def _groups_and_copies(
-    dialogues: Sequence[CorpusDialogue], near: float, kin: float, injected: Mapping[str, str]
+    dialogues: Sequence[CorpusDialogue], injected: Mapping[str, str]
 ) -> tuple[list[str], dict[int, str]]:
     """The group of every dialogue, and by index the kind of copy (``exact`` or ``near``).
 
@@ -215,9 +220,9 @@ def _groups_and_copies(
         digest = hashlib.sha256(" ".join(words(dialogue.text)).encode()).digest()
         if first.setdefault(digest, index) != index:
             copies[index] = "exact"
-    pairs = near_pairs(batch_shingles([dialogue.text for dialogue in dialogues]), kin)
+    pairs = near_pairs(batch_shingles([dialogue.text for dialogue in dialogues]), RELATED)
     for later, earlier, value in pairs:  # in order of the later one, so the earlier is decided
-        if value >= near and later not in copies and earlier not in copies:
+        if value >= NEAR_DUPLICATE and later not in copies and earlier not in copies:
             copies[later] = "near"
     keys = [
         (*dialogue.kin, injected[dialogue.id]) if dialogue.id in injected else dialogue.kin

@@ -23,8 +23,6 @@ CROWD = ("--examples", "e", "--out", "o")
     ("entry", "options", "message"),
     [
         (main, (*DEDUP, "--shard-rows", "0"), "--shard-rows: expected at least 1"),
-        (main, (*DEDUP, "--near", "1.5"), "--near: expected at most 1"),
-        (main, (*DEDUP, "--near", "0.6", "--kin", "0.7"), "--kin: expected at most --near"),
         (main, (*CONTAMINATION, "--max-share", "1.5"), "--max-share: expected at most 1"),
         (main, (*INJECT, "--share", "1.1"), "--share: expected at most 1"),
         (main, (*INJECT, "--limit", "0"), "--limit: expected at least 1"),

@@ -15,7 +15,6 @@ from dialint.labeling.aggregation.dialogue_answers import (
     collect_answers,
 )
 from dialint.labeling.aggregation.question_posteriors import (
-    GoldAnswers,
     QuestionPosterior,
     question_posteriors,
 )
@@ -156,10 +155,11 @@ def test_gold_takes_part_in_the_fit() -> None:
         for who in ("ann", "ben", "cem", "dot")
     ]
     found = collect_answers(answers, lambda _: DialogueContext((1,), None), frozenset())
-    known = GoldAnswers({(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}, frozenset())
+    known = {(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}
     without, with_gold = list(question_posteriors(found)), list(question_posteriors(found, gold=known))
     one_yes = [place for place, one in enumerate(without) if place >= 100 and one.n_yes == 1]
     assert len(one_yes) > 10
     assert max(without[place].probability for place in one_yes) < 0.5
     assert min(with_gold[place].probability for place in one_yes) > 0.6
-    assert known.labels("C1", found.codes["C1"].votes)[:101].tolist() == [*truth[:100].tolist(), -1]
+    assert [one.probability for one in with_gold[:100]] == truth[:100].tolist()
+    assert [one.gold for one in with_gold[:101]] == [True] * 100 + [False]

@@ -206,8 +206,6 @@ def test_a_missing_corpus_and_impossible_options_are_the_users_errors(tmp_path: 
     with pytest.raises(InputRefused, match="E_DATA"):
         run(DedupConfig(data=tmp_path, out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ConfigError, match="--kin"):
-        DedupConfig(data=tmp_path, out=tmp_path, near=0.6, kin=0.7)
     with pytest.raises(ConfigError, match="--shard-rows"):
         DedupConfig(data=tmp_path, out=tmp_path, shard_rows=0)
 
