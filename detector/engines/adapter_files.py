@@ -91,25 +91,26 @@ def _read_options(path: Path) -> dict[str, Any]:
         what = f"sets {min(unsupported)[:40]}" if unsupported else f"is of type {str(kind)[:20]}"
         raise ConfigError("E_ADAPTER", f"{path}: {what}; adapters are LoRA with the options of dialint train")
     used = {name: options[name] for name in options.keys() & SUPPORTED}
-    if not _is_valid(**used):
+    if not _is_valid(used):
         raise ConfigError("E_ADAPTER", f"{path}: rank, scale, dropout or layers are none")
     return used
 
 
-def _is_valid(
-    r: object = None,
-    lora_alpha: object = None,
-    lora_dropout: object = 0.0,
-    target_modules: object = None,
-    **_: object,
-) -> bool:
+def _is_valid(options: dict[str, Any]) -> bool:
     """Whether the numbers are in their ranges, and the layers a list of names and no pattern."""
-    numbers = all(
-        isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
-        for value, kind in ((r, int), (lora_alpha, int | float), (lora_dropout, int | float))
+    rank, scale, dropout = options.get("r"), options.get("lora_alpha"), options.get("lora_dropout", 0.0)
+    layers = options.get("target_modules")
+    if any(isinstance(value, bool) for value in (rank, scale, dropout)) or not isinstance(layers, list):
+        return False
+    return (
+        isinstance(rank, int)
+        and rank > 0
+        and isinstance(scale, int | float)
+        and 0 < scale < math.inf
+        and isinstance(dropout, int | float)
+        and 0 <= dropout < 1
+        and all(isinstance(name, str) for name in layers)
     )
-    are_names = isinstance(target_modules, list) and all(isinstance(name, str) for name in target_modules)
-    return numbers and are_names and r > 0 and lora_alpha > 0 and 0 <= lora_dropout < 1  # type: ignore[operator]
 
 
 def _stored_shapes(path: Path) -> Shapes:

@@ -86,27 +86,24 @@ def _difference(backbone: PreTrainedModel, longest: int, shared: int, first_posi
     windows = _windows(backbone)
     device = next(backbone.parameters()).device
     row = packed.pack(windows, shared).to(device)
-    with _evaluating(backbone):
-        with _attending(backbone, packed.NAME):
-            together = backbone(
-                input_ids=row.ids,
-                position_ids=row.positions + first_position,
-                cu_seq_lens_q=row.bounds,
-                max_length_q=longest,
-                use_cache=False,
-            ).last_hidden_state[0]
-        with _attending(backbone, "eager"):
-            alone = [_alone(backbone, torch.tensor([ids], device=device)) for ids in windows]
+    with _attending(backbone, packed.NAME):
+        together = backbone(
+            input_ids=row.ids,
+            position_ids=row.positions + first_position,
+            cu_seq_lens_q=row.bounds,
+            max_length_q=longest,
+            use_cache=False,
+        ).last_hidden_state[0]
+    extra = {"use_cache": False} if hasattr(backbone.config, "use_cache") else {}
+    with _attending(backbone, "eager"):
+        alone = [
+            backbone(input_ids=torch.tensor([ids], device=device), **extra).last_hidden_state[0]
+            for ids in windows
+        ]
     prefix = alone[0][: row.prefix]
     wanted = torch.cat([prefix, *(states[row.prefix :] for states in alone)])
     scale = max(1.0, float(wanted.abs().max()))
     return float((together - wanted).abs().max()) / scale
-
-
-def _alone(backbone: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
-    extra = {"use_cache": False} if hasattr(backbone.config, "use_cache") else {}
-    states: torch.Tensor = backbone(input_ids=ids, **extra).last_hidden_state[0]
-    return states
 
 
 def _windows(backbone: PreTrainedModel) -> list[list[int]]:
@@ -120,20 +117,13 @@ def _windows(backbone: PreTrainedModel) -> list[list[int]]:
 
 
 @contextmanager
-def _evaluating(backbone: PreTrainedModel) -> Iterator[None]:
-    training = backbone.training
-    backbone.eval()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        backbone.train(training)
-
-
-@contextmanager
 def _attending(backbone: PreTrainedModel, attention: str) -> Iterator[None]:
-    before = backbone.config._attn_implementation
+    """In evaluation mode with another attention; the backbone comes back as it was."""
+    training, before = backbone.training, backbone.config._attn_implementation
+    backbone.eval()  # type: ignore[no-untyped-call]
     backbone.set_attn_implementation(attention)
     try:
         yield
     finally:
         backbone.set_attn_implementation(before)
+        backbone.train(training)
