@@ -24,17 +24,6 @@ from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_
 
 PATTERNS = patterns("calls")
 
-_SPOKEN = r"[^\n]{10,400}[.?!]"
-"""The rest of a line that holds a full sentence."""
-_ROLE_TURNS = "|".join(
-    rf"^(?:{one}): (?={_SPOKEN})[^\n]{{20}}(?=[^\n]{{0,400}}\n{{1,3}}(?:{other}): {_SPOKEN})"
-    for one, other in (
-        ("User|Human", "Assistant"),
-        ("Assistant", "User|Human"),
-    )
-)
-
-
 _PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 
