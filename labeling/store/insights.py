@@ -7,10 +7,9 @@ spans are cut to whole days. The rules by which answers and appeals decide are i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select
 
@@ -31,6 +30,16 @@ from dialint.labeling.store.records import Project, Purpose
 
 Dimension = Literal["day", "code", "agent", "team", "channel", "release", "severity"]
 MAX_GROUPS = 4000
+
+
+class Filters(TypedDict, total=False):
+    """Restrict figures to one agent, team, channel or release; an empty name stands for dialogues without
+    one, None for all."""
+
+    agent: str | None
+    team: str | None
+    channel: str | None
+    release: str | None
 
 
 class Totals(Record):
@@ -137,20 +146,14 @@ def read_totals(
     actor: str,
     since_ms: int,
     until_ms: int,
-    *,
-    agent: str | None = None,
-    team: str | None = None,
-    channel: str | None = None,
-    release: str | None = None,
+    **filters: Unpack[Filters],
 ) -> Totals:
-    """The counts of ``[since_ms, until_ms)``, of all or of one agent, team, channel or release; an empty name
-    stands for dialogues without one.
+    """The counts of ``[since_ms, until_ms)``.
 
     Raises:
         NotAllowed: the actor does not plan, and it is not their own agent.
     """
-    require_own_or_plan(transaction, actor, agent)
-    filters = {"agent": agent, "team": team, "channel": channel, "release": release}
+    require_own_or_plan(transaction, actor, filters.get("agent"))
     sums = [each.label(name) for name, each in _sums_of_dialogues().items()]
     query = select(*sums).where(*whole_days(dialogue_index.c, since_ms, until_ms))
     row = transaction.run(query.where(*name_conditions(dialogue_index.c, filters))).one()
@@ -165,17 +168,13 @@ def read_groups(
     since_ms: int,
     until_ms: int,
     *,
-    agent: str | None = None,
-    team: str | None = None,
-    channel: str | None = None,
-    release: str | None = None,
     limit: int = 100,
+    **filters: Unpack[Filters],
 ) -> tuple[Group, ...]:
     """The counts of ``[since_ms, until_ms)`` by `dimension`: days in order, others by findings, then
     dialogues, the most first; at most `limit` of 4,000. Groups without any dialogue or finding are left out.
     """
-    require_own_or_plan(transaction, actor, agent)
-    filters = {"agent": agent, "team": team, "channel": channel, "release": release}
+    require_own_or_plan(transaction, actor, filters.get("agent"))
     is_of_findings = dimension in ("code", "severity")
     columns = (finding_index if is_of_findings else dialogue_index).c
     sums = _sums_of_findings() if is_of_findings else _sums_of_dialogues()
@@ -207,9 +206,13 @@ def whole_days(columns: Any, since_ms: int, until_ms: int) -> list[ColumnElement
     return [columns.number >= first_number(first * DAY_MS), columns.number < first_number(end * DAY_MS)]
 
 
-def name_conditions(columns: Any, filters: Mapping[str, str | None]) -> list[ColumnElement[bool]]:
+def name_conditions(columns: Any, filters: Filters) -> list[ColumnElement[bool]]:
     """Conditions on agent, team, channel or release, as far as these are given."""
-    return [columns[name] == cut_name(value) for name, value in filters.items() if value is not None]
+    values = {
+        "agent": filters.get("agent"), "team": filters.get("team"), "channel": filters.get("channel"),
+        "release": filters.get("release"),
+    }  # fmt: skip
+    return [columns[name] == cut_name(value) for name, value in values.items() if value is not None]
 
 
 RECENT = 200
@@ -297,18 +300,14 @@ def read_reviewed_scores(
     by: By,
     since_ms: int,
     until_ms: int,
-    *,
-    agent: str | None = None,
-    team: str | None = None,
-    channel: str | None = None,
+    **filters: Unpack[Filters],
 ) -> tuple[ReviewedScore, ...]:
     """The mean scores of the reviewed dialogues in ``[since_ms, until_ms)``, in order of the key; weeks are
     counted from the day of `since_ms`. Nothing is returned for a key without a reviewed dialogue."""
-    require_own_or_plan(transaction, actor, agent)
+    require_own_or_plan(transaction, actor, filters.get("agent"))
     columns = dialogue_index.c
     week = (columns.day - max(0, since_ms) // DAY_MS) // 7
     keys: dict[By, ColumnElement[Any]] = {"total": literal(""), "agent": columns.agent, "week": week}
-    filters = {"agent": agent, "team": team, "channel": channel}
     query: Select[Any] = select(
         keys[by].label("key"), columns.reviewed_severities, func.count(), func.count(columns.quality),
         func.sum(columns.quality),
