@@ -182,11 +182,12 @@ def _sample(source: Source, detected: DetectedFormat, config: ReadConfig) -> lis
 
 def _table(source: Source, config: ReadConfig) -> list[dict[str, str]]:
     """The first rows of a CSV table, however they are quoted; empty if none is as wide as its header."""
-    delimiter = delimiter_of(next(text_lines(source, config), ""), config)
+    text = read_prefix(source, config).removeprefix(BOM).decode(errors="replace")
+    lines = text.splitlines(keepends=True)  # at carriage returns alone, too, which are refused with a hint
+    delimiter = delimiter_of(next(filter(str.strip, lines), ""), config)
     rows: list[list[str]] = []
     with suppress(csv.Error):  # the rows before it are there
-        reader = csv.reader(text_lines(source, config), delimiter=delimiter)
-        rows.extend(islice(filter(None, reader), N_SAMPLE + 1))
+        rows.extend(islice(filter(None, csv.reader(lines, delimiter=delimiter)), N_SAMPLE + 1))
     if not rows or len(rows[0]) < 3 or len(rows[0]) not in map(len, rows[1:]):
         return []
     return [dict(zip(rows[0], row, strict=False)) for row in rows[1:]]

@@ -16,6 +16,7 @@ import reading
 import zstandard
 
 from dialint.detector.errors import InputRefused, TooManyBad
+from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 
 GOOD = {"id": "good", "turns": [{"role": "customer", "text": "Hello"}, {"role": "agent", "text": "Hi"}]}
@@ -481,6 +482,8 @@ def test_carriage_returns_alone_are_refused_with_a_hint(tmp_path: Path) -> None:
         error = refusal(tmp_path, data.replace(b"\n", b"\r"), name)
         assert error.code == "E_FORMAT"
         assert "carriage return" in error.message
+    shown = preview(open_logs([str(tmp_path / "log.csv")])[0], ReadConfig(), 10)
+    assert "carriage return" in str(shown.refused)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"  \n\r\n\t\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
