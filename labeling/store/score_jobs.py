@@ -13,6 +13,6 @@ Action = Literal["create", "start", "stop", "add", "download", "remove"]
 
 
 @write_operation("plan")
-def record_job(transaction: Transaction, actor: str, action: Action, job_id: str, **details: str) -> None:
+def record_job(transaction: Transaction, actor: str, action: Action, job_id: str, file: str = "") -> None:
     """Record what the actor is about to do with a job; a download quotes dialogues outside of the console."""
-    transaction.log(actor, f"score_jobs.{action}", job_id, **details)
+    transaction.log(actor, f"score_jobs.{action}", job_id, **({"file": file} if file else {}))

@@ -46,10 +46,9 @@ class ReleaseEntry:
 
 @dataclass(frozen=True)
 class ReleaseReport:
-    """A verified scan release: its `release.json`, files with sizes and hashes, and its model card."""
+    """A verified scan release: its `release.json`, and its model card."""
 
     info: ReleaseInfo
-    files: tuple[dict[str, Any], ...]
     card: str
 
     @property
@@ -132,7 +131,7 @@ def _read_report(folder: Path, changed_ns: int) -> ReleaseReport:
     release = Release(folder)
     card = folder / CARD
     text = card.read_text(encoding="utf-8", errors="replace")[:MAX_CARD] if card.exists() else ""
-    return ReleaseReport(release.info, tuple(release.manifest["files"]), text)
+    return ReleaseReport(release.info, text)
 
 
 def list_candidates() -> list[str]:

@@ -7,7 +7,6 @@ last view changes anything.
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 import streamlit as st
@@ -147,12 +146,10 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
         st.error(safe_markdown(explain_as_sentence(damaged)))
         return
     _show_headline(report)
-    tabs = st.tabs([safe_markdown(each) for each in (_("Codes"), _("Training and files"), _("Model card"))])
-    with tabs[0]:
+    codes, card = st.tabs([safe_markdown(each) for each in (_("Codes"), _("Model card"))])
+    with codes:
         _show_codes(report)
-    with tabs[1]:
-        _show_origin(report)
-    with tabs[2], st.container(height=520):
+    with card, st.container(height=520):
         st.text(safe_text(report.card or _("This release has no model card.")))
 
 
@@ -256,30 +253,6 @@ def _read_interval(ends: object) -> tuple[float, float] | None:
     if isinstance(low, int | float) and isinstance(high, int | float) and low < high:
         return low, high
     return None
-
-
-def _show_origin(report: ReleaseReport) -> None:
-    info = report.info
-    facts = {
-        _("Base model"): f"{info.base.name} {info.base.revision} ({info.base.licence})",
-        _("Taxonomy"): info.taxonomy,
-        **{
-            name: value if isinstance(value, str) else json.dumps(value)
-            for name, value in info.training.items()
-            if not isinstance(value, dict | list) and value is not None
-        },
-    }
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown(f"**{safe_markdown(_('Training'))}**")
-        show_table((_("What"), _("Value")), list(facts.items()))
-        st.caption(_("“examples” is the hash of the training data."))
-    with right:
-        st.markdown(f"**{safe_markdown(_('Files, verified by SHA-256'))}**")
-        show_table(
-            (_("File"), _("Bytes"), _("SHA-256")),
-            [(each["name"], show_number(each["bytes"]), f"{each['sha256'][:20]}…") for each in report.files],
-        )
 
 
 PER_PAGE = 50

@@ -174,11 +174,12 @@ def show_versions(
                 key=f"diff to:{name}:{len(versions)}",
             )  # fmt: skip
         texts = [
-            documents.load_version(store, account.id, kind, name, number) if number else base
+            documents.load_version(store, account.id, kind, name, number).splitlines()
+            if number
+            else base.splitlines()
             for number in (old, new)
         ]
-        names = (name_version(old), name_version(new))
-        lines = difflib.unified_diff(*(text.splitlines() for text in texts), *names, lineterm="")
+        lines = difflib.unified_diff(texts[0], texts[1], name_version(old), name_version(new), lineterm="")
         if difference := "\n".join(lines):
             st.code(safe_text(difference), language="diff", height=300)
         else:

@@ -23,6 +23,7 @@ from dialint.app.console.system.job import AddedCounts, Job, available_files, lo
 from dialint.app.console.tables import Cell, DialogueLink, explore_address, link, show_table
 from dialint.app.console.text import code_title, percent, safe_markdown, safe_text
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.progress import progress
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import parse_verdicts
@@ -189,8 +190,9 @@ def add_to_store(store: Store, actor: str, job: Job, release_name: str | None = 
     """
     record_job(store, actor, "add", job.id)
     config = ReadConfig(mapping=job.mapping if job.mapping.exists() else None)
-    dialogues = import_logs(store, actor, [str(job.log)], config, lambda *_: None)
-    verdicts = import_verdicts(store, actor, job.out, lambda *_: None, release_name)
+    with progress("adding", quiet=True) as report:
+        dialogues = import_logs(store, actor, [str(job.log)], config, report)
+        verdicts = import_verdicts(store, actor, job.out, report, release_name)
     added = AddedCounts(dialogues=dialogues.new, verdicts=verdicts.new, known=dialogues.existing)
     job.update(added=added)
     return added

@@ -2,13 +2,12 @@
 
 From stored verdicts with all probabilities and from people's decisions: findings and minutes of review a
 week, the share that people confirm, the share of known errors that is kept; from the release's contract,
-false accusations. Thresholds that a team chooses are kept in the session only: what counts is the file of
-overrides that the page shows, whose fingerprint stands in each verdict that was made with it.
+false accusations. What counts is the file of overrides, whose fingerprint stands in verdicts made with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -16,9 +15,9 @@ from typing import Any
 import streamlit as st
 
 from dialint.app.console.charts import MARKED, MUTED, STRONG
-from dialint.app.console.i18n import _, choose_name, ngettext, paragraph, show_number, show_percent
+from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.system.release_reports import ReleaseReport
-from dialint.app.console.tables import Cell, share_text, show_table
+from dialint.app.console.tables import share_text
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.overrides import Overrides, dump_overrides
@@ -98,12 +97,10 @@ def show_threshold(
     today = None if how is None or how.scan is None else how.scan.threshold
     key = f"threshold:{release}:{code}"
     if key not in st.session_state:
-        own = load_chosen(release).get(code)
-        st.session_state[key] = own or round(today if today is not None else 0.5, 2)
+        st.session_state[key] = round(today if today is not None else 0.5, 2)
     threshold = st.slider(
         _("Threshold"), min_value=0.05, max_value=1.0, step=STEP, key=key,
         help=_("The least probability of a finding. Moving it changes nothing but this page."),
-        on_change=choose_threshold, args=(release, code, key, today),
         disabled=how is not None and how.scan is None,
     )  # fmt: skip
     st.caption(safe_markdown(_today_text(today)))
@@ -119,7 +116,8 @@ def show_threshold(
             text.format(dialogues=n, weeks=weeks) + " " + paragraph("Below today’s threshold every")
         )
     )
-    show_own_thresholds(release, released)
+    if threshold != today and (today is not None or threshold != 0.5):
+        _show_overrides(release, code, threshold, today)
 
 
 @st.cache_data(ttl=TTL_S, max_entries=4, show_spinner=False)
@@ -234,11 +232,11 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
             },
         }
     ]  # fmt: skip
-    for at, dash in ((threshold, [1, 0]), (today, [5, 4])):
+    for place, dash in ((threshold, [1, 0]), (today, [5, 4])):
         mark = {"type": "rule", "strokeDash": dash, "strokeWidth": 1.5, "color": MUTED}
-        if at is not None:
+        if place is not None:
             layers.append(
-                {"data": {"values": [{"at": at}]}, "mark": mark, "encoding": {"x": {**x, "field": "at"}}}
+                {"data": {"values": [{"at": place}]}, "mark": mark, "encoding": {"x": {**x, "field": "at"}}}
             )
     st.vega_lite_chart(
         {"layer": layers},
@@ -248,69 +246,15 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
     )
 
 
-CHOSEN = "own thresholds"
-
-
-def load_chosen(release: str) -> dict[str, float]:
-    """The thresholds of a release that were chosen in this session, by code; changed in place."""
-    chosen: dict[str, float] = st.session_state.setdefault(CHOSEN, {}).setdefault(release, {})
-    return chosen
-
-
-def choose_threshold(release: str, code: str, key: str, today: float | None) -> None:
-    """Keep what the slider `key` shows, or nothing where it shows the release's own threshold."""
-    chosen, value = load_chosen(release), float(st.session_state[key])
-    if today is not None and value == round(today, 2):
-        chosen.pop(code, None)
+def _show_overrides(release: str, code: str, threshold: float, today: float | None) -> None:
+    """Show the file with which `dialint score` takes a threshold, and what it does."""
+    if today is None:
+        text = _("suggestions from there on; the release states no threshold here")
+    elif threshold < today:
+        text = _("lowered: suggestions between the two, no findings")
     else:
-        chosen[code] = value
-
-
-def show_own_thresholds(release: str, codes: Mapping[str, CodeRelease]) -> None:
-    """List what was chosen, what it means, and the file; `codes` are those of the release, if it is here."""
-    st.markdown(f"**{safe_markdown(_('Thresholds of your own'))}**")
-    chosen = load_chosen(release)
-    if not chosen:
-        st.caption(
-            _(
-                "Move the slider of a code: what you choose is listed here, for all codes of this release, "
-                "and can be saved as a file for `dialint score --overrides`."
-            )
-        )
-        return
-    taxonomy = load_taxonomy()
-    rows: list[tuple[Cell, ...]] = []
-    for code, own in sorted(chosen.items()):
-        how = codes.get(code)
-        released = None if how is None or how.scan is None else how.scan.threshold
-        title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
-        before = "–" if released is None else show_number(released, "0.00")
-        rows.append((title, before, show_number(own, "0.00"), _describe(own, released)))
-    show_table((_("Code"), _("Release"), _("Yours"), _("What it does")), rows)
-    st.button(_("Discard them"), key="discard thresholds", on_click=lambda: _discard(release))
-    overrides = Overrides(release=release, thresholds=chosen)
+        text = _("raised: suggestions between the two, findings from there on")
+    overrides = Overrides(release=release, thresholds={code: threshold})
+    st.markdown(f"**{safe_markdown(_('A file with this threshold'))}** · {safe_markdown(text)}")
     st.code(safe_text(dump_overrides(overrides)), language="yaml")
-    st.caption(
-        _(
-            "`dialint score LOG --overrides FILE` scores with them. The file can take accusations back and "
-            "make none: between the release’s threshold and a higher one of yours there are suggestions, and "
-            "so there are below the release’s. For more findings, `dialint train calibrate` makes a release "
-            "from labels of your log. The list is gone when you leave the console; the file stays."
-        )
-    )
-    text = _("Verdicts that are made with this file say so by its fingerprint: {hash}…")
-    st.caption(safe_markdown(text.format(hash=(overrides.fingerprint or "")[:16])))
-
-
-def _describe(own: float, released: float | None) -> str:
-    if released is None:
-        return _("suggestions from there on; the release states no threshold here")
-    if own < released:
-        return _("lowered: suggestions between the two, no findings")
-    return _("raised: suggestions between the two, findings from there on")
-
-
-def _discard(release: str) -> None:
-    load_chosen(release).clear()
-    for key in [each for each in st.session_state if str(each).startswith(f"threshold:{release}:")]:
-        del st.session_state[key]
+    st.caption(paragraph("`dialint score LOG --overrides FILE`"))

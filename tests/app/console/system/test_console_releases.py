@@ -164,35 +164,19 @@ def test_thresholds_by_hand() -> None:
     assert (higher.per_week, higher.confirmed, higher.decided) == (0.0, 0, 0)
 
 
-def open_slider(open_page: Callable[..., Any]) -> Any:
+def test_a_chosen_threshold_is_given_as_a_file_and_changes_nothing(
+    open_page: Callable[..., Any], store: Store
+) -> None:
     page = open_page("lea", at="Releases")
     page.test.segmented_control[0].set_value("threshold").run()
     assert not page.test.exception
-    return page
-
-
-def test_chosen_thresholds_are_listed_for_all_codes_and_given_as_a_file(
-    open_page: Callable[..., Any], store: Store
-) -> None:
-    page = open_slider(open_page)
-    assert "Move the slider of a code" in page.words
-    boxes = page.test.selectbox(key="threshold code")
-    first, second = boxes.options[0].split()[0], boxes.options[1].split()[0]
+    assert not page.test.code
+    code = page.test.selectbox(key="threshold code").options[0].split()[0]
     before = [each.value for each in page.test.metric]
     page.test.slider[0].set_value(0.97).run()
     assert [each.value for each in page.test.metric] != before
-    page.choose("Code", second)
-    page.test.slider[0].set_value(0.2).run()
-    assert not page.test.exception
-    listed = page.test.table[-1].value
-    assert [row.split()[0] for row in listed["Code"]] == sorted((first, second))
     overrides = yaml.safe_load(page.test.code[0].value)
-    assert overrides == {"kind": "overrides", "release": "model-7", "thresholds": {first: 0.97, second: 0.2}}
-    page.choose("Code", first)
-    assert page.test.slider[0].value == 0.97, "what was chosen is there when one comes back"
-    page.press("Discard them")
-    assert "Move the slider of a code" in page.words
-    assert page.test.slider[0].value == 0.5
+    assert overrides == {"kind": "overrides", "release": "model-7", "thresholds": {code: 0.97}}
 
 
 def test_two_releases_are_compared_on_the_dialogues_of_both(
