@@ -10,9 +10,6 @@ from collections.abc import Sequence
 
 import torch
 
-KL_ADAPTATION_RATE = 0.1
-"""K_beta of Ziegler et al. 2019."""
-
 
 def kl_k1(logprobs: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
     """Each token's estimate of KL(policy || reference) in nats: unbiased over draws of the policy, of either
@@ -98,11 +95,3 @@ def explained_variance(values: torch.Tensor, returns: torch.Tensor) -> float:
     equal."""
     variance = float(returns.var(correction=0))
     return 1 - float((returns - values).var(correction=0)) / variance if variance > 0 else 0.0
-
-
-def adapt_kl_weight(weight: float, kl: float, target: float) -> float:
-    """The next weight of the KL penalty, after answers with a mean KL of `kl` nats.
-
-    Source: Ziegler et al. 2019, section 2.2.
-    """
-    return weight * (1 + KL_ADAPTATION_RATE * min(0.2, max(-0.2, kl / target - 1)))

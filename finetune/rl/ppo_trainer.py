@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from dialint.finetune.rl.ppo_math import (
-    adapt_kl_weight,
     explained_variance,
     kl_k1,
     kl_k3,
@@ -37,8 +36,7 @@ from dialint.finetune.train.options import PpoOptions, RunOptions
 
 @dataclass
 class PpoTrainer:
-    """A policy in training. `extra`, which is in checkpoints, has the current weight of the KL penalty
-    (``kl_weight``) and the metrics of the last step (``last``)."""
+    """A policy in training. `extra`, which is in checkpoints, has the metrics of the last step (``last``)."""
 
     policy: PolicyModel
     prompts: Sequence[Prompt]
@@ -48,7 +46,7 @@ class PpoTrainer:
     extra: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.extra = {"kl_weight": self.options.kl, "last": {}}
+        self.extra = {"last": {}}
         groups = (self.policy.trainable.values(), self.policy.value_head.parameters())
         device = self.policy.model.device.type
         self.optimizer = build_optimizer(self.running.optimizer, groups, device, weight_decay=0.0)
@@ -73,14 +71,11 @@ class PpoTrainer:
     def train_step(self, step: int) -> StepOutput:
         """Sample and reward answers, and train on them."""
         rollouts = roll_out(self.policy, self.prompts, self.reward, self.options, self.running.seed, step)
-        kl_weight = self.extra["kl_weight"]
-        batch = make_batch(rollouts, self.options, kl_weight)
+        batch = make_batch(rollouts, self.options)
         losses = _train_on_batch(self, batch, step)
         kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
-        figures = {**_batch_metrics(batch, kl, kl_weight), **losses}
+        figures = {**_batch_metrics(batch, kl, self.options.kl), **losses}
         self.extra["last"] = figures
-        if self.options.kl_target is not None:
-            self.extra["kl_weight"] = adapt_kl_weight(kl_weight, kl, self.options.kl_target)
         message = f"reward {figures['reward']['total']:.3f}, KL {kl:.2f}"
         return StepOutput(sum(batch.lengths), figures=figures, message=message)
 

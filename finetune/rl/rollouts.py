@@ -250,14 +250,13 @@ def _score(
     )
 
 
-def make_batch(rollouts: list[Rollout], options: PpoOptions, kl_weight: float) -> Batch:
-    """Advantages and returns of rollouts, with a penalty of `kl_weight` per nat between policy and
-    reference."""
+def make_batch(rollouts: list[Rollout], options: PpoOptions) -> Batch:
+    """Advantages and returns of rollouts, with the KL penalty between policy and reference."""
     lengths = [len(rollout.ids) for rollout in rollouts]
     logprobs = torch.cat([rollout.logprobs for rollout in rollouts])
     reference = torch.cat([rollout.reference for rollout in rollouts])
     values = torch.cat([rollout.values for rollout in rollouts])
     scores = torch.tensor([sum(rollout.rewards.values()) for rollout in rollouts])
-    rewards = token_rewards(scores, kl_weight * kl_k1(logprobs, reference), lengths)
+    rewards = token_rewards(scores, options.kl * kl_k1(logprobs, reference), lengths)
     advantages = gae(rewards, values, lengths, options.gamma, options.lam)
     return Batch(rollouts, scores, logprobs, reference, values, whiten(advantages), advantages + values)

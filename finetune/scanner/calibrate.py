@@ -40,7 +40,6 @@ from dialint.eval.contract import (
     choose_natural_thresholds,
     distinct_units,
     fit_natural_curve,
-    with_recall,
 )
 from dialint.eval.metrics import Floats
 from dialint.eval.results import score_examples
@@ -72,8 +71,6 @@ class CalibrateConfig:
     """A taxonomy of your own, the one of the release."""
     labelled: str = "calibration"
     """Set of `examples` that is fitted to: dialogues that nothing was trained on."""
-    contract_set: str | None = None
-    """Set of `examples` on which the recall of each contract is measured again, at the new thresholds."""
     natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of a code's findings on that set that must be right, in all and in each corpus."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
@@ -91,8 +88,6 @@ def calibrate(config: CalibrateConfig) -> None:
     require_new(config.out)
     source = config.release or EMBEDDED
     examples = list(read_examples(require_set(config.examples, config.labelled)))
-    counted = config.contract_set
-    contract_examples = list(read_examples(require_set(config.examples, counted))) if counted else []
     detector = load_detector(DetectorConfig(release=source, taxonomy=config.taxonomy))
     info = detector.info
     scans: dict[str, Scan | None] = {
@@ -108,11 +103,6 @@ def calibrate(config: CalibrateConfig) -> None:
     )
     for code in fitted.keys() & set(config.no_suggestions):
         fitted[code] = fitted[code].model_copy(update={"suggest_at": None})
-    if contract_examples:
-        scores = scan_examples(detector, contract_examples)
-        for code, scan in fitted.items():
-            truth, raw, _ = code_units(detector, code, contract_examples, scores)
-            fitted[code] = with_recall(scan, truth, raw)
     changed = [
         code
         for code, scan in fitted.items()

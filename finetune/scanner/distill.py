@@ -24,7 +24,7 @@ from dialint.finetune.scanner.options import DistillConfig
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.lineage import TRAINING, job_of_config
-from dialint.finetune.train.memory import TrainingSetup, print_plan
+from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
 
 if TYPE_CHECKING:
     from dialint.finetune.scanner.data import Target
@@ -73,7 +73,8 @@ def distill(config: DistillConfig) -> None:
         "teacher": {"name": config.teacher.name, "sha256": teacher.sha256},
         "dialogues": trainer.data.logs,
         "seconds": round(loop.state.seconds),
-        "figures": {**loop.final_figures, "cost": loop.cost.to_dict(loop.state.seconds)},
+        "peak_memory_mb": round(peak_memory() / 1e6),
+        "figures": loop.final_figures,
     }
     student = replace(student, examples=examples, taxonomy=teacher.taxonomy)
     write_scanner(config.out, student, config, lineage)

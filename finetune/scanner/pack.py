@@ -58,7 +58,7 @@ READINGS = Path(__file__).with_name("readings.yaml")
 """Gates and exact checks by code, with the precision of each."""
 UNKNOWN_BASE = "unknown"
 TRAINING_FIELDS = (
-    "examples", "config", "precision", "steps", "best_step", "seconds", "cost", "commit",
+    "examples", "config", "precision", "steps", "best_step", "seconds", "peak_memory_mb", "commit",
     "versions", "teacher", "dialogues", "pruned_from", "continued_from",
 )  # fmt: skip
 """Fields of the training's manifest that the release repeats."""

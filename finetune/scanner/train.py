@@ -25,7 +25,7 @@ from dialint.finetune.scanner.data import build_targets, build_targets_with_pref
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
-from dialint.finetune.train.memory import TrainingSetup, print_plan
+from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
 
 if TYPE_CHECKING:
     from dialint.finetune.scanner.backbone import BaseModel
@@ -86,7 +86,7 @@ def scan(config: ScanConfig) -> None:
         "steps": loop.state.step,
         "best_step": loop.state.best_step if loop.best_weights else loop.state.step,
         "seconds": round(loop.state.seconds),
-        "cost": loop.cost.to_dict(loop.state.seconds),
+        "peak_memory_mb": round(peak_memory() / 1e6),
     }
     write_scanner(config.out, scanner, config, lineage)
     remove_except(config.out)

@@ -26,11 +26,10 @@ from transformers import PrinterCallback, TrainerCallback, TrainerControl, Train
 from transformers.utils.logging import disable_progress_bar
 
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.cost import estimate_cost
 from dialint.finetune.train.distributed import resolve_device, uses_bf16
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import stop_on_signal
-from dialint.finetune.train.memory import recomputes_activations
+from dialint.finetune.train.memory import peak_memory, recomputes_activations
 from dialint.finetune.train.metrics_log import MetricsLog, Progress
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
 
@@ -139,8 +138,7 @@ class TrainingCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         if self._log is not None:
-            cost = estimate_cost(self.running, args.device.type)
-            progress = Progress(state.max_steps, state.global_step, cost)
+            progress = Progress(state.max_steps, state.global_step)
             self._progress = self._stack.enter_context(progress)
         self._tokens = int(state.num_input_tokens_seen or 0)
 
@@ -250,7 +248,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
         "steps": state.global_step,
         "tokens": int(state.num_input_tokens_seen or 0),
         "seconds": round(seconds, 1),
-        "cost": estimate_cost(running, trainer.args.device.type).to_dict(seconds),
+        "peak_memory_mb": round(peak_memory() / 1e6),
         "best_step": state.best_global_step,
         "best": state.best_metric,
         "last": {name: value for entry in state.log_history for name, value in entry.items()

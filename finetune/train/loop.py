@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.environment import require_library
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.cost import Cost, estimate_cost
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog, Progress
 from dialint.finetune.train.options import Optimizer, RunOptions
@@ -79,7 +78,7 @@ class TrainingLoop:
     steps done, every `eval_steps` steps, and with `eval_last_step` after the last one too. With `patience`
     the loop stops after so many evaluations without a better score, and `parameters` have the best weights at
     the end. `final_evaluate` is called last; its figures are logged and stand in `final_figures`. `log_steps`
-    None logs evaluations only. Of `running` count the times of checkpoints, the trackers and the cost.
+    None logs evaluations only. Of `running` count the times of checkpoints and the trackers.
     `extra` has plain values that a step may change; checkpoints save them, and they are restored in place.
     """
 
@@ -100,11 +99,6 @@ class TrainingLoop:
     state: TrainerState = field(default_factory=TrainerState)
     best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
     final_figures: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of the run on the device of its parameters."""
-        return estimate_cost(self.running, str(next(iter(self.parameters.values())).device))
 
     @property
     def finished(self) -> bool:
@@ -129,7 +123,7 @@ class TrainingLoop:
         with ExitStack() as stack:
             signal_received = stack.enter_context(stop_on_signal())
             log = stack.enter_context(MetricsLog(self.out, log_bytes, running.report_to))
-            progress = stack.enter_context(Progress(self.n_steps, state.step, self.cost, state.seconds))
+            progress = stack.enter_context(Progress(self.n_steps, state.step, state.seconds))
             while not self.finished:
                 self._step(log, progress)
                 received = signal_received()

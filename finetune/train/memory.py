@@ -9,6 +9,8 @@ gradient is counted; more layers are more of the same. So memory can be said for
 from __future__ import annotations
 
 import re
+import resource
+import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -104,6 +106,16 @@ def recomputes_activations(running: RunOptions, model: Any) -> bool:
     packed = [(weight, getattr(weight, "quant_state", None)) for weight in model.parameters()]
     counts = (w.numel() if state is None else state.shape.numel() for w, state in packed)
     return int(sum(counts)) > LARGE
+
+
+def peak_memory() -> int:
+    """Bytes that this process has held at most: of the GPU if there is one, else with all its libraries."""
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated()
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def enable_gradient_checkpointing(model: Any) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 from dialint.detector.artifacts import Appender
 from dialint.detector.progress import progress
-from dialint.finetune.train.cost import Cost
 from dialint.finetune.train.options import Tracker
 
 METRICS = "metrics.jsonl"
@@ -95,12 +94,12 @@ def open_tracker(name: Tracker, folder: Path) -> Any:
 
 class Progress:
     """Counts steps and tokens of this process. `total` steps end the run, of which `done` are done, which
-    took `earlier_s` seconds. A `cost` is shown."""
+    took `earlier_s` seconds."""
 
-    def __init__(self, total: int, done: int = 0, cost: Cost | None = None, earlier_s: float = 0.0) -> None:
+    def __init__(self, total: int, done: int = 0, earlier_s: float = 0.0) -> None:
         self.total, self.done, self._first = total, done, done
         self.tokens = 0
-        self._cost, self._earlier_s = cost, earlier_s
+        self._earlier_s = earlier_s
         self._started = time.monotonic()
         self._stack = ExitStack()
 
@@ -124,10 +123,7 @@ class Progress:
         """One step of `tokens` tokens is done; `message` is shown beside the speed."""
         self.done += 1
         self.tokens += tokens
-        note = f"{message}, {self.tokens_s:,.0f} tokens/s"
-        if self._cost is not None:
-            note += f", {self._cost.summary(self.seconds)}"
-        self._show(self.done, self.done / max(1, self.total), note)
+        self._show(self.done, self.done / max(1, self.total), f"{message}, {self.tokens_s:,.0f} tokens/s")
 
     def __enter__(self) -> Progress:
         self._show = self._stack.enter_context(progress("training", f"of {self.total:,} steps"))

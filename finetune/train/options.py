@@ -47,10 +47,6 @@ class RunOptions:
     """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
     dry_run: bool = False
     """Print the memory that training would take, and train nothing."""
-    price_per_hour: Annotated[float, Field(ge=0)] = 0.0
-    """Price of an hour of this machine, in any currency."""
-    watts: Annotated[float | None, Field(gt=0)] = None
-    """Power of this machine, to estimate energy; none: the GPU's limit, else a guess by cores."""
     report_to: Annotated[tuple[Tracker, ...], Parameter(consume_multiple=True)] = ()
     """Experiment trackers that get every line of metrics.jsonl too, each configured by its own environment
     variables."""
@@ -133,9 +129,7 @@ class PpoOptions:
     lam: Annotated[float, Field(ge=0, le=1)] = 0.95
     """Lambda of the generalized advantage estimate."""
     kl: Annotated[float, Field(ge=0)] = 0.05
-    """Penalty per nat of KL divergence from the initial policy; with --kl-target its initial value."""
-    kl_target: Annotated[float | None, Field(gt=0)] = None
-    """Nats per answer that the penalty is adapted to (Ziegler et al. 2019); none: it is constant."""
+    """Penalty per nat of KL divergence from the initial policy."""
     unfinished: Annotated[float, Field(ge=0)] = 1.0
     """Penalty of an answer that does not end within --answer-tokens."""
 
@@ -150,8 +144,6 @@ NOT_IN_JOB = frozenset(
         "checkpoint_steps",
         "threads",
         "dry_run",
-        "price_per_hour",
-        "watts",
         "report_to",
     )
 )

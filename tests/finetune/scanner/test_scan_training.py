@@ -218,7 +218,7 @@ def test_real_dialogues_with_labels_decide_what_may_be_reported(
 
     again = CalibrateConfig(
         release=packing.out, examples=config.examples, out=tmp_path / "again", name="again",
-        natural_precision=0.6, contract_set="calibration",
+        natural_precision=0.6,
     )  # fmt: skip
     with pytest.raises(ConfigError, match="nothing to change"):
         calibrate(again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from dialint.finetune.train.memory import (
     count_weights,
     estimate_memory,
     parse_gpu_memory,
+    peak_memory,
     print_plan,
 )
 from dialint.finetune.train.options import RunOptions
@@ -159,3 +161,8 @@ def test_a_scanners_base_is_planned_in_rows_longer_than_its_positions(tmp_path: 
     for adapters in (ALL, LORA):
         planned = TrainingSetup(tmp_path, None, adapters, RunOptions(), 9, 500)
         assert 9 * 500 * 32 * 2 * 3 < activation_bytes(planned) < 10**9
+
+
+def test_peak_memory_is_in_bytes() -> None:
+    taken = bytearray(os.urandom(1)) * (300 * 10**6)
+    assert len(taken) < peak_memory() < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
