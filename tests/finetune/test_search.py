@@ -161,25 +161,17 @@ def test_a_finished_search_is_only_told_again_and_may_be_extended(toy: Stage, tm
         run(config(tmp_path, seed=1), [], toy)
 
 
-def test_a_trial_that_does_not_fit_into_memory_has_no_number(toy: Stage, tmp_path: Path) -> None:
-    found = run(config(tmp_path, space=("kind=plain,huge",)), ["--x=1"], toy)
-    assert found is not None
-    assert {trial["options"]["kind"]: trial["value"] for trial in found["trials"]} == {
-        "plain": 4.0,
-        "huge": None,
-    }
-    assert found["best"]["options"] == {"kind": "plain"}
-
-
-def test_a_trial_that_diverges_is_worth_nothing_and_ends_nothing(
+def test_a_trial_that_diverges_or_does_not_fit_into_memory_has_no_number(
     toy: Stage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = run(config(tmp_path, space=("kind=plain,diverged",)), ["--x=1"], toy)
+    searched = config(tmp_path, space=("kind=plain,huge,diverged",), trials=16)
+    found = run(searched, ["--x=1"], toy)
     assert found is not None
     values = {trial["options"]["kind"]: trial["value"] for trial in found["trials"]}
-    assert values["diverged"] is None
+    assert values == {"plain": 4.0, "huge": None, "diverged": None}
     assert found["best"]["options"] == {"kind": "plain"}
     assert "diverged: step 3: the loss is nan" in capsys.readouterr().out
+    assert run(searched, ["--x=1"], toy) == found
 
 
 def test_a_figure_that_is_no_finite_number_is_none(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.private_sft import CLIP, set_noisy_gradient
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
-from dialint.finetune.judge.sft_trainer import tokenize_questions
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -85,31 +84,6 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
     ours, theirs = weights(config.out), weights(whole.out)
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
     assert not list(config.out.glob("checkpoint-*"))
-
-
-@pytest.mark.slow
-def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.0)
-    monkeypatch.setattr(private_sft, "compute_epsilon", lambda *_: 1e9)
-    before = losses_of(config, config.model)
-    run(replace(config, questions=8, learning=ScheduleOptions(steps=20, eval_steps=20)))
-    assert losses_of(config, str(config.out)) < 0.8 * before
-
-
-def losses_of(config: SftJudgeConfig, model: str) -> float:
-    rows = tokenize_questions(
-        read_questions(config.dataset, "train", config.question_config, 1)[:8], JudgePrompt.of(config.model)
-    )
-    with torch.no_grad():
-        return float(
-            private_sft.compute_loss(
-                load_model(
-                    base_models.resolve_source(model), AdapterOptions(adapter="none"), trainable=False
-                ),
-                rows,
-                False,
-            )
-        )
 
 
 def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeConfig) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -93,26 +91,6 @@ def asked_of(count: int, *, probability: float = 0.9, rewrites: bool = True) -> 
             )
         )
     return made
-
-
-def shape(text: str) -> tuple[Any, ...]:
-    answer = parse_answer(text)
-    if answer is None:
-        return ("broken",)
-    return answer.verdict, answer.probability, answer.severity, answer.rewrite is not None
-
-
-def test_the_shape_of_an_answer_says_nothing_of_its_worth() -> None:
-    """Verdict, probability, severity and rewrite stand as often among the preferred as among the others."""
-    pairs = [pair for pair in pairs_from_labels(asked_of(400), 1) if pair.origin == "label"]
-    preferred, others = (Counter(shape(text) for text in side) for side in zip(*((p.chosen, p.rejected) for p in pairs), strict=True))  # fmt: skip
-    assert preferred == others
-    assert len(preferred) == 3  # no error; an error with and without a rewrite
-    lengths = [
-        [len(answer.quote.split()) for text in side if (answer := parse_answer(text)) and answer.quote]
-        for side in zip(*((p.chosen, p.rejected) for p in pairs), strict=True)
-    ]
-    assert abs(sum(lengths[0]) / len(lengths[0]) - sum(lengths[1]) / len(lengths[1])) < 0.5
 
 
 def test_an_answer_that_is_right_for_one_question_is_wrong_for_another() -> None:

@@ -22,7 +22,6 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from dialint.app.cli import app
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.example_files import read_examples
-from dialint.detector.records import Label
 from dialint.detector.release import Release
 
 PLANTED = dict(zip(CODES, ("fine", "hmm", "what"), strict=True))
@@ -115,41 +114,3 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     assert row["turns"] == 3 * len(list(read_examples(data / "test.jsonl")))
     assert row["accuracy"] > 0.7
     assert row["divergence"] < 0.1
-
-
-def test_the_store_gives_the_same_examples_as_the_files(
-    dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DIALINT_SPLIT_KEY", "k")
-    write_crowd(tmp_path, 12)
-    own = ("--taxonomy", write_taxonomy(tmp_path))
-    log, answers, said = tmp_path / "log.jsonl", tmp_path / "answers.csv", tmp_path / "said.jsonl"
-    parts = ("--near", "0", "--by", "dialogue")
-    dialint("import", "labels", "--labels", answers, "--dialogues", log, "--out", said, *own)
-    dialint(
-        "export",
-        "dataset",
-        "--dialogues",
-        log,
-        "--annotations",
-        said,
-        "--out",
-        tmp_path / "files",
-        *parts,
-        *own,
-    )
-
-    monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("DIALINT_ACCOUNT", "lead")
-    dialint("db", "upgrade")
-    dialint("label", "account", "create", "lead", "--role", "admin")
-    dialint("import", "logs", log)
-    dialint("label", "project", "create", "cups", "--codes", "K", *own)
-    dialint("import", "labels", "--labels", answers, "--project", "cups", "--labelers", "*", *own)
-    dialint("export", "dataset", "--project", "cups", "--out", tmp_path / "stored", *parts, *own)
-
-    def labels(folder: Path) -> dict[str, tuple[Label, ...]]:
-        return {e.dialogue.id: e.labels for e in read_examples(folder / "train.jsonl")}
-
-    assert len(labels(tmp_path / "files")) > 5
-    assert labels(tmp_path / "stored") == labels(tmp_path / "files")

@@ -150,13 +150,6 @@ def test_a_turn_in_pieces_is_taught_by_its_evidence_alone() -> None:
     assert targets[0].spans[0, 0] < targets[1].spans[0, 0]
 
 
-def test_a_cut_dialogue_has_no_end() -> None:
-    said = TurnScores(1, np.array([2.0], np.float32), (), np.zeros((0, 1), np.float32))
-    (target,) = soft_targets([window(end=True)], [said], np.array([True]), 1.0, ended=False)
-    assert target.dialogue is not None
-    assert np.isnan(target.dialogue).all()
-
-
 def test_who_agrees_with_the_teacher_has_the_least_loss(teacher: Path) -> None:
     """The loss of the teacher itself is the entropy of what it says: no other logits have less."""
     scanner = read_scanner(teacher)

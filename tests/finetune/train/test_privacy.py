@@ -80,14 +80,6 @@ def test_each_owner_is_clipped_alone_and_divided_by_the_expected_number() -> Non
     assert weight.grad.tolist() == pytest.approx([(0.6 + 0.3) / 4, (0.8 + 0.4) / 4], abs=1e-5)
 
 
-def test_clipping_is_over_all_weights_together() -> None:
-    one, other = torch.nn.Parameter(torch.zeros(1)), torch.nn.Parameter(torch.zeros(1))
-    set_noisy_gradient([one, other], [lambda: 30 * one.sum() + 40 * other.sum()], 0.0, 1.0, chance(), 1)
-    assert one.grad is not None
-    assert other.grad is not None
-    assert (float(one.grad), float(other.grad)) == (pytest.approx(0.6), pytest.approx(0.8))
-
-
 @pytest.mark.parametrize("n_owners", [0, 3])
 def test_noise_is_as_wide_as_it_says_whoever_comes(n_owners: int) -> None:
     weight = torch.nn.Parameter(torch.zeros(40_000))
