@@ -73,7 +73,7 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
                 generator=generator,
                 allowed=[self._quotes[ids] for ids in prompts],
             )
-        return [list(answer.ids) for group in answers for answer in group]
+        return [list(answer) for group in answers for answer in group]
 
     def _get_per_token_logps_and_entropies(
         self,

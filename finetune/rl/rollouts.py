@@ -197,7 +197,7 @@ def roll_out(
             generator=generator,
             allowed=[prompts[index].allowed for index in selected],
         )
-    answers = [answer.ids for of_prompt in sampled for answer in of_prompt]
+    answers = [answer for of_prompt in sampled for answer in of_prompt]
     indices = [index for index in selected for _ in range(options.answers)]
     return _evaluate(policy, prompts, reward, options, indices, answers)
 

@@ -34,15 +34,6 @@ BATCH_ANSWERS = 64
 """Answers that are generated together."""
 
 
-@dataclass(frozen=True)
-class SampledAnswer:
-    """Token ids of an answer, with the stop token if it ended, and the log-probability of each in nats, at
-    temperature 1 whatever the temperature of sampling."""
-
-    ids: tuple[int, ...]
-    logprobs: tuple[float, ...]
-
-
 @dataclass
 class _Generation:
     """A batch of answers that are not finished; all fields but `cache` have a row for each.
@@ -75,8 +66,9 @@ def sample(
     stop_ids: Collection[int],
     generator: torch.Generator,
     allowed: Sequence[AllowedTokens | None] | None = None,
-) -> list[list[SampledAnswer]]:
-    """Sample `n` answers for each prompt of at least one token, in order; temperature 0 is greedy.
+) -> list[list[tuple[int, ...]]]:
+    """Sample `n` answers for each prompt of at least one token, in order: their token ids, with the stop
+    token of those that ended. Temperature 0 is greedy.
 
     `allowed` has for each prompt the rule of the tokens that its answers may have; all others have
     probability 0. `model` is a causal language model of transformers, with or without adapters; its mode and
@@ -85,7 +77,7 @@ def sample(
     rules = allowed or [None] * len(prompts)
     shape = (len(prompts), n, max_new_tokens)
     seeds = torch.randint(-(2**63), 2**63 - 1, shape, generator=generator)
-    answers: list[list[SampledAnswer]] = [[] for _ in prompts]
+    answers: list[list[tuple[int, ...]]] = [[] for _ in prompts]
     order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
     batch_prompts = max(1, BATCH_ANSWERS // n)
     with _generation_mode(model):
@@ -125,20 +117,17 @@ def _generate(
     temperature: float,
     stop_ids: frozenset[int],
     rules: Sequence[AllowedTokens | None],
-) -> list[SampledAnswer]:
+) -> list[tuple[int, ...]]:
     """Token after token until every answer has ended; finished answers leave the batch."""
     ids: list[list[int]] = [[] for _ in range(len(batch.numbers))]
-    logprobs: list[list[float]] = [[] for _ in ids]
     for position in range(batch.seeds.shape[1]):
         numbers = batch.numbers.tolist()
         forbidden = forbidden_mask([(rules[number], ids[number]) for number in numbers], batch.logits)
         distribution = torch.log_softmax(batch.logits.float().masked_fill(forbidden, -math.inf), -1)
         tokens = _gumbel_argmax(distribution, temperature, batch.seeds[:, position])
-        token_logprobs = distribution.gather(1, tokens[:, None])[:, 0].tolist()
         token_ids = tokens.tolist()
-        for number, token, logprob in zip(numbers, token_ids, token_logprobs, strict=True):
+        for number, token in zip(numbers, token_ids, strict=True):
             ids[number].append(token)
-            logprobs[number].append(logprob)
         unfinished = [row for row, token in enumerate(token_ids) if token not in stop_ids]
         if not unfinished or position + 1 == batch.seeds.shape[1]:
             break
@@ -155,7 +144,7 @@ def _generate(
             use_cache=True,
         )
         batch.logits = output.logits[:, -1]
-    return [SampledAnswer(tuple(own), tuple(probs)) for own, probs in zip(ids, logprobs, strict=True)]
+    return [tuple(own) for own in ids]
 
 
 def _gumbel_argmax(logprobs: torch.Tensor, temperature: float, seeds: torch.Tensor) -> torch.Tensor:

@@ -13,7 +13,7 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaFo
 from dialint.detector.engines import packed
 from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.rl.logprobs import compute_logprobs
-from dialint.finetune.rl.sampling import SampledAnswer, _gumbel_argmax, sample
+from dialint.finetune.rl.sampling import _gumbel_argmax, sample
 from dialint.finetune.train.distributed import unwrap
 
 VOCABULARY = 60
@@ -78,12 +78,6 @@ def alone(model: Any, prompt: list[int], answer: tuple[int, ...]) -> torch.Tenso
     return known.gather(1, torch.tensor(answer)[:, None])[:, 0]
 
 
-def close(one: SampledAnswer, other: SampledAnswer) -> bool:
-    return one.ids == other.ids and torch.allclose(
-        torch.tensor(one.logprobs), torch.tensor(other.logprobs), atol=1e-4
-    )
-
-
 def test_greedy_is_what_transformers_generates(model: Any) -> None:
     answers = drawn(model, PROMPTS, 1, temperature=0.0)
     for prompt, (answer,) in zip(PROMPTS, answers, strict=True):
@@ -91,15 +85,7 @@ def test_greedy_is_what_transformers_generates(model: Any) -> None:
             input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
             max_new_tokens=12, do_sample=False, eos_token_id=STOP, pad_token_id=0,
         )  # fmt: skip
-        assert list(answer.ids) == made[0, len(prompt) :].tolist()
-
-
-@pytest.mark.parametrize("temperature", [0.7, 1.0])
-def test_logprobs_are_those_of_a_plain_pass(model: Any, temperature: float) -> None:
-    answers = drawn(model, PROMPTS, 3, temperature=temperature)
-    for prompt, group in zip(PROMPTS, answers, strict=True):
-        for answer in group:
-            assert torch.allclose(torch.tensor(answer.logprobs), alone(model, prompt, answer.ids), atol=1e-4)
+        assert list(answer) == made[0, len(prompt) :].tolist()
 
 
 def test_an_answer_does_not_depend_on_what_shares_its_batch(
@@ -107,11 +93,9 @@ def test_an_answer_does_not_depend_on_what_shares_its_batch(
 ) -> None:
     together = drawn(model, PROMPTS, 3)
     first = drawn(model, PROMPTS[:1], 3)
-    assert all(close(one, other) for one, other in zip(together[0], first[0], strict=True))
+    assert together[0] == first[0]
     monkeypatch.setattr("dialint.finetune.rl.sampling.BATCH_ANSWERS", 3)
-    one_by_one = drawn(model, PROMPTS, 3)
-    for group, others in zip(together, one_by_one, strict=True):
-        assert all(close(one, other) for one, other in zip(group, others, strict=True))
+    assert drawn(model, PROMPTS, 3) == together
 
 
 def test_the_generator_alone_decides(model: Any) -> None:
@@ -119,11 +103,11 @@ def test_the_generator_alone_decides(model: Any) -> None:
     torch.manual_seed(77)
     assert drawn(model, PROMPTS, 3) == once
     assert drawn(model, PROMPTS, 3, seed=1) != once
-    assert len({answer.ids for answer in once[0]}) == 3
+    assert len(set(once[0])) == 3
 
 
 def test_an_answer_ends_with_its_stop_token_or_at_the_limit(model: Any) -> None:
-    answers = [answer.ids for group in drawn(model, PROMPTS * 8, 4) for answer in group]
+    answers = [answer for group in drawn(model, PROMPTS * 8, 4) for answer in group]
     assert all(STOP not in ids[:-1] for ids in answers)
     ended = [ids for ids in answers if ids[-1] == STOP]
     assert ended
@@ -138,7 +122,7 @@ def test_draws_have_the_frequencies_of_the_model() -> None:
     generator = torch.Generator().manual_seed(0)
     (group,) = sample(model, [[5, 9]], n, max_new_tokens=1, temperature=0.5, stop_ids=[], generator=generator)
     wanted = torch.softmax(model(torch.tensor([[5, 9]])).logits[0, -1] / 0.5, -1)
-    found = torch.bincount(torch.tensor([answer.ids[0] for answer in group]), minlength=VOCABULARY) / n
+    found = torch.bincount(torch.tensor([answer[0] for answer in group]), minlength=VOCABULARY) / n
     assert ((found - wanted).abs() < 5 * (wanted * (1 - wanted) / n).sqrt() + 1e-9).all()
 
 
@@ -162,7 +146,7 @@ def test_the_model_comes_back_as_it_was(model: Any) -> None:
 def answered(model: Any) -> tuple[list[list[int]], list[tuple[int, ...]]]:
     """Prompts and answers, some prompts alone, some shared and not side by side, one answer of one token."""
     groups = drawn(model, PROMPTS, 3)
-    pairs = [(prompt, answer.ids) for prompt, group in zip(PROMPTS, groups, strict=True) for answer in group]
+    pairs = [(prompt, answer) for prompt, group in zip(PROMPTS, groups, strict=True) for answer in group]
     pairs = [pairs[place] for place in (0, 3, 6, 9, 1, 10, 2)] + [(PROMPTS[2], (7,))]
     return [prompt for prompt, _ in pairs], [ids for _, ids in pairs]
 
@@ -219,16 +203,15 @@ def test_what_is_not_allowed_is_not_drawn_and_has_no_share(model: Any) -> None:
     free = drawn(model, PROMPTS, 3, seed=3)
     for rule, group, unheld in zip(rules, groups, free, strict=True):
         if rule is None:
-            assert all(close(one, other) for one, other in zip(group, unheld, strict=True))
+            assert group == unheld
         for answer in group if rule is held else []:
-            assert set(answer.ids[1::2]) <= {STOP, 20, 33}
+            assert set(answer[1::2]) <= {STOP, 20, 33}
     of = [place for place, group in enumerate(groups) for _ in group]
-    answers = [answer.ids for group in groups for answer in group]
+    answers = [answer for group in groups for answer in group]
     scores = compute_logprobs(
         model, [PROMPTS[place] for place in of], answers, [rules[place] for place in of]
     )
-    told = [logprob for group in groups for answer in group for logprob in answer.logprobs]
-    assert scores.logprobs.tolist() == pytest.approx(told, abs=1e-4)
+    assert bool(scores.logprobs.isfinite().all())
     assert bool(scores.entropies.isfinite().all())
     of_first = [place for answer in answers[:3] for place in range(len(answer))]
     second = scores.entropies[: len(of_first)][torch.tensor(of_first) % 2 == 1]
