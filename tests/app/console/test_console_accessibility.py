@@ -50,6 +50,7 @@ def test_no_page_has_a_serious_violation_or_is_wider_than_a_phone(
         page.wait_for_timeout(300)
         if (wider := page.evaluate(WIDER)) > 0:
             failures.append(f"{entry.title}: {wider} px wider than {PHONE['width']} px")
+    page.set_viewport_size(DESKTOP)  # the sidebar is closed on a phone
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("Name").wait_for(timeout=WAIT_MS)
     failures += violations(page)
