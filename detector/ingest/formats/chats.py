@@ -47,7 +47,8 @@ def matches_chat(record: Any) -> bool:
 
 def _chat_key(record: dict[str, Any]) -> str | None:
     """The key of the messages; `data` is one only in the list objects of OpenAI's API."""
-    for key in WORDS["lists"]:
+    for name in WORDS["lists"]:
+        key = str(name)
         first = fields.first(record, key)
         if first and _is_message(first, key) and (key != "data" or record.get("object") == "list"):
             return key

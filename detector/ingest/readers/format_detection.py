@@ -246,8 +246,8 @@ def _json(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
         return DetectedFormat("document", members, split, by_mapping=True)
     requested = _requested_format(config)
     if is_lines:
-        shape = requested or _first_match(islice(_records(text), 50), config)
-        return DetectedFormat("lines", shape or canonical)
+        matched = requested or _first_match(islice(_records(text), 50), config)
+        return DetectedFormat("lines", matched or canonical)
     detected = _document(parse_prefix(text), list(log_formats(config)))
     if detected is None:
         detected = DetectedFormat("document", requested or canonical, "elements" if is_array else "whole")
