@@ -72,9 +72,8 @@ def test_the_last_decision_saves_where_the_account_prefers_it(
     page.keyboard.press("Enter")  # without a reason
     page.wait_for_function(IDLE)
     assert len(saved()) == 2  # a suggestion is still to be read
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("n")
+    for key in ("g", "2", "n"):
+        page.keyboard.press(key)
     shows(page, "k3")
     assert [[code for _, code, *_ in row["said"]] for row in saved()] == [["C1"], ["C1"], []]
     assert [each["turn"] for each in json.loads(saved()[1]["rejections"])] == [1]
