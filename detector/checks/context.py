@@ -14,6 +14,7 @@ from functools import cached_property
 from math import inf
 from typing import Literal
 
+from dialint.detector.calibration import MIN_PRECISION
 from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences
 from dialint.detector.languages import UNKNOWN
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, words
@@ -36,10 +37,12 @@ class Hit:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What a check may know beside the dialogue: the rest of the log, and the policies by their names."""
+    """What a check may know beside the dialogue: the rest of the log, the policies by their names, and the
+    languages that the user states (`dialint.detector.languages.detect_languages`)."""
 
     log: LogProfile = EMPTY_PROFILE
     policies: Mapping[str, Policy] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
 
 
 NO_CONTEXT = CheckContext()
@@ -51,7 +54,8 @@ CheckFunction = Callable[[Dialogue, CheckContext], Iterator[Hit]]
 @dataclass(frozen=True)
 class Evidence:
     """How often the hits of a check were right for one code: `right` of `read` on real dialogues, or an
-    `estimate` where the counts were not kept. Without a measurement a check only suggests."""
+    `estimate` where the counts were not kept. Without a measurement, or right more seldom than
+    `MIN_PRECISION`, a check only suggests."""
 
     right: int = 0
     read: int = 0
@@ -66,7 +70,8 @@ class Evidence:
     @property
     def outcome(self) -> Literal["finding", "suggestion"]:
         """What a hit may become."""
-        return self.report if self.read or self.estimate else "suggestion"
+        is_measured = bool(self.read or self.estimate)
+        return self.report if is_measured and self.precision >= MIN_PRECISION else "suggestion"
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if turn.role not in JUDGED_ROLES:
             continue
         for name, match in sorted(find_slips(turn.text), key=lambda slip: slip[1].start()):
-            languages = languages or detect_languages(dialogue)[1]
+            languages = languages or detect_languages(dialogue, context.languages)[1]
             if languages[turn.index] not in LANGUAGES:
                 break
             if customer is None:

@@ -95,7 +95,7 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 slips.append((word, meant))
         left -= min(left, len(unknown))
         if slips:
-            languages = languages or detect_languages(dialogue)[1]
+            languages = languages or detect_languages(dialogue, context.languages)[1]
             if languages[turn.index] not in LANGUAGES:
                 continue
             first = slips[0][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from marked_dialogues import read_case
 
-from dialint.detector.checks import CheckContext
+from dialint.detector.checks import CheckContext, Evidence
 from dialint.detector.checks.context import GateInput
 from dialint.detector.checks.gates import GATES
 from dialint.detector.checks.slots import unfilled_placeholder
@@ -47,3 +47,15 @@ def test_what_only_tool_calls_show_needs_a_log_that_holds_them() -> None:
     with_calls, _ = read_case(["c: Cancel my order.", "call: cancel", "t: done", "a: I have cancelled it."])
     log = profile_log([with_calls] * 20)
     assert GATES["tools_are_logged"](GateInput(spoken, 1, 0, 9, 0.9, log)).outcome == "finding"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "outcome"),
+    [(Evidence(), "suggestion"), (Evidence(1, 50), "suggestion"), (Evidence(13, 20), "suggestion"),
+     (Evidence(47, 50), "finding"), (Evidence(47, 50, "suggestion"), "suggestion"),
+     (Evidence(estimate=0.65), "suggestion"), (Evidence(estimate=0.9), "finding")],
+)  # fmt: skip
+def test_a_check_accuses_only_where_it_was_measured_and_right_often_enough(
+    evidence: Evidence, outcome: str
+) -> None:
+    assert evidence.outcome == outcome

@@ -56,3 +56,10 @@ def test_only_agents_and_bots_are_checked_and_one_hit_a_turn_names_all() -> None
     (hit,) = misspelt_word(talk)
     assert (hit.turn, talk.turns[1].text[hit.start : hit.end]) == (1, "beleive")
     assert hit.why == "not in the dictionary, beleive: believe; dleay: delay"
+
+
+def test_the_language_that_the_user_states_counts_for_checks_as_well() -> None:
+    """Without it no code would be missing in the verdict, and nothing would have been looked for."""
+    talk = dialogue(("a", "You recieved it.")).model_copy(update={"language": "fr"})
+    assert list(misspelt_word(talk, CheckContext())) == []
+    assert len(list(misspelt_word(talk, CheckContext(languages=("en",))))) == 1
