@@ -155,7 +155,7 @@ def run(config: SearchConfig, options: Sequence[str], stage: Stage) -> dict[str,
         manifest, failed = folder / stage.manifest, folder.with_suffix(".failed")
         if not manifest.exists() and not failed.exists():
             if not _run_trial(stage, number, [*options, *to_options(trial.params), f"--out={folder}"]):
-                failed.touch()
+                write_json(failed, trial.params)
             elif not manifest.exists():
                 return None
         value = read_figure(folder, stage, settings["objective"]) if manifest.exists() else None

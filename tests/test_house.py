@@ -199,9 +199,9 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 100_300,
-    "modules of the packages": 473,
-    "lines of the tests": 59_800,
+    "lines of the packages": 92_500,
+    "modules of the packages": 463,
+    "lines of the tests": 53_300,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling

@@ -67,7 +67,6 @@ LET = {
     "finetune/decoder/pretrain.py": "a tokenizer and a model card, in a folder by make_folder",
     "finetune/scanner/pack.py": "a model card, in a folder by make_folder",
     "finetune/judge/stage.py": "a model card, in a folder by make_folder",
-    "finetune/scanner/export.py": "a tokenizer, in a folder by make_folder",
     "runs/studies/console_screenshots.py": "pictures of the demo",
 }
 
