@@ -49,6 +49,7 @@ class JudgeUsage:
     """What one process asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
     questions that show a dialogue without some of its turns, as it does not fit the judge's context."""
 
+    questions: int = 0
     screens: int = 0
     details: int = 0
     prompt_tokens: int = 0
@@ -82,8 +83,8 @@ class JudgeInfo:
     notes: tuple[str, ...]
     max_prompt_tokens: int
     contract: JudgeContract | None
-    examples: str | None
     usage: JudgeUsage
+    examples: str | None = None
 
 
 class Detector(Protocol):

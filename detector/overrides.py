@@ -195,12 +195,23 @@ class JudgedCode(Record):
 
 class JudgeContract(Record):
     """What was measured. `judge` is the name of the judge that was measured, `precision` what was
-    required of findings."""
+    required of findings. In `dialogues` with labels it listed so many errors, of which `right` were labelled,
+    and `found` so many of the labels."""
 
     judge: str
     prompt: str
     precision: Probability
     codes: dict[str, JudgedCode]
+    dialogues: Count = 0
+    listed: Count = 0
+    right: Count = 0
+    labels: Count = 0
+    found: Count = 0
+
+    @property
+    def accuses(self) -> bool:
+        """Whether anything that the judge lists may be a finding."""
+        return any(code.threshold is not None for code in self.codes.values())
 
     @property
     def fingerprint(self) -> str:

@@ -157,6 +157,7 @@ class JudgeRecord(Record):
     """What a judge (an LLM asked after the scan) was asked about one dialogue. `name` is that of the model,
     `prompt` the version of the questions' words.
 
+    `readings` are questions about the whole dialogue, `second_looks` those about errors that were not sure.
     `screens` are questions about many codes at once, `details` about one turn and one code. `codes` were
     asked on every agent turn, or, where the scan covers them, on the turns that it flagged. All others are no
     clean codes: `unmet` need what the dialogue has not (sources, a policy, actions, times), `unasked` were
@@ -169,6 +170,8 @@ class JudgeRecord(Record):
 
     name: str
     prompt: str
+    readings: Annotated[int, Field(ge=0)] = 0
+    second_looks: Annotated[int, Field(ge=0)] = 0
     screens: Annotated[int, Field(ge=0)] = 0
     details: Annotated[int, Field(ge=0)] = 0
     codes: tuple[str, ...] = ()

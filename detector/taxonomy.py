@@ -87,10 +87,12 @@ class Category(Record):
 
 
 class Taxonomy(Record):
-    """All categories, codes and severities of one version."""
+    """All categories, codes and severities of one version. `decision_rules` say which code takes a fault that
+    several fit, and on which turn it is listed."""
 
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$")]
     severities: tuple[SeverityLevel, ...]
+    decision_rules: tuple[Text, ...] = ()
     categories: Annotated[tuple[Category, ...], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -5,22 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dialint.app.output import print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import sha256_file
+from dialint.detector.decide import EVEN
 from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.examples import examples_file, read_decided
+from dialint.detector.judge.guidelines import read_guideline
 from dialint.detector.judge.messages import PROMPT_VERSION
 from dialint.detector.judge.options import StageOptions
+from dialint.detector.judge.reading_stage import ReadingDetector, ReadingOptions
 from dialint.detector.judge.stage import NO_ROOM, JudgedDetector
 from dialint.detector.overrides import read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
+from dialint.detector.records import Dialogue, Label
+from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import Taxonomy
 
 
@@ -66,6 +74,9 @@ def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreCo
         from dialint.detector.pipeline import load_detector
 
         inner = load_detector(config.detector)
+    if engine.reads_dialogues:
+        options = reading_options(config, inner.taxonomy)
+        return ReadingDetector(inner, engine, with_contract(options, engine, config.judge, inner.taxonomy))
     return JudgedDetector(inner, engine, stage_options(config, inner.taxonomy))
 
 
@@ -94,6 +105,83 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
         examples=None if judge.judge_examples is None else read_decided(judge.judge_examples),
         policies=load_policies(config.detector.policy),
     )
+
+
+LANGUAGES = {"en": "English", "es": "Spanish", "ru": "Russian"}
+
+
+def reading_options(config: ScoreConfig, taxonomy: Taxonomy) -> ReadingOptions:
+    """What the judge may be asked about whole dialogues, with the files that the options name.
+
+    Raises:
+        ConfigError: a contract, guideline or policy that cannot be used.
+    """
+    judge = config.judge
+    guideline = [clause for path in judge.guideline for clause in read_guideline(path)]
+    return ReadingOptions(
+        codes=select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes),
+        language=LANGUAGES[judge.judge_language],
+        has_rewrites=judge.judge_rewrites,
+        threshold=_stated_threshold(judge),
+        budget=judge.budget,
+        price=judge.price,
+        overrides=read_overrides(config.detector.overrides),
+        policies=load_policies(config.detector.policy),
+        guideline=tuple(guideline),
+    )
+
+
+def _stated_threshold(judge: JudgeConfig) -> float | None:
+    """The probability from which a judge accuses whose precision is stated; above 1 if it is not enough."""
+    if judge.judge_precision is None:
+        return judge.judge_threshold
+    return EVEN if judge.judge_precision >= judge.min_precision else 2.0
+
+
+def with_contract(
+    options: ReadingOptions, engine: JudgeEngine, config: JudgeConfig, taxonomy: Taxonomy
+) -> ReadingOptions:
+    """The options with the judge's contract, that of the overrides or the measured one, unless a precision is
+    stated. Measuring reads the sample, once for each model, prompt and options.
+
+    Raises:
+        ConfigError: it gave no usable answers.
+    """
+    if options.threshold is not None or options.overrides.judge is not None:
+        return options
+    from dialint.detector.judge.reading_stage import ReadingOptions as Options
+    from dialint.eval.judge_measure import measured_contract, sample_tokens
+
+    dialogues, labels = read_sample()
+    policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
+    own = Options(
+        codes=frozenset(taxonomy.codes),
+        language=options.language,
+        has_rewrites=options.has_rewrites,
+        policies=policies,
+    )
+
+    def announce() -> None:
+        print_status(
+            f"judge {engine.name} is not measured yet: it first reads {len(dialogues)} dialogues with labels "
+            f"(about {sample_tokens(engine, taxonomy, own, dialogues):,} tokens), once; --judge-precision P "
+            "states its precision instead"
+        )
+
+    contract = measured_contract(
+        engine, taxonomy, own, config.min_precision, home_folder() / "judges", dialogues, labels, announce
+    )
+    return replace(options, overrides=options.overrides.model_copy(update={"judge": contract}))
+
+
+SAMPLE = Path(__file__).parents[1] / "sample"
+
+
+def read_sample() -> tuple[list[Dialogue], list[Label]]:
+    """The dialogues with labels that ship with dialint."""
+    dialogues = list(load_dialogues([str(SAMPLE / "dialogues.jsonl")]).values())
+    lines = (SAMPLE / "labels.jsonl").read_text("utf-8").splitlines()
+    return dialogues, [Label.model_validate_json(line) for line in lines]
 
 
 def print_notes(judge: JudgeInfo) -> None:
@@ -167,10 +255,10 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
     if judge is None:
         return []
     usage = judge.usage
-    questions = counts["questions"]
+    asked = [f"{n:,} {kind.replace('_', ' ')}" for kind, n in counts["questions"].items() if n]
     lines = [
         f"judge {judge.name}: "
-        f"{questions['screens']:,} screens and {questions['details']:,} details; "
+        f"{', '.join(asked) or 'nothing asked'}; "
         f"{usage.prompt_tokens:,} tokens of prompts ({usage.cached_tokens:,} cached) and "
         f"{usage.output_tokens:,} of answers in {usage.seconds:.0f} s"
     ]
@@ -193,6 +281,12 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
             f"in {counts['self_reported']:,} dialogues the judge's probabilities are what it wrote, as it "
             "gives none of tokens"
         )
+    contract = judge.contract
+    if contract is not None and contract.listed:
+        right, found = contract.right / contract.listed, contract.found / max(1, contract.labels)
+        line = f"{right:.0%} right, {found:.0%} found on {contract.dialogues} dialogues with labels"
+        why = "" if contract.accuses else f": seldomer right than {contract.precision:g}, so it only suggests"
+        lines.append(f"judge {judge.name}: {line}{why}")
     if judge.contract is None and config.judge_threshold is None:
         lines.append(
             "what only the judge found is a suggestion: it was measured on no labels; --overrides FILE of "

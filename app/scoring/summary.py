@@ -60,6 +60,10 @@ class LanguageTally:
     check_only: set[str] = field(default_factory=set)
 
 
+QUESTIONS = ("readings", "second_looks", "screens", "details")
+"""The kinds of questions to a judge."""
+
+
 class JudgeTally:
     """What the judge was asked, over verdicts: questions, and dialogues by code or failure."""
 
@@ -70,8 +74,7 @@ class JudgeTally:
     def add(self, record: JudgeRecord) -> None:
         """Count the record of one verdict."""
         self.totals.update(
-            screens=record.screens,
-            details=record.details,
+            **{name: getattr(record, name) for name in QUESTIONS},
             audited=int(record.is_audit),
             self_reported=int(record.is_self_reported),
         )
@@ -83,7 +86,7 @@ class JudgeTally:
     def counts(self) -> dict[str, Any]:
         """The counts for the manifest, in a fixed order."""
         return {
-            "questions": {name: self.totals[name] for name in ("screens", "details")},
+            "questions": {name: self.totals[name] for name in QUESTIONS},
             **{name: self.totals[name] for name in ("audited", "self_reported")},
             **{name: dict(sorted(by.items())) for name, by in self.dialogues.items()},
         }

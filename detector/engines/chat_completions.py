@@ -75,7 +75,13 @@ UNREADABLE = Completion(
 
 
 def payload(
-    model: str, request: JudgeRequest, max_tokens: int, dialect: Dialect, *, remind: bool = False
+    model: str,
+    request: JudgeRequest,
+    max_tokens: int,
+    dialect: Dialect,
+    *,
+    remind: bool = False,
+    complaint: str = "",
 ) -> dict[str, Any]:
     """The body of a request. The schema stands in words where the server does not enforce it, and in a second
     try (`remind`)."""
@@ -83,6 +89,8 @@ def payload(
     if remind or dialect.answer_format in ("object", "text"):
         schema = escape_control_tokens(compact_json(request.schema))
         messages[-1]["content"] += f"\nAnswer with one JSON object of this JSON schema and no more: {schema}"
+    if complaint:
+        messages[-1]["content"] += f"\nAn earlier answer could not be used: {complaint}"
     body: dict[str, Any] = {"model": model, "messages": messages, dialect.tokens_field: max_tokens}
     if dialect.has_temperature:
         body["temperature"] = 0

@@ -78,6 +78,7 @@ class _Pending:
     request: JudgeRequest
     max_tokens: int
     reply: JudgeReply | None = None
+    complaint: str = ""
     answers: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -146,6 +147,11 @@ class HttpJudge:
         form = "token ids" if self._tokens is not None else self._first_dialect.answer_format
         parts = [self._address.url, self._model, self._root, form]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def reads_dialogues(self) -> bool:
+        """Unless it is vLLM, whose adapters may be trained on one turn and one code."""
+        return self._tokens is None
 
     @property
     def max_prompt_tokens(self) -> int:
@@ -311,7 +317,9 @@ class HttpJudge:
         while True:
             started_s = time.monotonic()
             try:
-                completion = await self._complete(request, pending.max_tokens, again=pending.answers > 0)
+                completion = await self._complete(
+                    request, pending.max_tokens, again=pending.answers > 0, complaint=pending.complaint
+                )
             except RequestRefused as refusal:
                 if self._shorten_answer(pending, refusal):
                     continue
@@ -328,8 +336,9 @@ class HttpJudge:
             pending.output_tokens += output_tokens
             if counted and pending.answers == 0:
                 self._estimate.learn(request.messages, counted)
-            text = bare_json(completion.text)
-            if fits_schema(text, request.schema):
+            text = bare_json(completion.text) if request.check is None else completion.text
+            pending.complaint = request.complaint(text)
+            if not pending.complaint if request.check else fits_schema(text, request.schema):
                 probabilities = completion.probabilities if request.wants_verdict else None
                 pending.finish(
                     text=text,
@@ -370,7 +379,9 @@ class HttpJudge:
             self._context = max(512, min(self._context or DEFAULT_CONTEXT, most))
         pending.finish(failure="E_CONTEXT")
 
-    async def _complete(self, request: JudgeRequest, max_tokens: int, *, again: bool) -> Completion:
+    async def _complete(
+        self, request: JudgeRequest, max_tokens: int, *, again: bool, complaint: str = ""
+    ) -> Completion:
         """A completion; what the server does not take is left out from then on. A second try (`again`) has
         the schema in words or, by token ids, asks for no more than it requires.
 
@@ -378,12 +389,12 @@ class HttpJudge:
             NoAnswer: worth another try.
             RequestRefused: not worth one.
         """
-        if self._tokens is not None:
+        if self._tokens is not None and request.wants_verdict:
             return await self._tokens.complete(request, max_tokens, brief=again)
         while True:
             dialect = self._dialect
             try:
-                body = payload(self._model, request, max_tokens, dialect, remind=again)
+                body = payload(self._model, request, max_tokens, dialect, remind=again, complaint=complaint)
                 return parse_completion(await self._post(f"{self._address.url}/chat/completions", body))
             except RequestRefused as refusal:
                 if refusal.status not in (400, 422) or context_limit(refusal.words) is not None:

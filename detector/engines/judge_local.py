@@ -55,6 +55,7 @@ class LocalJudge:
     is the fingerprint of its files."""
 
     is_remote = False
+    reads_dialogues = False
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ The models themselves are in `dialint.detector.engines`.
 """
 
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
+from dialint.detector.judge.json_lines import compact_json
 from dialint.detector.judge.messages import (
     BEGIN,
     CALL,
@@ -25,7 +26,6 @@ from dialint.detector.judge.messages import (
     Question,
     answer_json,
     build_chat,
-    compact_json,
     control_tokens,
     detail_schema,
     fit_answer,

@@ -67,6 +67,14 @@ class JudgeConfig:
     """Probability from which an error that only the judge found is a finding. Without it that is so for the
     codes only that the judge contract of --overrides allows; all else it finds is a suggestion."""
 
+    judge_precision: Annotated[float | None, Field(gt=0, le=1)] = None
+    """Share of the errors listed by this judge that are right, as you measured it yourself: it is not
+    measured then, and what it lists at 0.5 or more is a finding, unless this is below --min-precision."""
+
+    min_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    """Share of the judge's findings that must be right. At first use a judge reads dialogues with labels that
+    ship with dialint; what it lists is a finding where it keeps this, and a suggestion elsewhere."""
+
     judge_examples: Path | None = None
     """What people decided about other dialogues, shown to the judge with questions about the same code: the
     folder of `dialint export dataset`, or its file of preferences. At most two errors that they marked and
@@ -79,6 +87,13 @@ class JudgeConfig:
 
     judge_language: Literal["en", "es", "ru"] = "en"
     """Language of the questions; dialogues may be in any."""
+
+    judge_rewrites: bool = False
+    """Ask the judge for each wrong turn without its errors as well."""
+
+    guideline: tuple[Path, ...] = ()
+    """Guidelines of your team as Markdown or text, in any language: the judge reads them with each dialogue,
+    and its findings cite their clauses. A bot's own system turn is read like one."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

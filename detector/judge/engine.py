@@ -6,8 +6,8 @@ This module imports no heavy library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 
@@ -18,7 +18,8 @@ class JudgeRequest:
     `schema` is the JSON schema of the answer. `wants_verdict`: the answer begins with `OPENING` and a verdict
     of `VERDICTS`, whose probabilities are asked for. `quoted` is the text, as the chat shows it, of which the
     answer's quote must be a part; an engine that can constrains the quote to it. `answers` may be paid for
-    until one fits the schema; the second may have twice `max_tokens`. `dialogue_id` is for
+    until one is usable; the second may have twice `max_tokens`. `check` returns what is wrong with an
+    answer, in words for the model, or nothing; without it answers must fit the schema. `dialogue_id` is for
     messages about failures; it never leaves this process.
     """
 
@@ -29,6 +30,15 @@ class JudgeRequest:
     answers: int = 2
     wants_verdict: bool = False
     quoted: str | None = None
+    check: Callable[[str], str] | None = None
+
+    def complaint(self, text: str) -> str:
+        """What is wrong with an answer; empty if it is usable."""
+        return "" if self.check is None else self.check(text)
+
+    def with_answers(self, answers: int) -> JudgeRequest:
+        """The request with so many answers paid for."""
+        return replace(self, answers=answers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +79,12 @@ class JudgeEngine(Protocol):
     @property
     def is_remote(self) -> bool:
         """Whether requests leave this machine, so that everything in them must be masked."""
+        ...
+
+    @property
+    def reads_dialogues(self) -> bool:
+        """Whether it is asked about whole dialogues; a judge that was trained on one turn and one code is
+        not."""
         ...
 
     @property

@@ -20,9 +20,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.judge.json_lines import Spell, clip, compact_json
 from dialint.detector.judge.prompts import PromptLanguage, load_prompts
 from dialint.detector.records import Dialogue, Probability, Record, Severity, Turn
-from dialint.detector.render import HIDDEN
 from dialint.detector.taxonomy import Code
 
 PROMPT_VERSION = load_prompts().version
@@ -138,8 +138,6 @@ class Chat:
     turns: frozenset[int] = frozenset()
 
 
-Spell = Callable[[str], str]
-"""Rewrites compact JSON so that it contains no control token, without changing its meaning."""
 EVIDENCE_SHARE = 3
 """Evidence takes at most this part of ``max_chars``."""
 EXAMPLES_SHARE = 6
@@ -197,7 +195,7 @@ def assemble(
         if position < len(lines):
             line = lines[position]
             head = {} if line.number is None else {"turn": line.number}
-            visible.append({**head, line.key: _both_ends(line.text, retained[position])})
+            visible.append({**head, line.key: clip(line.text, retained[position])})
         before = position
     spelled = [spell(compact_json(line)) for line in visible]
     question = [spell(compact_json(line)) for line in (*after, *last)]
@@ -241,7 +239,7 @@ def evidence_lines(
             lines.append({"seconds": seconds})
     most = max(1, room // 80)
     each = max(40, room // max(1, min(len(values), most)) - TURN_CHARS)
-    lines += [{**head, key: _both_ends(text, each)} for head, key, text in values[:most]]
+    lines += [{**head, key: clip(text, each)} for head, key, text in values[:most]]
     if len(values) > most:
         lines.append({"left_out": len(values) - most})
     return [{"evidence": prompts.languages[language].evidence}, *lines] if lines else []
@@ -255,8 +253,8 @@ def source_texts(dialogue: Dialogue) -> list[str]:
 def _example_line(example: FewShotExample, max_chars: int) -> dict[str, Any]:
     half = max(40, max_chars // 2)
     answer = {"verdict": example.verdict, **({"quote": example.quote[:half]} if example.quote else {})}
-    customer = {"customer": _both_ends(example.customer, half)} if example.customer else {}
-    return {**customer, "agent": _both_ends(example.agent, half), "answer": answer}
+    customer = {"customer": clip(example.customer, half)} if example.customer else {}
+    return {**customer, "agent": clip(example.agent, half), "answer": answer}
 
 
 def _code_prompt(code: Code, detail: Detail, language: PromptLanguage = "en") -> dict[str, Any]:
@@ -369,27 +367,9 @@ def _select_turns(turns: Sequence[_Line], max_chars: int, *, needs_tools: bool) 
     return retained
 
 
-def _both_ends(text: str, chars: int) -> str | list[Any]:
-    """`text`, or its beginning and its end if it has more than `chars` characters."""
-    if len(text) <= chars:
-        return text
-    end = chars // 2
-    start = chars - end
-    return [text[:start], {"left_out": len(text) - chars}, text[len(text) - end :]]
-
-
 def fold_system(messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """System and user in one message, for chat templates that do not show a system message."""
     return [{"role": "user", "content": "\n\n".join(message["content"] for message in messages)}]
-
-
-def compact_json(value: Any) -> str:
-    """JSON on one line without blanks. Invisible characters are escaped: control and format characters, all
-    white space but the space, private and unassigned ones."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if text.isprintable() and not HIDDEN.search(text):
-        return text
-    return "".join(c if c.isprintable() and not HIDDEN.match(c) else json.dumps(c)[1:-1] for c in text)
 
 
 def answer_json(answer: Answer) -> str:

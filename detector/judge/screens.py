@@ -11,7 +11,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from dialint.detector.judge.messages import Chat, PromptClause, Spell, assemble, evidence_lines
+from dialint.detector.judge.json_lines import Spell
+from dialint.detector.judge.messages import Chat, PromptClause, assemble, evidence_lines
 from dialint.detector.judge.prompts import PromptLanguage, load_prompts
 from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Code, Need, Taxonomy

@@ -30,6 +30,7 @@ from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.judge.budget import Purse
 from dialint.detector.judge.cases import Case, QuestionKind, Ruling
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
+from dialint.detector.judge.json_lines import compact_json
 from dialint.detector.judge.merging import Merger, is_check
 from dialint.detector.judge.messages import (
     PROMPT_VERSION,
@@ -37,7 +38,6 @@ from dialint.detector.judge.messages import (
     Chat,
     Question,
     build_chat,
-    compact_json,
     detail_schema,
     fit_chat,
     parse_answer,

@@ -1,0 +1,193 @@
+"""Merges what a judge read in a dialogue with the verdict of the detector inside.
+
+What exact checks and policies found stays; where the judge lists the same error, its reason, severity of a
+suggestion and rewrite are added. What the scan suspects is confirmed, or denied by a judge that was measured.
+All else that the judge lists goes through `dialint.detector.decide`. An error without evidence word for word
+in the turn makes no finding, and one fault is reported under one code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dialint.detector.calibration import format_probability, round_probability
+from dialint.detector.checks.context import append_proof, proof_name
+from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, decide, review
+from dialint.detector.judge.reading import ReadError
+from dialint.detector.records import Finding, NotJudged, Verdict
+from dialint.detector.taxonomy import Taxonomy
+
+MAX_CHARS = 800
+"""Of a reason or a rewrite."""
+
+
+@dataclass(frozen=True)
+class Merger:
+    """How a reading becomes findings, by `rules`. `name` is the judge's."""
+
+    name: str
+    taxonomy: Taxonomy
+    rules: Rules
+
+    def merge(self, case: Any) -> Verdict:
+        """The verdict of a `dialint.detector.judge.reading_stage.Case`, with the record of what was asked."""
+        if case.verdict.status == "failed":
+            failed: Verdict = case.verdict
+            return failed.model_copy(update={"judge": case.record(self.name)})
+        errors = self._quoted(case)
+        findings: list[Finding] = []
+        suggestions: list[Finding] = []
+        inner: tuple[tuple[Outcome, tuple[Finding, ...]], ...] = (
+            ("finding", case.verdict.findings),
+            ("suggestion", case.verdict.suggestions),
+        )
+        for before, own in inner:
+            for finding in own:
+                error = _matching(finding, errors)
+                merged, outcome = self._merge_one(case, finding, before, error)
+                errors = [each for each in errors if not _is_same_fault(finding, each)]
+                (findings if outcome == "finding" else suggestions).append(merged)
+        for error in sorted(errors, key=lambda each: (each.turn, each.code)):
+            decision = decide([self._suspicion(case, error)], self.rules, Facts(case.dialogue, {}))
+            if decision is not None and decision.outcome != "dropped":
+                built = self._build(case, decision, error)
+                (findings if decision.outcome == "finding" else suggestions).append(built)
+        gaps = _remaining_gaps(case.verdict.not_judged, case.asked)
+        without_policy = tuple(code for code in case.verdict.no_policy if code not in case.asked)
+        status = "scored" if case.asked and not gaps else case.verdict.status
+        is_whole = status == "scored" and not (gaps or case.failures)
+        changed = {
+            "status": status,
+            "not_judged": gaps,
+            "no_policy": without_policy,
+            "findings": tuple(sorted(findings, key=lambda finding: finding.turn)),
+            "suggestions": tuple(sorted(suggestions, key=lambda finding: finding.turn)),
+            "quality": self.taxonomy.quality(tuple(findings)) if is_whole else None,
+            "judge": case.record(self.name),
+        }
+        return Verdict.model_validate({**dict(case.verdict), **changed})
+
+    def _quoted(self, case: Any) -> list[ReadError]:
+        """The errors whose quote stands in the turn, grown to whole placeholders, in offsets of the turn's
+        text before masking; each turn and code once, the most probable one."""
+        best: dict[tuple[int, str], ReadError] = {}
+        for error in case.errors:
+            if error.start is None or error.end is None:
+                case.unquoted += 1
+                continue
+            text = case.texts[case.position_of[error.turn]]
+            start, end = text.to_original(error.start, error.end)
+            if end <= start:
+                case.unquoted += 1
+                continue
+            key = (error.turn, error.code)
+            if key not in best or best[key].probability < error.probability:
+                best[key] = error.model_copy(update={"start": start, "end": end})
+        return list(best.values())
+
+    def _suspicion(self, case: Any, error: ReadError) -> Suspicion:
+        return Suspicion(
+            code=error.code,
+            turn=error.turn,
+            position=case.position_of[error.turn],
+            start=error.start or 0,
+            end=error.end or 0,
+            source="judge",
+            probability=self.rules.judged_probability(error.code, error.probability),
+            name=self.name,
+            proof=self._proof(error),
+        )
+
+    def _proof(self, error: ReadError) -> str:
+        cited = f", clause {_clean(error.clause)}" if error.clause else ""
+        return f"judge '{self.name}': {format_probability(error.probability)}{cited}"
+
+    def _merge_one(
+        self, case: Any, finding: Finding, before: Outcome, error: ReadError | None
+    ) -> tuple[Finding, Outcome]:
+        """What becomes of a finding or suggestion of the detector inside."""
+        is_proven = proof_name(finding).startswith("exact check")
+        if finding.code not in case.asked:
+            return finding, before
+        if error is None:
+            if is_proven:
+                return finding, before
+            denial = Suspicion(
+                code=finding.code, turn=finding.turn, position=case.position_of[finding.turn], start=0, end=0,
+                source="judge", probability=0.0, name=self.name,
+            )  # fmt: skip
+            result = review(before, denial, "no_error", self.rules, Facts(case.dialogue, {}))
+            return append_proof(finding, result.proof), result.outcome
+        answer = self._suspicion(case, error)
+        outcome: Outcome = before
+        if before == "suggestion":
+            own = decide([answer], self.rules, Facts(case.dialogue, {}))
+            outcome = "finding" if own is not None and own.outcome == "finding" else before
+        changes: dict[str, Any] = {"rewrite": _clean(error.rewrite) or finding.rewrite}
+        if not is_proven:
+            changes |= {"severity": error.severity, "probability": round_probability(answer.probability)}
+        proof = f"({self._proof(error)}) " if outcome == "suggestion" else ""
+        changes["reason"] = f"{_sentence(error.reason)}{proof}{finding.reason}"
+        explained = finding.model_copy(update=changes)
+        if outcome == "suggestion" or is_proven:
+            return explained, outcome
+        return append_proof(explained, self._proof(error)), outcome
+
+    def _build(self, case: Any, decision: Decision, error: ReadError) -> Finding:
+        entry = self.taxonomy.codes[error.code]
+        position = case.position_of[error.turn]
+        turn, text = case.dialogue.turns[position], case.texts[position]
+        masked_start, masked_end = text.from_original(error.start, error.end)
+        start, end = turn.to_log(error.start, error.end)
+        finding = Finding(
+            code=error.code,
+            turn=error.turn,
+            severity=error.severity,
+            fault="bot" if turn.role == "bot" else entry.fault,
+            probability=round_probability(decision.stated),
+            quote=case.masked.turns[position].text[masked_start:masked_end],
+            start=start,
+            end=end,
+            reason=f"{entry.name.en} in turn {error.turn}: {_sentence(error.reason) or 'no reason given.'}"
+            .strip(),
+            rewrite=_clean(error.rewrite) or None,
+        )  # fmt: skip
+        for proof in decision.proofs:
+            finding = append_proof(finding, proof)
+        return finding
+
+
+def _remaining_gaps(gaps: Sequence[NotJudged], asked: Collection[str]) -> tuple[NotJudged, ...]:
+    """What the release does not judge because of a language, without what the judge was asked about."""
+    remaining = []
+    for gap in gaps:
+        codes = tuple(code for code in gap.codes if code not in asked)
+        check_only = tuple(code for code in gap.check_only if code not in asked)
+        if codes or check_only:
+            remaining.append(gap.model_copy(update={"codes": codes, "check_only": check_only}))
+    return tuple(remaining)
+
+
+def _matching(finding: Finding, errors: Sequence[ReadError]) -> ReadError | None:
+    """The error that is the same as a finding."""
+    return next((error for error in errors if _is_same_fault(finding, error)), None)
+
+
+def _is_same_fault(finding: Finding, error: ReadError) -> bool:
+    """Whether they are of one turn and one code, the error's own or its second best."""
+    return finding.turn == error.turn and finding.code in (error.code, error.second_code)
+
+
+def _clean(text: str | None) -> str:
+    """Words of a model on one line, without what could steer a terminal."""
+    letters = (letter if letter.isprintable() else " " for letter in text or "")
+    return " ".join("".join(letters).split())[:MAX_CHARS]
+
+
+def _sentence(text: str) -> str:
+    """A model's reason as a sentence with a blank after it; brackets, which proofs stand in, become
+    square."""
+    words = _clean(text).replace("(", "[").replace(")", "]").rstrip(".")
+    return f"{words}. " if words else ""

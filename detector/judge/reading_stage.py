@@ -1,0 +1,384 @@
+"""The judge stage: a detector around another one, which has an LLM read each dialogue as a whole.
+
+It runs in the parent of the process that scans, so that waits for a server are not taken for a dialogue that
+takes too long; a text reaches it only after the scan has masked the same text within its limit. Each dialogue
+is one question, in the order of a hash of their ids, so that those that a budget reaches are a random sample.
+Errors that the judge is not sure of, and critical ones, are asked about once more, those of a dialogue
+together. What was not asked is recorded in the verdict, and is not clean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dialint.detector.artifacts import fingerprint
+from dialint.detector.decide import Rules
+from dialint.detector.errors import ConfigError
+from dialint.detector.interface import Detector, JudgeUsage
+from dialint.detector.judge.budget import Budget, Price, Purse
+from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
+from dialint.detector.judge.guidelines import clauses_of
+from dialint.detector.judge.reading import (
+    READING_VERSION,
+    Clause,
+    Evidence,
+    Question,
+    Reader,
+    ReadError,
+    Reading,
+    applicable_codes,
+    load_words,
+    parse_decisions,
+    parse_reading,
+    second_look_schema,
+)
+from dialint.detector.judge.reading_merge import Merger
+from dialint.detector.judge.stage import JudgedDetector
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
+from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.overrides import NO_OVERRIDES, Overrides
+from dialint.detector.policy import Policy, policy_for
+from dialint.detector.records import JUDGED_ROLES, Dialogue, JudgeRecord, Verdict
+
+ANSWER_TOKENS = 1500
+"""Tokens of an answer; a second try has twice as many."""
+SECOND_LOOK = (0.3, 0.8)
+"""Probabilities of errors that are asked about once more."""
+CRITICAL = "S1"
+NO_ROOM, BAD_ANSWER = "E_CONTEXT", "E_ANSWER"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """What the stage may ask, and how. `codes` are those it may ask about; `guideline` the clauses that hold
+    for every dialogue; the rest as in `dialint.detector.judge.config.JudgeConfig`."""
+
+    codes: frozenset[str]
+    language: str = "English"
+    has_rewrites: bool = False
+    has_second_look: bool = True
+    threshold: float | None = None
+    budget: Budget | None = None
+    price: Price | None = None
+    overrides: Overrides = NO_OVERRIDES
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    guideline: tuple[Clause, ...] = ()
+    examples: None = None
+
+
+@dataclass
+class Case:
+    """A dialogue with the verdict of the detector inside, and what the judge said of it so far."""
+
+    dialogue: Dialogue
+    verdict: Verdict
+    errors: list[ReadError] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    n_readings: int = 0
+    n_second_looks: int = 0
+    asked: set[str] = field(default_factory=set)
+    unmet: tuple[str, ...] = ()
+    unasked: set[str] = field(default_factory=set)
+    failures: dict[str, set[str]] = field(default_factory=dict)
+    unquoted: int = 0
+
+    @cached_property
+    def _masking(self) -> tuple[Dialogue, tuple[MaskedText, ...]]:
+        return mask_dialogue(self.dialogue)
+
+    @property
+    def masked(self) -> Dialogue:
+        """The dialogue with placeholders for personal data: all that a judge sees."""
+        return self._masking[0]
+
+    @property
+    def texts(self) -> tuple[MaskedText, ...]:
+        """The masked text of each turn, by position."""
+        return self._masking[1]
+
+    @cached_property
+    def position_of(self) -> dict[int, int]:
+        """Position of each turn by its index."""
+        return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
+
+    def fail(self, failure: str, codes: Sequence[str]) -> None:
+        """Record codes about which there is no usable answer."""
+        self.failures.setdefault(failure, set()).update(codes)
+
+    def record(self, name: str) -> JudgeRecord:
+        """What was asked, for the verdict."""
+        return JudgeRecord(
+            name=name,
+            prompt=READING_VERSION,
+            readings=self.n_readings,
+            second_looks=self.n_second_looks,
+            codes=tuple(sorted(self.asked)),
+            unmet=tuple(sorted(self.unmet)),
+            unasked=tuple(sorted(self.unasked)),
+            failures={failure: tuple(sorted(codes)) for failure, codes in sorted(self.failures.items())},
+        )
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """A request about a case, and what becomes of the answer."""
+
+    case: int
+    request: JudgeRequest
+    codes: tuple[str, ...]
+    accept: Callable[[str], None]
+
+
+class ReadingDetector(JudgedDetector):
+    """The verdicts of the detector `inner`, with what a judge reads in the dialogues."""
+
+    options: ReadingOptions  # type: ignore[assignment]
+
+    def __init__(self, inner: Detector, engine: JudgeEngine, options: ReadingOptions) -> None:
+        self.inner = inner
+        self.engine = engine
+        self.options = options
+        self.judge_name = re.sub(r"[^\w ./:@+-]", "_", engine.name)[:80]
+        self.usage = JudgeUsage()
+        self.n_before = 0
+        """Dialogues of the log before those that are judged next: budgets depend on it."""
+        self._log = EMPTY_PROFILE
+        rules = Rules({}, options.overrides, judge_threshold=options.threshold)
+        self._merge = Merger(self.judge_name, inner.taxonomy, rules).merge
+
+    @property
+    def fingerprint(self) -> str:
+        options = self.options
+        return fingerprint(
+            [
+                self.inner.fingerprint,
+                self.engine.fingerprint,
+                load_words().fingerprint,
+                sorted(options.codes),
+                [options.language, options.has_rewrites, options.has_second_look],
+                [options.threshold, str(options.budget)],
+                [] if options.overrides.judge is None else [options.overrides.judge.fingerprint],
+                [policy.model_dump(mode="json") for policy in options.policies.values()],
+                [[clause.id, clause.text] for clause in options.guideline],
+            ]
+        )
+
+    def with_log(self, log: LogProfile) -> ReadingDetector:
+        self.inner, self._log = self.inner.with_log(log), log
+        return self
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        cases = self._cases(dialogues, all_probabilities=all_probabilities)
+        self._read_all(cases)
+        results = [self._merge(case) for case in cases]
+        self.usage.unquoted += sum(case.unquoted for case in cases)
+        return results
+
+    def read(self, dialogues: Sequence[Dialogue]) -> list[Case]:
+        """What the judge lists in dialogues, before anything is decided."""
+        cases = self._cases(dialogues)
+        self._read_all(cases)
+        return cases
+
+    def _cases(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Case]:
+        verdicts = self.inner.verdicts(dialogues, all_probabilities=all_probabilities)
+        return [Case(dialogue, verdict) for dialogue, verdict in zip(dialogues, verdicts, strict=True)]
+
+    def questions(self, dialogues: Sequence[Dialogue]) -> list[Question]:
+        """The questions that a first reading of dialogues takes."""
+        cases = self._cases(dialogues)
+        for case in cases:
+            self._plan_questions(case)
+        return [question for case in cases for question in case.questions]
+
+    def _read_all(self, cases: Sequence[Case]) -> None:
+        """Asks about all cases within the budget."""
+        options = self.options
+        is_first = self.n_before == 0
+        purse = Purse(options.budget, options.price, self.n_before, len(cases))
+        allowed = purse.left
+        self.n_before += len(cases)
+        judged = [index for index, case in enumerate(cases) if case.verdict.status != "failed"]
+        for index in judged:
+            self._plan_questions(cases[index])
+        order = sorted(judged, key=lambda index: (_draw(cases[index].dialogue.id), index))
+        asks = [self._read(cases, index, question) for index in order for question in cases[index].questions]
+        for left in self._ask_within(cases, purse, asks):
+            cases[left.case].unasked.update(left.codes)
+        if options.has_second_look:
+            looks = [look for index in order for look in self._look_again(cases, index)]
+            self._ask_within(cases, purse, looks)
+        if options.budget is not None:
+            if is_first and purse.refused and purse.left == allowed:
+                raise ConfigError(
+                    "E_OPTION",
+                    f'--judge-budget "{options.budget}" is {allowed:.3g} for the first {len(cases)}, and a '
+                    f"question takes up to {purse.refused:.3g}: --judge-budget "
+                    f'"{options.budget.least_for(purse.refused, len(cases))}" or more asks one',
+                )
+            self.usage.allowed += allowed
+            self.usage.spent += allowed - purse.left
+
+    def _reader(self) -> Reader:
+        options, engine = self.options, self.engine
+        return Reader(
+            taxonomy=self.taxonomy,
+            max_tokens=engine.max_prompt_tokens,
+            count=engine.count_tokens,
+            spell=engine.spell,
+            language=options.language,
+            has_rewrites=options.has_rewrites,
+        )
+
+    def _plan_questions(self, case: Case) -> None:
+        """The questions about a case, with what it lacks for some codes."""
+        dialogue = case.masked
+        if not any(turn.role in JUDGED_ROLES and turn.text.strip() for turn in dialogue.turns):
+            return
+        policy = policy_for(dialogue, self.options.policies)
+        own, dialogue = clauses_of(dialogue)
+        clauses = [*self.options.guideline, *own]
+        if policy is not None:
+            clauses += [Clause(id=clause.id, text=clause.text) for clause in policy.clauses]
+        texts = [source for source in dialogue.sources if " " in source.strip()]
+        evidence = Evidence(
+            clauses=tuple(clauses),
+            sources=tuple(Clause(id=f"source {n}", text=text) for n, text in enumerate(texts, 1)),
+            logs_tools=True if self._log.has_tools else None,
+        )
+        wanted = frozenset(self.options.codes)
+        codes, case.unmet = applicable_codes(self.taxonomy, wanted, evidence.kinds(dialogue))
+        case.questions, without_room = self._reader().questions(dialogue, codes, evidence)
+        if without_room:
+            case.fail(NO_ROOM, without_room)
+            self._count_failure(NO_ROOM)
+        self.usage.shortened += sum(question.is_cut for question in case.questions)
+
+    def _read(self, cases: Sequence[Case], index: int, question: Question) -> _Ask:
+        case = cases[index]
+        parsed: list[Reading] = []
+
+        def check(text: str) -> str:
+            result = parse_reading(text, question)
+            if isinstance(result, str):
+                return result
+            parsed[:] = [result]
+            return ""
+
+        def accept(text: str) -> None:
+            reading = parsed[0]
+            case.errors += reading.errors
+            case.asked.update(question.codes)
+
+        request = JudgeRequest(
+            dialogue_id=case.dialogue.id,
+            messages=question.messages,
+            schema=question.schema,
+            max_tokens=ANSWER_TOKENS,
+            check=check,
+        )
+        return _Ask(index, request, tuple(question.codes), accept)
+
+    def _look_again(self, cases: Sequence[Case], index: int) -> list[_Ask]:
+        """The second looks at a case: one for each of its questions with errors that need one."""
+        case = cases[index]
+        low, high = SECOND_LOOK
+        asks = []
+        for question in case.questions:
+            uncertain = [
+                error
+                for error in case.errors
+                if error.turn in question.turns
+                and error.code in question.codes
+                and error.start is not None
+                and (low <= error.probability < high or error.severity == CRITICAL)
+            ]
+            if uncertain:
+                asks.append(self._second_look(case, index, question, uncertain))
+        return asks
+
+    def _second_look(self, case: Case, index: int, question: Question, errors: list[ReadError]) -> _Ask:
+        parsed: dict[int, Any] = {}
+
+        def check(text: str) -> str:
+            result = parse_decisions(text, question, len(errors))
+            if isinstance(result, str):
+                return result
+            parsed.update(result)
+            return ""
+
+        def accept(text: str) -> None:
+            case.n_second_looks += 1
+            for number, error in enumerate(errors, 1):
+                decision = parsed[number]
+                place = case.errors.index(error)
+                if decision.code is None:
+                    case.errors[place] = error.model_copy(update={"probability": 0.0})
+                    continue
+                changes: dict[str, Any] = {"code": decision.code, "probability": decision.probability}
+                changes["severity"] = decision.severity or error.severity
+                if decision.code != error.code:
+                    changes |= {"second_code": error.code, "reason": decision.reason or error.reason}
+                case.errors[place] = error.model_copy(update=changes)
+
+        request = JudgeRequest(
+            dialogue_id=case.dialogue.id,
+            messages=question.second_look(errors, self.options.language),
+            schema=second_look_schema(list(question.codes)),
+            max_tokens=ANSWER_TOKENS,
+            check=check,
+        )
+        return _Ask(index, request, tuple({error.code for error in errors}), accept)
+
+    def _ask_within(self, cases: Sequence[Case], purse: Purse, asks: Sequence[_Ask]) -> list[_Ask]:
+        """Asks as many as the budget reaches, in waves; returns those that were not asked."""
+        rest = list(asks)
+        while rest:
+            sent: list[tuple[_Ask, JudgeRequest]] = []
+            for ask in rest:
+                tokens = self.engine.count_tokens(ask.request.messages)
+                if self.options.budget is not None:  # a server may be shown the schema in words
+                    tokens += self.engine.count_tokens([{"role": "user", "content": str(ask.request.schema)}])
+                answers = purse.reserve(tokens, ask.request.max_tokens)
+                if not answers:
+                    break
+                sent.append((ask, ask.request.with_answers(answers)))
+            if not sent:
+                return rest
+            rest = rest[len(sent) :]
+            started_s = time.monotonic()
+            replies = self.engine.ask([request for _, request in sent])
+            self.usage.seconds += time.monotonic() - started_s
+            self.monitor.add_seconds("judge", time.monotonic() - started_s)
+            for (ask, request), reply in zip(sent, replies, strict=True):
+                self._note_reply(cases[ask.case], ask, request, reply)
+            purse.settle([(reply.prompt_tokens, reply.output_tokens) for reply in replies])
+        return []
+
+    def _note_reply(self, case: Case, ask: _Ask, request: JudgeRequest, reply: JudgeReply) -> None:
+        usage = self.usage
+        usage.questions += 1
+        usage.prompt_tokens += reply.prompt_tokens
+        usage.cached_tokens += reply.cached_tokens
+        usage.output_tokens += reply.output_tokens
+        case.n_readings += request.schema["required"][-1] == "errors"
+        if reply.failure or request.complaint(reply.text):
+            failure = reply.failure or BAD_ANSWER
+            case.fail(failure, ask.codes)
+            self._count_failure(failure)
+            return
+        ask.accept(reply.text)
+
+    def _count_failure(self, failure: str) -> None:
+        self.usage.failures[failure] = self.usage.failures.get(failure, 0) + 1
+
+
+def _draw(dialogue_id: str) -> float:
+    """A number in [0, 1) that depends on the id alone."""
+    return int.from_bytes(hashlib.sha256(dialogue_id.encode()).digest()[:8], "big") / 2**64

@@ -1,0 +1,293 @@
+"""What becomes of a judge's reading: findings, suggestions or nothing, and what was not judged."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from dialint.detector.interface import PlainDetector
+from dialint.detector.judge.budget import parse_budget
+from dialint.detector.judge.engine import JudgeReply, JudgeRequest
+from dialint.detector.judge.reading_stage import ReadingDetector, ReadingOptions
+from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
+from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
+from dialint.detector.taxonomy import load_taxonomy
+
+TAXONOMY = load_taxonomy()
+CODES = frozenset({"C1", "R1", "T1", "V2", "L1"})
+MAIL = "Write to ann@example.com, I cannot help you."
+DIALOGUE = Dialogue(
+    id="d1",
+    turns=(
+        Turn(index=0, role="customer", text="Where is my parcel?"),
+        Turn(index=1, role="agent", text=MAIL),
+        Turn(index=2, role="customer", text="But where is it?"),
+        Turn(index=3, role="bot", text="Goodbye and thnak you."),
+    ),
+)
+
+
+@dataclass
+class Scripted:
+    """Answers readings and second looks by functions of the number of the request."""
+
+    answers: Callable[[JudgeRequest], list[str]]
+    name: str = "scripted"
+    fingerprint: str = "scripted"
+    is_remote: bool = True
+    reads_dialogues: bool = True
+    notes: tuple[str, ...] = ()
+    max_prompt_tokens: int = 20_000
+    requests: list[JudgeRequest] = field(default_factory=list)
+
+    def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
+        return sum(len(message["content"]) for message in messages) // 4
+
+    def spell(self, text: str) -> str:
+        return text
+
+    def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        self.requests += requests
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: JudgeRequest) -> JudgeReply:
+        tokens = self.count_tokens(request.messages)
+        for text in self.answers(request)[: request.answers]:
+            if not request.complaint(text):
+                return JudgeReply(text=text, prompt_tokens=tokens, output_tokens=9)
+        return JudgeReply(failure="E_ANSWER", prompt_tokens=tokens, output_tokens=9)
+
+    def close(self) -> None:
+        pass
+
+
+def finding(code: str, turn: int, proof: str, **changes: Any) -> Finding:
+    return Finding(
+        **{"code": code, "turn": turn, "severity": "S3", "probability": 0.9, "quote": "thnak", "start": 12,
+           "end": 17, "reason": f"{code} in turn {turn}. ({proof})", **changes}
+    )  # fmt: skip
+
+
+@dataclass
+class Inner(PlainDetector):
+    """Reports what it is given."""
+
+    findings: tuple[Finding, ...] = ()
+    suggestions: tuple[Finding, ...] = ()
+    gaps: tuple[NotJudged, ...] = ()
+    status: Any = "scored"
+    release = "inner"
+    fingerprint = "inner"
+    taxonomy = TAXONOMY
+    codes: tuple[str, ...] = ("L1", "V2")
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        whole = self.status == "scored" and not self.gaps
+        return [
+            Verdict(
+                dialogue_id=each.id, release="inner", taxonomy="1.1.0", status=self.status,
+                failure="E_TIMEOUT" if self.status == "failed" else None,
+                quality=100.0 if whole else None, findings=self.findings, suggestions=self.suggestions,
+                not_judged=self.gaps,
+            )
+            for each in dialogues
+        ]  # fmt: skip
+
+
+def listed(
+    *errors: Mapping[str, Any], decisions: Sequence[Mapping[str, Any]] = ()
+) -> Callable[..., list[str]]:
+    usual = {
+        "second_code": "none",
+        "probability": 0.9,
+        "severity": "S2",
+        "reason": "It is (so).",
+        "clause": "none",
+    }
+
+    def answers(request: JudgeRequest) -> list[str]:
+        if "decisions" in request.schema["properties"]:
+            return [
+                json.dumps(
+                    {
+                        "notes": "",
+                        "decisions": [{"severity": "S2", "reason": "", **each} for each in decisions],
+                    }
+                )
+            ]
+        return [json.dumps({"notes": "", "errors": [{**usual, **error} for error in errors]})]
+
+    return answers
+
+
+def judge(
+    answers: Callable[[JudgeRequest], list[str]], inner: Inner | None = None, **options: Any
+) -> tuple[Verdict, Scripted]:
+    engine = Scripted(answers)
+    fields = {"codes": CODES, "threshold": 0.8, "has_second_look": False, **options}
+    detector = ReadingDetector(inner or Inner(), engine, ReadingOptions(**fields))
+    [verdict] = detector.verdicts([DIALOGUE])
+    return verdict, engine
+
+
+C1 = {"turn": 1, "code": "C1", "quote": "I cannot help you"}
+
+
+def test_an_error_becomes_a_finding_in_the_words_of_the_log() -> None:
+    verdict, engine = judge(listed({**C1, "quote": "Write to [EMAIL_1]"}))
+    [own] = verdict.findings
+    assert (own.code, own.turn, own.severity, own.fault, own.probability) == ("C1", 1, "S2", "agent", 0.9)
+    assert own.quote == "Write to [EMAIL_1]"
+    assert MAIL[own.start : own.end] == "Write to ann@example.com"
+    assert own.reason == "Question ignored in turn 1: It is [so] (judge 'scripted': 0.90)."
+    assert verdict.quality == 75.0
+    assert verdict.judge is not None
+    assert (verdict.judge.readings, verdict.judge.codes) == (1, tuple(sorted(CODES)))
+    assert "ann@example.com" not in str(engine.requests[0].messages)
+
+
+@pytest.mark.parametrize(
+    ("error", "n_findings", "n_suggestions"),
+    [
+        ({"probability": 0.8}, 1, 0),
+        ({"probability": 0.6}, 0, 1),
+        ({"probability": 0.4}, 0, 0),
+        ({"quote": "never said"}, 0, 0),
+        ({"quote": " "}, 0, 0),
+    ],
+)
+def test_what_is_unsure_is_suggested_and_what_is_not_in_the_turn_is_nothing(
+    error: dict[str, Any], n_findings: int, n_suggestions: int
+) -> None:
+    verdict, _ = judge(listed({**C1, **error}))
+    assert (len(verdict.findings), len(verdict.suggestions)) == (n_findings, n_suggestions)
+
+
+def test_without_a_measured_precision_it_only_suggests() -> None:
+    verdict, _ = judge(listed(C1), threshold=None)
+    assert not verdict.findings
+    assert verdict.suggestions[0].reason.endswith("(demoted: the judge keeps no contract on C1).")
+
+
+def test_a_contract_decides_by_code_and_states_its_own_probability() -> None:
+    kept = JudgedCode(slope=1.0, offset=-1.0, threshold=0.7, n_errors=9, n_questions=78)
+    contract = JudgeContract(
+        judge="scripted", prompt="reading-1", precision=0.8, codes={"C1": kept, "R1": kept.model_copy(update={"threshold": None})}
+    )  # fmt: skip
+    verdict, _ = judge(
+        listed(C1, {"turn": 3, "code": "R1", "quote": "Goodbye"}),
+        threshold=None,
+        overrides=Overrides(judge=contract),
+    )
+    assert [(each.code, each.probability) for each in verdict.findings] == [
+        ("C1", pytest.approx(9 / (9 + math.e), abs=1e-6))
+    ]
+    assert [each.code for each in verdict.suggestions] == ["R1"]
+
+
+def test_what_a_check_proved_stays_and_is_explained_under_one_code() -> None:
+    proven = finding("L1", 3, "exact check 'misspelling', precision 0.98")
+    verdict, _ = judge(
+        listed({"turn": 3, "code": "T1", "second_code": "L1", "quote": "thnak"}), Inner((proven,))
+    )
+    [own] = verdict.findings
+    assert (own.code, own.quote, own.severity, own.probability) == ("L1", "thnak", "S3", 0.9)
+    assert own.reason.startswith("It is [so]. L1 in turn 3.")
+    silent, _ = judge(listed(), Inner((proven,)))
+    assert silent.findings == (proven,)
+
+
+def test_a_suggestion_of_the_scan_is_confirmed_or_denied() -> None:
+    suspected = finding("T1", 3, "demoted: below the contract")
+    confirmed, _ = judge(listed({"turn": 3, "code": "T1", "quote": "Goodbye"}), Inner((), (suspected,)))
+    assert [each.code for each in confirmed.findings] == ["T1"]
+    denied, _ = judge(listed(), Inner((), (suspected,)))
+    assert not denied.findings
+    assert "denies it" in denied.suggestions[0].reason
+
+
+def test_a_finding_of_the_scan_that_a_measured_judge_denies_is_a_suggestion() -> None:
+    found = finding("T1", 3, "scan")
+    denied, _ = judge(listed(), Inner((found,)))
+    assert [each.code for each in denied.suggestions] == ["T1"]
+    unmeasured, _ = judge(listed(), Inner((found,)), threshold=None)
+    assert [each.code for each in unmeasured.findings] == ["T1"]
+
+
+def test_a_second_look_decides_what_was_not_sure_and_what_is_critical() -> None:
+    errors = [
+        {**C1, "probability": 0.6, "second_code": "R1"},
+        {"turn": 3, "code": "R1", "quote": "Goodbye", "probability": 0.95},
+        {"turn": 1, "code": "V2", "quote": "Write", "severity": "S1"},
+        {"turn": 3, "code": "L1", "quote": "thnak", "probability": 0.5},
+    ]
+    decisions = [
+        {"number": 1, "code": "C1", "probability": 0.9},
+        {"number": 2, "code": "none", "probability": 0.1},
+        {"number": 3, "code": "L1", "probability": 0.6},
+    ]
+    verdict, engine = judge(listed(*errors, decisions=decisions), has_second_look=True)
+    assert len(engine.requests) == 2
+    asked = engine.requests[1].messages[1]["content"]
+    assert asked.startswith(engine.requests[0].messages[1]["content"].rpartition("\n")[0])
+    assert [(each.code, each.probability) for each in verdict.findings] == [("C1", 0.9), ("R1", 0.95)]
+    assert [each.code for each in verdict.suggestions] == ["L1"]
+    assert verdict.judge is not None
+    assert (verdict.judge.readings, verdict.judge.second_looks) == (1, 1)
+
+
+def test_an_unusable_answer_is_asked_for_once_more_and_then_a_failure_and_never_clean() -> None:
+    good = listed(C1)
+    verdict, _ = judge(lambda request: ["nonsense", *good(request)])
+    assert verdict.findings
+    verdict, _ = judge(lambda request: ["nonsense", "<think>more", *good(request)])
+    assert verdict.quality is None
+    assert verdict.judge is not None
+    assert verdict.judge.failures == {"E_ANSWER": tuple(sorted(CODES))}
+    assert verdict.judge.codes == ()
+
+
+def test_a_failed_second_look_leaves_what_was_read_and_counts() -> None:
+    verdict, _ = judge(listed({**C1, "probability": 0.6}), has_second_look=True)
+    assert [each.code for each in verdict.suggestions] == ["C1"]
+    assert verdict.judge is not None
+    assert verdict.judge.failures == {"E_ANSWER": ("C1",)}
+    assert verdict.quality is None
+
+
+def test_what_the_release_cannot_judge_the_judge_can() -> None:
+    gap = NotJudged(language="sv", turns=(1, 3), codes=("L1", "T1"))
+    verdict, _ = judge(listed(), Inner(gaps=(gap,)))
+    assert (verdict.status, verdict.quality, verdict.not_judged) == ("scored", 100.0, ())
+    wider = gap.model_copy(update={"codes": ("L1", "M3")})
+    verdict, _ = judge(listed(), Inner(gaps=(wider,)))
+    assert verdict.not_judged == (gap.model_copy(update={"codes": ("M3",)}),)
+    assert verdict.quality is None
+
+
+def test_a_dialogue_that_failed_is_not_read_and_one_without_agents_neither() -> None:
+    verdict, engine = judge(listed(C1), Inner(status="failed"))
+    assert (verdict.status, engine.requests) == ("failed", [])
+    engine = Scripted(listed())
+    silent = DIALOGUE.model_copy(update={"turns": DIALOGUE.turns[:1]})
+    ReadingDetector(Inner(), engine, ReadingOptions(codes=CODES)).verdicts([silent])
+    assert engine.requests == []
+
+
+def test_a_budget_reads_a_share_of_the_dialogues_and_names_what_was_left() -> None:
+    engine = Scripted(listed(C1))
+    options = ReadingOptions(codes=CODES, threshold=0.8, budget=parse_budget("500 questions"))
+    dialogues = [DIALOGUE.model_copy(update={"id": f"d{n}"}) for n in range(20)]
+    verdicts = ReadingDetector(Inner(), engine, options).verdicts(dialogues)
+    read = [verdict for verdict in verdicts if verdict.judge is not None and verdict.judge.codes]
+    assert len(engine.requests) == len(read) == 10
+    assert all(
+        verdict.judge is not None and set(verdict.judge.unasked) == CODES
+        for verdict in verdicts
+        if verdict not in read
+    )
