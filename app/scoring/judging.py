@@ -74,7 +74,7 @@ def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreCo
         from dialint.detector.pipeline import load_detector
 
         inner = load_detector(config.detector)
-    if engine.reads_dialogues:
+    if config.judge.judge_form == "reading":
         options = reading_options(config, inner.taxonomy)
         return ReadingDetector(inner, engine, with_contract(options, engine, config.judge, inner.taxonomy))
     return JudgedDetector(inner, engine, stage_options(config, inner.taxonomy))

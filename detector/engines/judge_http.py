@@ -149,11 +149,6 @@ class HttpJudge:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
-    def reads_dialogues(self) -> bool:
-        """Unless it is vLLM, whose adapters may be trained on one turn and one code."""
-        return self._tokens is None
-
-    @property
     def max_prompt_tokens(self) -> int:
         """Tokens that a chat may have beside its answer; fewer after the server refused a longer one."""
         context = self._context or DEFAULT_CONTEXT

@@ -55,7 +55,6 @@ class LocalJudge:
     is the fingerprint of its files."""
 
     is_remote = False
-    reads_dialogues = False
 
     def __init__(
         self,

@@ -56,7 +56,6 @@ class VllmJudge:
     """A causal language model in vLLM, with one adapter or none."""
 
     is_remote = False
-    reads_dialogues = False
     notes = ()
 
     def __init__(

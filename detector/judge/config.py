@@ -20,6 +20,10 @@ PROMPT_FILE = "judge.json"
 """File of a judge that was trained here: the version of its prompt and the form of its questions."""
 
 
+LOCAL = ("local", "vllm")
+"""Engines that are asked one turn and code at a time."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgeConfig:
     """The judge that a scoring job asks after the scan."""
@@ -88,6 +92,11 @@ class JudgeConfig:
     judge_language: Literal["en", "es", "ru"] = "en"
     """Language of the questions; dialogues may be in any."""
 
+    judge_form: Literal["questions", "reading"] = "questions"
+    """questions: screens for groups of codes, then one question for each turn and code, the form in which judges
+    are trained. reading: one question for a whole dialogue, with all codes, guidelines and tool results, of any
+    OpenAI-compatible server; the better form for a strong model (http: only so far)."""
+
     judge_rewrites: bool = False
     """Ask the judge for each wrong turn without its errors as well."""
 
@@ -105,6 +114,10 @@ class JudgeConfig:
                 raise ConfigError(
                     "E_OPTION", f"--{changed[0].replace('_', '-')} without --judge: nobody is asked"
                 )
+        if self.judge is not None and self.judge_form == "reading" and parse_judge(self.judge)[0] in LOCAL:
+            raise ConfigError("E_OPTION", "--judge-form reading: only of a server so far (--judge http:URL)")
+        if self.judge_form != "reading" and (self.guideline or self.judge_rewrites):
+            raise ConfigError("E_OPTION", "--guideline and --judge-rewrites need --judge-form reading")
         if self.price is None and self.budget is not None and self.budget.unit == "usd":
             raise ConfigError(
                 "E_OPTION", "--judge-budget in usd needs --judge-price IN,OUT (dollars a million tokens)"

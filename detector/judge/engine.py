@@ -82,12 +82,6 @@ class JudgeEngine(Protocol):
         ...
 
     @property
-    def reads_dialogues(self) -> bool:
-        """Whether it is asked about whole dialogues; a judge that was trained on one turn and one code is
-        not."""
-        ...
-
-    @property
     def max_prompt_tokens(self) -> int:
         """Tokens that a chat may have beside its answer."""
         ...

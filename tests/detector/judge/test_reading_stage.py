@@ -40,7 +40,6 @@ class Scripted:
     name: str = "scripted"
     fingerprint: str = "scripted"
     is_remote: bool = True
-    reads_dialogues: bool = True
     notes: tuple[str, ...] = ()
     max_prompt_tokens: int = 20_000
     requests: list[JudgeRequest] = field(default_factory=list)
