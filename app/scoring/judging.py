@@ -178,8 +178,9 @@ SAMPLE = Path(__file__).parents[1] / "sample"
 
 
 def read_sample() -> tuple[list[Dialogue], list[Label]]:
-    """The dialogues with labels that ship with dialint."""
-    dialogues = list(load_dialogues([str(SAMPLE / "dialogues.jsonl")]).values())
+    """The dialogues with labels that ship with dialint; a policy applies only where a dialogue names one."""
+    loaded = load_dialogues([str(SAMPLE / "dialogues.jsonl")]).values()
+    dialogues = [each.model_copy(update={"policy": each.policy or "none"}) for each in loaded]
     lines = (SAMPLE / "labels.jsonl").read_text("utf-8").splitlines()
     return dialogues, [Label.model_validate_json(line) for line in lines]
 

@@ -93,9 +93,9 @@ class JudgeConfig:
     """Language of the questions; dialogues may be in any."""
 
     judge_form: Literal["questions", "reading"] = "questions"
-    """questions: screens for groups of codes, then one question for each turn and code, the form in which judges
-    are trained. reading: one question for a whole dialogue, with all codes, guidelines and tool results, of any
-    OpenAI-compatible server; the better form for a strong model (http: only so far)."""
+    """questions: screens for groups of codes, then one question for each turn and code, the form in which
+    judges are trained. reading: one question for a whole dialogue, with all codes, guidelines and tool
+    results, of any OpenAI-compatible server; the better form for a strong model (http: only so far)."""
 
     judge_rewrites: bool = False
     """Ask the judge for each wrong turn without its errors as well."""
