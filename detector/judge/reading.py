@@ -109,6 +109,21 @@ class Decision(Record):
     reason: str = ""
 
 
+_ACT = re.compile(r"\s*[A-Za-z_][\w.]*\(.*\)")
+"""A system turn that logs a call of a tool."""
+_SOURCE_NAME = re.compile(r"\s*([A-Za-z0-9][\w./-]{0,40}): ")
+
+
+def name_sources(texts: Sequence[str]) -> tuple[Clause, ...]:
+    """Sources with texts, by the name that they begin with ("fees-2025: ..."), else by their number. An id
+    without a blank is no text."""
+    sources = []
+    for number, text in enumerate((text for text in texts if " " in text.strip()), 1):
+        named = _SOURCE_NAME.match(text)
+        sources.append(Clause(id=named[1] if named else f"source {number}", text=text))
+    return tuple(sources)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What is known of a masked dialogue beside its turns. `logs_tools`: whether calls of tools are in the
@@ -122,8 +137,11 @@ class Evidence:
         """The kinds of evidence that codes may need."""
         present: dict[Need, bool] = {
             "sources": bool(self.sources),
-            "policy": bool(self.clauses),
-            "actions": any(turn.tool_calls for turn in dialogue.turns),
+            "policy": bool(self.clauses or self.sources),
+            "actions": any(
+                turn.tool_calls or (turn.role == "system" and _ACT.match(turn.text))
+                for turn in dialogue.turns
+            ),
             "timestamps": sum(turn.at is not None for turn in dialogue.turns) > 1,
         }
         return frozenset(kind for kind, is_there in present.items() if is_there)

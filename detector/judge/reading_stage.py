@@ -34,6 +34,7 @@ from dialint.detector.judge.reading import (
     Reading,
     applicable_codes,
     load_words,
+    name_sources,
     parse_decisions,
     parse_reading,
     second_look_schema,
@@ -246,10 +247,9 @@ class ReadingDetector(JudgedDetector):
         clauses = [*self.options.guideline, *own]
         if policy is not None:
             clauses += [Clause(id=clause.id, text=clause.text) for clause in policy.clauses]
-        texts = [source for source in dialogue.sources if " " in source.strip()]
         evidence = Evidence(
             clauses=tuple(clauses),
-            sources=tuple(Clause(id=f"source {n}", text=text) for n, text in enumerate(texts, 1)),
+            sources=name_sources(dialogue.sources),
             logs_tools=True if self._log.has_tools else None,
         )
         wanted = frozenset(self.options.codes)
