@@ -28,6 +28,7 @@ Commands = Mapping[str, tuple[str, str]]
 MAIN: Commands = {
     "score": ("dialint.app.commands.score:score", "Find the errors in dialogue logs: the main job."),
     "report": ("dialint.app.commands.report:report", "Report findings as an HTML page or a workbook."),
+    "explain": ("dialint.app.commands.explain:explain", "Show one verdict with its dialogue."),
     "codes": ("dialint.app.commands.codes:codes", "Show the taxonomy, or explain one code."),
     "console": ("dialint.app.commands.console:console", "Review and label in the browser."),
     "doctor": ("dialint.app.commands.doctor:doctor", "Show what works on this machine and what does not."),
