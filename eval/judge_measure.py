@@ -243,7 +243,7 @@ def measured_contract(
     else:
         announce()
         result = measure(engine, taxonomy, options, dialogues, labels)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with atomic_file(path) as file:
             file.write(result.model_dump_json().encode())
     return fit_contract(engine.name, result, taxonomy, precision)
