@@ -58,10 +58,16 @@ from dialint.detector.judge.api_key import read_key
 from dialint.detector.judge.config import JudgeConfig
 
 DEFAULT_CONTEXT = 8192
+READING_CONTEXT = 32_768
+"""Where the server does not say: it refuses a prompt that is too long, and is asked in smaller parts then."""
+MAX_CHARS_PER_TOKEN = 8
+"""A server that counts fewer tokens has read only a part of the prompt, as some do without a word."""
 ANSWER_TOKENS = 512
 """Of the context that are kept for the answer, at most a quarter of it."""
 MIN_ANSWER_TOKENS = 64
 """A shorter room for the answer is not worth asking."""
+MIN_CUT = 8000
+"""Characters of a prompt from which that is looked at."""
 MAX_NAMES = 5
 RETRIES_ALONE = 2
 """Of a request that had no answer beside others: the server may die between two of them."""
@@ -124,6 +130,8 @@ class HttpJudge:
         self._is_up.set()
         self._answered_s = 0.0
         self._model, self._root, self._context = config.judge_model or "", "", config.judge_context
+        self._is_reading = config.judge_form == "reading"
+        self._default_context = READING_CONTEXT if self._is_reading else DEFAULT_CONTEXT
         try:
             self._run(self._open())
         except NoAnswer as failure:
@@ -151,7 +159,7 @@ class HttpJudge:
     @property
     def max_prompt_tokens(self) -> int:
         """Tokens that a chat may have beside its answer; fewer after the server refused a longer one."""
-        context = self._context or DEFAULT_CONTEXT
+        context = self._context or self._default_context
         return context - min(ANSWER_TOKENS, context // 4)
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
@@ -200,7 +208,7 @@ class HttpJudge:
                 f"{where}: takes no JSON schema: questions show it in words; answers that do not fit it are "
                 "failures"
             )
-        if not self._dialect.top_logprobs:
+        if not self._dialect.top_logprobs and not self._is_reading:
             self.notes.append(
                 f"{where}: gives no log-probabilities: probabilities are those that the model writes itself"
             )
@@ -331,6 +339,11 @@ class HttpJudge:
             pending.output_tokens += output_tokens
             if counted and pending.answers == 0:
                 self._estimate.learn(request.messages, counted)
+            size = sum(len(message["content"]) for message in request.messages)
+            if counted and size > MIN_CUT and size > MAX_CHARS_PER_TOKEN * counted:
+                self._context = max(512, min(self._context or self._default_context, counted))
+                pending.finish(failure="E_CONTEXT")
+                return
             text = bare_json(completion.text) if request.check is None else completion.text
             pending.complaint = request.complaint(text)
             if not pending.complaint if request.check else fits_schema(text, request.schema):
@@ -367,11 +380,11 @@ class HttpJudge:
         most, prompt_tokens = limit
         if prompt_tokens:
             self._estimate.learn(pending.request.messages, prompt_tokens)
-        if most is None or most >= (self._context or DEFAULT_CONTEXT):
+        if most is None or most >= (self._context or self._default_context):
             # The estimate or the answer's room was too small: the next prompt must be shorter than this one.
             most = None if prompt_tokens else int(0.9 * self._estimate.of_chat(pending.request.messages))
         if most is not None:
-            self._context = max(512, min(self._context or DEFAULT_CONTEXT, most))
+            self._context = max(512, min(self._context or self._default_context, most))
         pending.finish(failure="E_CONTEXT")
 
     async def _complete(

@@ -108,6 +108,10 @@ class Case:
         """Position of each turn by its index."""
         return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
 
+    def forget(self) -> None:
+        """Begin anew, with other questions."""
+        self.errors, self.asked, self.failures = [], set(), {}
+
     def fail(self, failure: str, codes: Sequence[str]) -> None:
         """Record codes about which there is no usable answer."""
         self.failures.setdefault(failure, set()).update(codes)
@@ -210,8 +214,18 @@ class ReadingDetector(JudgedDetector):
             self._plan_questions(cases[index])
         order = sorted(judged, key=lambda index: (_draw(cases[index].dialogue.id), index))
         asks = [self._read(cases, index, question) for index in order for question in cases[index].questions]
-        for left in self._ask_within(cases, purse, asks):
-            cases[left.case].unasked.update(left.codes)
+        room = self.engine.max_prompt_tokens
+        left = self._ask_within(cases, purse, asks)
+        while self.engine.max_prompt_tokens < room:  # the server has refused a prompt as too long
+            room = self.engine.max_prompt_tokens
+            again = [index for index in order if NO_ROOM in cases[index].failures]
+            for index in again:
+                cases[index].forget()
+                self._plan_questions(cases[index])
+            asks = [self._read(cases, index, each) for index in again for each in cases[index].questions]
+            left += self._ask_within(cases, purse, asks)
+        for ask in left:
+            cases[ask.case].unasked.update(ask.codes)
         if options.has_second_look:
             looks = [look for index in order for look in self._look_again(cases, index)]
             self._ask_within(cases, purse, looks)

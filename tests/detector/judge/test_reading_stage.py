@@ -290,3 +290,22 @@ def test_a_budget_reads_a_share_of_the_dialogues_and_names_what_was_left() -> No
         for verdict in verdicts
         if verdict not in read
     )
+
+
+def test_a_server_that_refuses_long_prompts_is_asked_in_smaller_parts() -> None:
+    good = listed(C1)
+
+    class Small(Scripted):
+        def _reply(self, request: JudgeRequest) -> JudgeReply:
+            if self.count_tokens(request.messages) > 1200:
+                self.max_prompt_tokens = min(self.max_prompt_tokens, 1200)
+                return JudgeReply(failure="E_CONTEXT")
+            return super()._reply(request)
+
+    engine = Small(lambda request: good(request) if "C1" in str(request.schema) else listed()(request))
+    options = ReadingOptions(codes=CODES, threshold=0.8, has_second_look=False)
+    [verdict] = ReadingDetector(Inner(), engine, options).verdicts([DIALOGUE])
+    assert [each.code for each in verdict.findings] == ["C1"]
+    assert verdict.judge is not None
+    assert verdict.judge.failures == {}
+    assert set(verdict.judge.codes) == CODES
