@@ -66,8 +66,8 @@ ANSWER_TOKENS = 512
 """Of the context that are kept for the answer, at most a quarter of it."""
 MIN_ANSWER_TOKENS = 64
 """A shorter room for the answer is not worth asking."""
-MIN_CUT = 8000
-"""Characters of a prompt from which that is looked at."""
+MIN_CONTEXT = 1000
+"""Fewer tokens are no context, but a server that does not count."""
 MAX_NAMES = 5
 RETRIES_ALONE = 2
 """Of a request that had no answer beside others: the server may die between two of them."""
@@ -340,7 +340,7 @@ class HttpJudge:
             if counted and pending.answers == 0:
                 self._estimate.learn(request.messages, counted)
             size = sum(len(message["content"]) for message in request.messages)
-            if counted and size > MIN_CUT and size > MAX_CHARS_PER_TOKEN * counted:
+            if counted >= MIN_CONTEXT and size > MAX_CHARS_PER_TOKEN * counted:
                 self._context = max(512, min(self._context or self._default_context, counted))
                 pending.finish(failure="E_CONTEXT")
                 return
