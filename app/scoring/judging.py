@@ -288,7 +288,8 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
         line = f"{right:.0%} right, {found:.0%} found on {contract.dialogues} dialogues with labels"
         why = "" if contract.accuses else f": seldomer right than {contract.precision:g}, so it only suggests"
         lines.append(f"judge {judge.name}: {line}{why}")
-    if judge.contract is None and config.judge_threshold is None:
+    stated = config.judge_threshold if config.judge_precision is None else config.judge_precision
+    if judge.contract is None and stated is None:
         lines.append(
             "what only the judge found is a suggestion: it was measured on no labels; --overrides FILE of "
             "dialint eval judge, or --judge-threshold P"
