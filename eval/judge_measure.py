@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dialint.detector.artifacts import atomic_file, fingerprint
+from dialint.detector.artifacts import atomic_file, fingerprint, make_output_folder
 from dialint.detector.calibration import sigmoid
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import PlainDetector
@@ -243,7 +243,7 @@ def measured_contract(
     else:
         announce()
         result = measure(engine, taxonomy, options, dialogues, labels)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_output_folder(folder)
         with atomic_file(path) as file:
             file.write(result.model_dump_json().encode())
     return fit_contract(engine.name, result, taxonomy, precision)
