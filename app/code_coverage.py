@@ -23,8 +23,8 @@ Coverage: TypeAlias = Mapping[str, CodeRelease]
 def load_coverage(release: Path, taxonomy: Taxonomy) -> Coverage | None:
     """How the release described in the file `release` finds its codes; None if there is no release.
 
-    A release made for another version of the taxonomy covers none of this one: equal letters need
-    not mean the same error.
+    A release made for another major version of the taxonomy covers none of this one: equal letters
+    need not mean the same error.
 
     Raises:
         ReleaseRefused: the file is there and is not a release's description.
@@ -37,7 +37,7 @@ def load_coverage(release: Path, taxonomy: Taxonomy) -> Coverage | None:
         return None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ReleaseRefused("E_RELEASE", f"{release}: not a release's description") from None
-    if release_taxonomy != taxonomy.version:
+    if not taxonomy.fits(release_taxonomy):
         return {}
     return {code: how for code, how in covered.items() if code in taxonomy.codes}
 

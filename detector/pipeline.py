@@ -112,7 +112,7 @@ def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> N
         raise ReleaseRefused(
             "E_RELEASE", "{path}: covers no code, so every dialogue would look clean", path=release.folder
         )
-    if info.taxonomy.partition(".")[0] != taxonomy.version.partition(".")[0]:
+    if not taxonomy.fits(info.taxonomy):
         raise ReleaseRefused(
             "E_TAXONOMY", "{path}: made for taxonomy {version}, and this one is {own}",
             path=release.folder, version=info.taxonomy, own=taxonomy.version,

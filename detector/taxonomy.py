@@ -125,6 +125,11 @@ class Taxonomy(Record):
                 seen.add(code.code)
         return self
 
+    def fits(self, version: str) -> bool:
+        """Return whether what was made for a `version` of the taxonomy can be used with this one: the major
+        version is the same, so the set of codes is."""
+        return version.partition(".")[0] == self.version.partition(".")[0]
+
     @cached_property
     def codes(self) -> dict[str, Code]:
         """Every code by its name, in file order."""

@@ -199,9 +199,9 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 92_500,
-    "modules of the packages": 463,
-    "lines of the tests": 53_300,
+    "lines of the packages": 94_500,
+    "modules of the packages": 470,
+    "lines of the tests": 54_100,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling

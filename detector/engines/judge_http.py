@@ -397,7 +397,7 @@ class HttpJudge:
             NoAnswer: worth another try.
             RequestRefused: not worth one.
         """
-        if self._tokens is not None and request.wants_verdict:
+        if self._tokens is not None and request.check is None:
             return await self._tokens.complete(request, max_tokens, brief=again)
         while True:
             dialect = self._dialect

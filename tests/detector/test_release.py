@@ -168,10 +168,9 @@ def test_a_release_that_covers_nothing_is_refused_unless_it_is_in_the_making(tmp
     assert load_detector(DetectorConfig(release=folder), unfinished=True).codes == ()
 
 
-@pytest.mark.parametrize("version", ["1.1.0", "2.0.0"])
-def test_another_version_of_the_taxonomy_is_refused_with_both_named(tmp_path: Path, version: str) -> None:
-    folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(taxonomy=version))
-    with pytest.raises(ReleaseRefused, match=rf"{version}, and this one is 1\.0"):
+def test_another_major_version_of_the_taxonomy_is_refused_with_both_named(tmp_path: Path) -> None:
+    folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(taxonomy="2.0.0"))
+    with pytest.raises(ReleaseRefused, match=r"2\.0\.0, and this one is 1\."):
         load_detector(DetectorConfig(release=folder))
     patched = tiny.write_release(tmp_path / "patched", info=tiny.release_info(taxonomy="1.0.99"))
     assert load_detector(DetectorConfig(release=patched)).info.taxonomy == "1.0.99"

@@ -110,7 +110,7 @@ def test_findings_are_confirmed_and_other_codes_are_searched(judged: Any, capsys
         assert not set(verdict.judge.codes) & set(verdict.judge.unmet)
     assert sum(len(verdict.findings) for verdict in scored) == 4
     described = manifest["judge"]
-    assert described["questions"] == {"screens": 15, "details": 9}
+    assert described["questions"] == {"readings": 0, "second_looks": 0, "screens": 15, "details": 9}
     assert described["tokens"]["output"] == 15 * 10 + 9 * 30
     assert manifest["not_covered"] == []
     assert manifest["cost"]["seconds"]["judge"] >= 0
