@@ -22,9 +22,10 @@ from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.guidelines import read_guideline
 from dialint.detector.judge.messages import PROMPT_VERSION
 from dialint.detector.judge.options import StageOptions
+from dialint.detector.judge.reading import READING_VERSION
 from dialint.detector.judge.reading_stage import ReadingDetector, ReadingOptions
 from dialint.detector.judge.stage import NO_ROOM, JudgedDetector
-from dialint.detector.overrides import read_overrides
+from dialint.detector.overrides import Overrides, read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.records import Dialogue, Label
@@ -86,13 +87,7 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
     Raises:
         ConfigError: a contract, examples or policy that cannot be used.
     """
-    judge, overrides = config.judge, read_overrides(config.detector.overrides)
-    if overrides.judge is not None and overrides.judge.prompt != PROMPT_VERSION:
-        raise ConfigError(
-            "E_OVERRIDES",
-            f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
-            f"and this is {PROMPT_VERSION}",
-        )
+    judge, overrides = config.judge, _checked_overrides(config)
     return StageOptions(
         codes=select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes),
         detail=judge.question_form(),
@@ -105,6 +100,27 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
         examples=None if judge.judge_examples is None else read_decided(judge.judge_examples),
         policies=load_policies(config.detector.policy),
     )
+
+
+def prompt_version(config: JudgeConfig) -> str:
+    """The version of the words of the judge's questions."""
+    return READING_VERSION if config.judge_form == "reading" else PROMPT_VERSION
+
+
+def _checked_overrides(config: ScoreConfig) -> Overrides:
+    """The overrides, whose judge was measured with the words that are used.
+
+    Raises:
+        ConfigError: E_OVERRIDES; it was measured with others.
+    """
+    overrides, prompt = read_overrides(config.detector.overrides), prompt_version(config.judge)
+    if overrides.judge is not None and overrides.judge.prompt != prompt:
+        raise ConfigError(
+            "E_OVERRIDES",
+            f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
+            f"and this is {prompt}",
+        )
+    return overrides
 
 
 LANGUAGES = {"en": "English", "es": "Spanish", "ru": "Russian"}
@@ -125,7 +141,7 @@ def reading_options(config: ScoreConfig, taxonomy: Taxonomy) -> ReadingOptions:
         threshold=_stated_threshold(judge),
         budget=judge.budget,
         price=judge.price,
-        overrides=read_overrides(config.detector.overrides),
+        overrides=_checked_overrides(config),
         policies=load_policies(config.detector.policy),
         guideline=tuple(guideline),
     )
@@ -149,12 +165,11 @@ def with_contract(
     """
     if options.threshold is not None or options.overrides.judge is not None:
         return options
-    from dialint.detector.judge.reading_stage import ReadingOptions as Options
     from dialint.eval.judge_measure import measured_contract, sample_tokens
 
     dialogues, labels = read_sample()
     policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
-    own = Options(
+    own = ReadingOptions(
         codes=frozenset(taxonomy.codes),
         language=options.language,
         has_rewrites=options.has_rewrites,
@@ -211,6 +226,8 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
         files["judge_plugin"] = source
     if config.judge_examples is not None:
         files["judge_examples"] = {"sha256": sha256_file(examples_file(config.judge_examples))}
+    if config.guideline:
+        files["guideline"] = [{"sha256": sha256_file(path)} for path in config.guideline]
     return {**config.describe(), **files}
 
 
@@ -224,7 +241,7 @@ def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping
     described = {
         "name": judge.name,
         "fingerprint": judge.fingerprint,
-        "prompt": PROMPT_VERSION,
+        "prompt": prompt_version(config),
         "form": config.question_form(),
         "contract": None if judge.contract is None else judge.contract.fingerprint,
         **({} if judge.examples is None else {"examples": judge.examples}),

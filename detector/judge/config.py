@@ -164,6 +164,7 @@ class JudgeConfig:
             "judge_outage_s",
             "judge_concurrency",
             "judge_price",
+            "guideline",
         )
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unchanging}
         if self.budget is not None and self.budget.unit == "usd":

@@ -6,6 +6,7 @@ nor code, recorded on 2026-11-28 for the prompt `RECORDED`. A changed prompt nee
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,29 @@ class Recorded:
 
     def close(self) -> None:
         pass
+
+
+def test_a_guideline_is_read_with_each_dialogue_and_its_bytes_are_part_of_the_job(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in ANSWERS.read_text("utf-8").splitlines()]
+    engine = Recorded({row["dialogue_id"]: row for row in rows})
+    guideline = tmp_path / "rules.md"
+    guideline.write_text("# Refunds\n1. Never promise a date.\n2. Look the order up first.\n")
+    config = ScoreConfig(
+        out=tmp_path / "v.jsonl",
+        limit=2,
+        detector=DetectorConfig(scan="off"),
+        judge=JudgeConfig(
+            judge="http://127.0.0.1:1/v1", judge_form="reading", judge_precision=0.9, guideline=(guideline,)
+        ),
+    )
+    assert run([str(SAMPLE / "dialogues.jsonl")], config, None, engine) == 0
+    system, user = (message["content"] for message in engine.requests[0].messages)
+    assert '{"clause":"2","text":"Refunds Look the order up first."}' in user
+    assert "P1 Required step skipped" in system
+    manifest = json.loads((tmp_path / "v.manifest.json").read_text())
+    assert manifest["judge"]["prompt"] == READING_VERSION
+    sha256 = hashlib.sha256(guideline.read_bytes()).hexdigest()
+    assert sha256 in json.dumps(manifest["work"])
 
 
 def test_what_a_strong_model_reads_is_measured_and_found(
