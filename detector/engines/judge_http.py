@@ -53,7 +53,7 @@ from dialint.detector.engines.server_answers import (
 )
 from dialint.detector.engines.token_completions import TokenCompletions
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.judge import JudgeReply, JudgeRequest
+from dialint.detector.judge import JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.api_key import read_key
 from dialint.detector.judge.config import JudgeConfig
 
@@ -448,7 +448,7 @@ class HttpJudge:
         return ConfigError("E_JUDGE", f"{self._address.url}: no model {self._model!r} (--judge-model){names}")
 
 
-def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> HttpJudge:
+def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> JudgeEngine:
     """The engine of ``--judge http:URL``; the model's device and precision are the server's.
 
     Raises:

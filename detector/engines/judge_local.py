@@ -30,7 +30,7 @@ from dialint.detector.engines.local import fill_rows, resolve_device
 from dialint.detector.engines.quote_constraint import AllowedTokens, ScreenConstraint, TokenSpellings
 from dialint.detector.judge import OPENING, VERDICTS, verdict_json
 from dialint.detector.judge.config import PROMPT_FILE, JudgeConfig
-from dialint.detector.judge.engine import JudgeReply, JudgeRequest
+from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
 
 ROW_TOKENS = 8192
 """Tokens of prompts that go through the model together."""
@@ -55,6 +55,7 @@ class LocalJudge:
     is the fingerprint of its files."""
 
     is_remote = False
+    notes: Sequence[str] = ()
 
     def __init__(
         self,
@@ -408,7 +409,7 @@ def load_judge(
     )
 
 
-def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> LocalJudge:
+def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> JudgeEngine:
     """The engine of ``--judge local:FOLDER``.
 
     Raises:

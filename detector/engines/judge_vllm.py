@@ -29,6 +29,7 @@ from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge import (
     PROMPT_VERSION,
     VERDICTS,
+    JudgeEngine,
     JudgeReply,
     JudgeRequest,
     JudgeVerdict,
@@ -56,7 +57,7 @@ class VllmJudge:
     """A causal language model in vLLM, with one adapter or none."""
 
     is_remote = False
-    notes = ()
+    notes: Sequence[str] = ()
 
     def __init__(
         self, llm: Any, prompt: JudgePrompt, lora: Any, *, name: str, fingerprint: str, context: int
@@ -292,7 +293,7 @@ def load_vllm_judge(
     )
 
 
-def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> VllmJudge:
+def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> JudgeEngine:
     """The engine of ``--judge vllm:FOLDER``; raises as `load_vllm_judge`."""
     return load_vllm_judge(resolve_judge(where), device=device, bf16=bf16, context=config.judge_context)
 

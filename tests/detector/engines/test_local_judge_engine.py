@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
+from typing_extensions import get_protocol_members
 
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_engines import open_judge
@@ -15,7 +16,7 @@ from dialint.detector.engines.quote_constraint import ScreenConstraint
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Question, build_chat, detail_schema, locate_quote, parse_answer
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.judge.engine import JudgeRequest
+from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
 from dialint.detector.judge.screens import parse_screen, screen_chat, screen_schema
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
@@ -62,6 +63,11 @@ def request(engine: LocalJudge, code: str | None) -> JudgeRequest:
         dialogue_id="d", messages=tuple(chat.messages), schema=detail_schema(CODES[code]), max_tokens=60,
         wants_verdict=True, quoted=DIALOGUE.turns[1].text,
     )  # fmt: skip
+
+
+def test_it_has_all_that_is_read_of_an_engine(engine: LocalJudge) -> None:
+    """Here `open_judge` is declared to return one, so that types are checked; this shows it when it runs."""
+    assert [name for name in get_protocol_members(JudgeEngine) if not hasattr(engine, name)] == []
 
 
 def test_screens_fit_their_schema_and_details_have_the_probabilities_of_their_tokens(
