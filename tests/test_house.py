@@ -201,7 +201,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 CEILINGS = {
     "lines of the packages": 94_500,
     "modules of the packages": 470,
-    "lines of the tests": 54_100,
+    "lines of the tests": 54_200,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling

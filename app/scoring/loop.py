@@ -98,6 +98,8 @@ def _run(
     scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
     is_cluster = config.cluster.cluster is not None and detector is None
     actors_ask = is_cluster and engine is None and can_ask_from_actors(config.judge)
+    if actors_ask and config.judge.judge_form == "reading":  # each actor would measure the judge anew
+        raise ConfigError("E_OPTION", "--judge-form reading: not with --cluster so far")
     if is_cluster:
         scorer_context = ClusterDetector(
             config.detector, config.watch, config.cluster, print_status, config if actors_ask else None
