@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +11,23 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.budget import Budget, Price, parse_budget, parse_price
-from dialint.detector.judge.messages import Detail
+from dialint.detector.judge.prompt import Detail
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.plugins import Plugin, plugins
+from dialint.detector.records import Record
 
 PROMPT_FILE = "judge.json"
-"""File of a judge that was trained here: the version of its prompt and the form of its questions."""
+"""File of a judge that was trained here: the version of its prompt, the detail and codes of its questions."""
 
 
-LOCAL = ("local", "vllm")
-"""Engines that are asked one turn and code at a time."""
+class TrainedPrompt(Record):
+    """`PROMPT_FILE`: the version of the prompt that a judge was trained with, the detail and codes of its
+    questions, and the tokens that they had room for."""
+
+    prompt: str
+    detail: Detail
+    prompt_tokens: Annotated[int, Field(ge=1)]
+    codes: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +35,9 @@ class JudgeConfig:
     """The judge that a scoring job asks after the scan."""
 
     judge: str | None = None
-    """The LLM that judges what the scan flags, and the codes that it does not cover: local:FOLDER, in this
-    process; vllm:FOLDER, in vLLM in this process; http:URL, any OpenAI-compatible server (for instance
-    http://127.0.0.1:8000/v1); or NAME:ARGUMENT, an engine of an installed package. A folder is that of a base
-    model or of `dialint train sft judge`."""
+    """The LLM that reads the dialogues: local:FOLDER, in this process; vllm:FOLDER, in vLLM in this process;
+    http:URL, any OpenAI-compatible server (for instance http://127.0.0.1:8000/v1); or NAME:ARGUMENT, an
+    engine of an installed package. A folder is that of a base model or of `dialint train sft judge`."""
 
     judge_model: str | None = None
     """Name of the model or adapter on the server; without it the only one that the server lists."""
@@ -48,7 +53,7 @@ class JudgeConfig:
     """Seconds without any answer of the server after which the job stops; the same command goes on later."""
 
     judge_context: Annotated[int | None, Field(ge=512)] = None
-    """Tokens of the model's context; without it what the server or the model says, else 8192. Of a server
+    """Tokens of the model's context; without it what the server or the model says, else 32768. Of a server
     never more than it says."""
 
     judge_concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
@@ -57,19 +62,11 @@ class JudgeConfig:
 
     judge_budget: str | None = None
     """What the judge may be asked for each thousand dialogues: "500 questions", "200k tokens" (prompts and
-    answers) or "2.50 usd" (with --judge-price). What the scan flagged comes first, then what nothing else
-    looks for; what is left unasked is recorded. Without it everything is asked."""
+    answers) or "2.50 usd" (with --judge-price). What is left unasked is recorded. Without it everything is
+    asked."""
 
     judge_price: str | None = None
     """Price of a million tokens of prompts and of answers in US dollars, for instance 0.15,0.60."""
-
-    judge_audit: Annotated[float, Field(ge=0, le=1)] = 0.01
-    """Share of the dialogues, drawn by their ids, that is asked about every code, also those that the scan
-    covers: so that what the scan misses can be estimated."""
-
-    judge_threshold: Annotated[float | None, Field(gt=0, le=1)] = None
-    """Probability from which an error that only the judge found is a finding. Without it that is so for the
-    codes only that the judge contract of --overrides allows; all else it finds is a suggestion."""
 
     judge_precision: Annotated[float | None, Field(gt=0, le=1)] = None
     """Share of the errors listed by this judge that are right, as you measured it yourself: it is not
@@ -79,23 +76,12 @@ class JudgeConfig:
     """Share of the judge's findings that must be right. At first use a judge reads dialogues with labels that
     ship with dialint; what it lists is a finding where it keeps this, and a suggestion elsewhere."""
 
-    judge_examples: Path | None = None
-    """What people decided about other dialogues, shown to the judge with questions about the same code: the
-    folder of `dialint export dataset`, or its file of preferences. At most two errors that they marked and
-    one finding that they took back, the most similar ones, masked; none from the dialogue in question or a
-    copy of it."""
-
-    judge_detail: Literal["auto", "short", "full"] = "auto"
-    """How much of a code's entry a question holds: its test, or also its definition and examples. auto: what
-    a judge was trained with, and full for a model that was not trained here."""
+    judge_detail: Detail = "auto"
+    """How much of a code's entry the judge is shown: its definition and examples (full), or its test (short).
+    auto: what a judge was trained with; for any other model full where its context has room for it."""
 
     judge_language: Literal["en", "es", "ru"] = "en"
     """Language of the questions; dialogues may be in any."""
-
-    judge_form: Literal["questions", "reading"] = "questions"
-    """questions: screens for groups of codes, then one question for each turn and code, the form in which
-    judges are trained. reading: one question for a whole dialogue, with all codes, guidelines and tool
-    results, of any OpenAI-compatible server; the better form for a strong model (http: only so far)."""
 
     judge_rewrites: bool = False
     """Ask the judge for each wrong turn without its errors as well."""
@@ -114,17 +100,9 @@ class JudgeConfig:
                 raise ConfigError(
                     "E_OPTION", f"--{changed[0].replace('_', '-')} without --judge: nobody is asked"
                 )
-        if self.judge is not None and self.judge_form == "reading" and parse_judge(self.judge)[0] in LOCAL:
-            raise ConfigError("E_OPTION", "--judge-form reading: only of a server so far (--judge http:URL)")
-        if self.judge_form != "reading" and (self.guideline or self.judge_rewrites):
-            raise ConfigError("E_OPTION", "--guideline and --judge-rewrites need --judge-form reading")
         if self.price is None and self.budget is not None and self.budget.unit == "usd":
             raise ConfigError(
                 "E_OPTION", "--judge-budget in usd needs --judge-price IN,OUT (dollars a million tokens)"
-            )
-        if self.judge_examples is not None and not self.judge_examples.exists():
-            raise ConfigError(
-                "E_OPTION", f"--judge-examples {self.judge_examples}: there is no such file or folder"
             )
 
     @cached_property
@@ -145,16 +123,21 @@ class JudgeConfig:
         """
         return None if self.judge_price is None else parse_price(self.judge_price)
 
-    def question_form(self) -> Detail:
-        """How much of a code's entry a question holds: `judge_detail`, or what a trained judge was trained
-        with, and full for any other model."""
-        if self.judge_detail != "auto":
-            return self.judge_detail
+    @cached_property
+    def trained(self) -> TrainedPrompt | None:
+        """How a judge in a folder was trained; None of any other one."""
         kind, where = parse_judge(self.judge or "")
         path = Path(where) / PROMPT_FILE
         if kind == "http" or not path.exists():
-            return "full"
-        return "full" if json.loads(path.read_bytes()).get("detail") == "full" else "short"
+            return None
+        return TrainedPrompt.model_validate_json(path.read_bytes())
+
+    @property
+    def detail(self) -> Detail:
+        """How much of a code's entry the judge is shown."""
+        if self.judge_detail != "auto" or self.trained is None:
+            return self.judge_detail
+        return self.trained.detail
 
     def describe(self) -> dict[str, Any]:
         """The options that can change a verdict, but for the contents of files."""

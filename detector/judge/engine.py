@@ -11,16 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 
+def _accept(_: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
     """One chat to be answered with one JSON object.
 
-    `schema` is the JSON schema of the answer. `wants_verdict`: the answer begins with `OPENING` and a verdict
-    of `VERDICTS`, whose probabilities are asked for. `quoted` is the text, as the chat shows it, of which the
-    answer's quote must be a part; an engine that can constrains the quote to it. `answers` may be paid for
-    until one is usable; the second may have twice `max_tokens`. `check` returns what is wrong with an
-    answer, in words for the model, or nothing; without it answers must fit the schema. `dialogue_id` is for
-    messages about failures; it never leaves this process.
+    `schema` is the JSON schema of the answer. `answers` may be paid for until one is usable; the second may
+    have twice `max_tokens`. `check` returns what is wrong with an answer, in words for the model, or nothing.
+    `dialogue_id` is for messages about failures; it never leaves this process.
     """
 
     dialogue_id: str
@@ -28,13 +29,7 @@ class JudgeRequest:
     schema: Mapping[str, Any]
     max_tokens: int
     answers: int = 2
-    wants_verdict: bool = False
-    quoted: str | None = None
-    check: Callable[[str], str] | None = None
-
-    def complaint(self, text: str) -> str:
-        """What is wrong with an answer; empty if it is usable."""
-        return "" if self.check is None else self.check(text)
+    check: Callable[[str], str] = _accept
 
     def with_answers(self, answers: int) -> JudgeRequest:
         """The request with so many answers paid for."""
@@ -46,16 +41,12 @@ class JudgeReply:
     """The answer to one request, or why there is none.
 
     Exactly one of `text`, the JSON as the model wrote it and not yet checked, and `failure`, a stable code
-    (``E_...``), is not empty. `verdict_probabilities`: of `VERDICTS`, in their order, summing to 1, from the
-    log-probabilities of the verdict's token; None where the engine or server gives none. `is_approximate`:
-    they were read beside an answer of the server's own form, which is not that of training answers. Tokens
-    are those that were paid for: `prompt_tokens` include `cached_tokens`, which a prefix cache saved.
+    (``E_...``), is not empty. Tokens are those that were paid for: `prompt_tokens` include `cached_tokens`,
+    which a prefix cache saved.
     """
 
     text: str = ""
     failure: str = ""
-    verdict_probabilities: tuple[float, float, float] | None = None
-    is_approximate: bool = False
     prompt_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0

@@ -8,10 +8,13 @@ A clause is a list item or a paragraph, with the headings above it. One that beg
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.judge.prompt import Evidence, name_sources
 from dialint.detector.judge.reading import Clause
+from dialint.detector.policy import Policy, policy_for
 from dialint.detector.records import Dialogue
 
 MAX_BYTES = 400_000
@@ -83,3 +86,21 @@ def clauses_of(dialogue: Dialogue) -> tuple[tuple[Clause, ...], Dialogue]:
     if first is None or first.role != "system" or len(first.text) < MIN_SYSTEM_CHARS:
         return (), dialogue
     return parse_guideline(first.text, "S"), dialogue.model_copy(update={"turns": dialogue.turns[1:]})
+
+
+def collect_evidence(
+    dialogue: Dialogue,
+    policies: Mapping[str, Policy],
+    guideline: Sequence[Clause] = (),
+    *,
+    logs_tools: bool | None = None,
+) -> tuple[Evidence, Dialogue]:
+    """What is known of a masked dialogue beside its turns, the clauses of `guideline`, of its policy and of its
+    own system turn among it; and the dialogue without that turn."""
+    own, rest = clauses_of(dialogue)
+    clauses = [*guideline, *own]
+    policy = policy_for(dialogue, policies)
+    if policy is not None:
+        clauses += [Clause(id=clause.id, text=clause.text) for clause in policy.clauses]
+    sources = name_sources(dialogue.sources)
+    return Evidence(clauses=tuple(clauses), sources=sources, logs_tools=logs_tools), rest

@@ -1,176 +1,189 @@
-"""Merges the judge's rulings with the verdict of the detector inside.
+"""Merges what a judge read in a dialogue with the verdict of the detector inside.
 
-What the scan flagged stays, is confirmed, or is demoted; what only the judge found is a finding. The last two
-need a judge whose probability is known to be worth that, or trusted from a threshold on: without either it
-suggests, and its denial stands in the reason alone. A ruling without evidence word for word in
-the turn makes no finding.
+What exact checks and policies found stays; where the judge lists the same error, its reason, severity of a
+suggestion and rewrite are added. What the scan suspects is confirmed, or denied by a judge that was measured.
+All else that the judge lists goes through `dialint.detector.decide`. An error without evidence word for word
+in the turn makes no finding, and one fault is reported under one code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dialint.detector.calibration import format_probability, round_probability
 from dialint.detector.checks.context import append_proof, proof_name
 from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, decide, review
-from dialint.detector.judge.cases import Case, Ruling
-from dialint.detector.judge.messages import PROMPT_VERSION, REWRITE_CHARS, locate_quote
-from dialint.detector.records import Finding, Verdict
+from dialint.detector.judge.reading import ReadError
+from dialint.detector.records import Finding, NotJudged, Verdict
 from dialint.detector.taxonomy import Taxonomy
+
+MAX_CHARS = 800
+"""Of a reason or a rewrite."""
 
 
 @dataclass(frozen=True)
 class Merger:
-    """How rulings become findings, by `rules`. `name` is the judge's."""
+    """How a reading becomes findings, by `rules`. `name` is the judge's."""
 
     name: str
     taxonomy: Taxonomy
     rules: Rules
 
-    def merge(self, case: Case) -> Verdict:
-        """The verdict of a case, with the record of what was asked."""
+    def merge(self, case: Any) -> Verdict:
+        """The verdict of a `dialint.detector.judge.stage.Case`, with the record of what was asked."""
+        if case.verdict.status == "failed":
+            failed: Verdict = case.verdict
+            return failed.model_copy(update={"judge": case.record(self.name)})
+        errors = self._quoted(case)
         findings: list[Finding] = []
         suggestions: list[Finding] = []
-        flagged: set[tuple[int, str]] = set()
-        for is_suggested, inner in ((False, case.verdict.findings), (True, case.verdict.suggestions)):
-            for finding in inner:
-                flagged.add((finding.turn, finding.code))
-                ruling = case.rulings.get((finding.turn, finding.code))
-                if ruling is None:
-                    merged, suggested = finding, is_suggested
-                elif is_check(finding):
-                    merged, suggested = self._explain(case, finding, ruling), is_suggested
-                else:
-                    merged, suggested = self._review(case, finding, ruling, is_suggested)
-                (suggestions if suggested else findings).append(merged)
-        for (turn, code), ruling in sorted(case.rulings.items()):
-            if (turn, code) in flagged or ruling.answer.verdict != "error":
-                continue
-            where = self._locate(case, turn, ruling)
-            if where is None:
-                case.unquoted += 1
-                continue
-            suspicion = self._suspicion(case, turn, code, ruling, where)
-            decision = decide([suspicion], self.rules, Facts(case.dialogue, {}))
+        inner: tuple[tuple[Outcome, tuple[Finding, ...]], ...] = (
+            ("finding", case.verdict.findings),
+            ("suggestion", case.verdict.suggestions),
+        )
+        for before, own in inner:
+            for finding in own:
+                error = _matching(finding, errors)
+                merged, outcome = self._merge_one(case, finding, before, error)
+                errors = [each for each in errors if not _is_same_fault(finding, each)]
+                (findings if outcome == "finding" else suggestions).append(merged)
+        for error in sorted(errors, key=lambda each: (each.turn, each.code)):
+            decision = decide([self._suspicion(case, error)], self.rules, Facts(case.dialogue, {}))
             if decision is not None and decision.outcome != "dropped":
-                finding = self._new(case, decision, ruling, where)
-                (findings if decision.outcome == "finding" else suggestions).append(finding)
-        is_whole = case.verdict.quality is not None and not case.failures
+                built = self._build(case, decision, error)
+                (findings if decision.outcome == "finding" else suggestions).append(built)
+        gaps = _remaining_gaps(case.verdict.not_judged, case.asked)
+        without_policy = tuple(code for code in case.verdict.no_policy if code not in case.asked)
+        status = "scored" if case.asked and not gaps else case.verdict.status
+        is_whole = status == "scored" and not (gaps or case.failures)
         changed = {
+            "status": status,
+            "not_judged": gaps,
+            "no_policy": without_policy,
             "findings": tuple(sorted(findings, key=lambda finding: finding.turn)),
             "suggestions": tuple(sorted(suggestions, key=lambda finding: finding.turn)),
             "quality": self.taxonomy.quality(tuple(findings)) if is_whole else None,
-            "judge": case.record(self.name, PROMPT_VERSION),
+            "judge": case.record(self.name),
         }
         return Verdict.model_validate({**dict(case.verdict), **changed})
 
-    def _suspicion(
-        self, case: Case, turn: int, code: str, ruling: Ruling, where: tuple[int, int] = (0, 0)
-    ) -> Suspicion:
-        """What the judge says of a turn and code, at `where` in the masked text."""
-        position = case.position_of[turn]
+    def _quoted(self, case: Any) -> list[ReadError]:
+        """The errors whose quote stands in the turn, grown to whole placeholders, in offsets of the turn's
+        text before masking; each turn and code once, the most probable one."""
+        best: dict[tuple[int, str], ReadError] = {}
+        for error in case.errors:
+            if error.start is None or error.end is None:
+                case.unquoted += 1
+                continue
+            text = case.texts[case.position_of[error.turn]]
+            start, end = text.to_original(error.start, error.end)
+            if end <= start:
+                case.unquoted += 1
+                continue
+            key = (error.turn, error.code)
+            if key not in best or best[key].probability < error.probability:
+                best[key] = error.model_copy(update={"start": start, "end": end})
+        return list(best.values())
+
+    def _suspicion(self, case: Any, error: ReadError) -> Suspicion:
         return Suspicion(
-            code=code,
-            turn=turn,
-            position=position,
-            start=where[0],
-            end=where[1],
+            code=error.code,
+            turn=error.turn,
+            position=case.position_of[error.turn],
+            start=error.start or 0,
+            end=error.end or 0,
             source="judge",
-            probability=self.rules.judged_probability(code, ruling.probability),
+            probability=self.rules.judged_probability(error.code, error.probability),
             name=self.name,
-            proof=self._proof(ruling),
+            proof=self._proof(error),
         )
 
-    def _review(
-        self, case: Case, finding: Finding, ruling: Ruling, is_suggested: bool
-    ) -> tuple[Finding, bool]:
-        """What becomes of a suspicion of the scan, and whether it is a suggestion."""
-        answer = self._suspicion(case, finding.turn, finding.code, ruling)
-        before: Outcome = "suggestion" if is_suggested else "finding"
-        result = review(before, answer, ruling.answer.verdict, self.rules, Facts(case.dialogue, {}))
-        if not result.is_confirmed:
-            return append_proof(finding, result.proof), result.outcome == "suggestion"
-        if self._locate(case, finding.turn, ruling) is None:
-            case.unquoted += 1
-            return finding, is_suggested
-        confirmed = self._explain(case, finding, ruling, result.outcome == "suggestion")
-        if self.rules.judged_code(finding.code) is not None:
-            confirmed = confirmed.model_copy(update={"probability": round_probability(answer.probability)})
-        return confirmed, result.outcome == "suggestion"
+    def _proof(self, error: ReadError) -> str:
+        cited = f", clause {_clean(error.clause)}" if error.clause else ""
+        return f"judge '{self.name}': {format_probability(error.probability)}{cited}"
 
-    def _explain(self, case: Case, finding: Finding, ruling: Ruling, is_suggested: bool = False) -> Finding:
-        """The finding with the judge's reason, rewrite, severity and narrower quote, if it confirms it. The
-        last proof of a suggestion stays the one that says why it is no finding."""
-        where = self._locate(case, finding.turn, ruling)
-        if ruling.answer.verdict != "error" or where is None:
-            return finding
-        answer = ruling.answer
-        changes: dict[str, object] = {"rewrite": _clean(answer.rewrite) or finding.rewrite}
-        text = case.masked.turns[case.position_of[finding.turn]].text
-        quote = text[where[0] : where[1]]
-        if not is_check(finding):
-            allowed = self.taxonomy.codes[finding.code].severities
-            changes["severity"] = answer.severity if answer.severity in allowed else finding.severity
-            if len(quote) < len(finding.quote):
-                start, end = self._in_log(case, finding.turn, where)
-                changes |= {"quote": quote, "start": start, "end": end}
-        proof = f"({self._proof(ruling)}) " if is_suggested else ""
-        reason = f"{_sentence(answer.reason)}{proof}{finding.reason}"
-        explained = finding.model_copy(update={**changes, "reason": reason})
-        return (
-            explained if is_suggested or is_check(finding) else append_proof(explained, self._proof(ruling))
-        )
+    def _merge_one(
+        self, case: Any, finding: Finding, before: Outcome, error: ReadError | None
+    ) -> tuple[Finding, Outcome]:
+        """What becomes of a finding or suggestion of the detector inside."""
+        is_proven = proof_name(finding).startswith("exact check")
+        if finding.code not in case.asked:
+            return finding, before
+        if error is None:
+            if is_proven:
+                return finding, before
+            denial = Suspicion(
+                code=finding.code, turn=finding.turn, position=case.position_of[finding.turn], start=0, end=0,
+                source="judge", probability=0.0, name=self.name,
+            )  # fmt: skip
+            result = review(before, denial, "no_error", self.rules, Facts(case.dialogue, {}))
+            return append_proof(finding, result.proof), result.outcome
+        answer = self._suspicion(case, error)
+        outcome: Outcome = before
+        if before == "suggestion":
+            own = decide([answer], self.rules, Facts(case.dialogue, {}))
+            outcome = "finding" if own is not None and own.outcome == "finding" else before
+        changes: dict[str, Any] = {"rewrite": _clean(error.rewrite) or finding.rewrite}
+        if not is_proven:
+            changes |= {"severity": error.severity, "probability": round_probability(answer.probability)}
+        proof = f"({self._proof(error)}) " if outcome == "suggestion" else ""
+        changes["reason"] = f"{_sentence(error.reason)}{proof}{finding.reason}"
+        explained = finding.model_copy(update=changes)
+        if outcome == "suggestion" or is_proven:
+            return explained, outcome
+        return append_proof(explained, self._proof(error)), outcome
 
-    def _new(self, case: Case, decision: Decision, ruling: Ruling, where: tuple[int, int]) -> Finding:
-        code, turn, position = decision.suspicion.code, decision.suspicion.turn, decision.suspicion.position
-        entry = self.taxonomy.codes[code]
-        start, end = self._in_log(case, turn, where)
-        answer, role = ruling.answer, case.dialogue.turns[position].role
-        quote = case.masked.turns[position].text[where[0] : where[1]]
-        why = _sentence(answer.reason) or "no reason given."
+    def _build(self, case: Any, decision: Decision, error: ReadError) -> Finding:
+        entry = self.taxonomy.codes[error.code]
+        position = case.position_of[error.turn]
+        turn, text = case.dialogue.turns[position], case.texts[position]
+        masked_start, masked_end = text.from_original(error.start, error.end)
+        start, end = turn.to_log(error.start, error.end)
         finding = Finding(
-            code=code,
-            turn=turn,
-            severity=answer.severity if answer.severity in entry.severities else entry.severity,
-            fault="bot" if role == "bot" else entry.fault,
+            code=error.code,
+            turn=error.turn,
+            severity=error.severity,
+            fault="bot" if turn.role == "bot" else entry.fault,
             probability=round_probability(decision.stated),
-            quote=quote,
+            quote=case.masked.turns[position].text[masked_start:masked_end],
             start=start,
             end=end,
-            reason=f"{entry.name.en} in turn {turn}: {why}".strip(),
-            rewrite=_clean(answer.rewrite) or None,
-        )
+            reason=f"{entry.name.en} in turn {error.turn}: {_sentence(error.reason) or 'no reason given.'}"
+            .strip(),
+            rewrite=_clean(error.rewrite) or None,
+        )  # fmt: skip
         for proof in decision.proofs:
             finding = append_proof(finding, proof)
         return finding
 
-    def _proof(self, ruling: Ruling) -> str:
-        kind = "self-reported probability" if ruling.is_self_reported else "probability"
-        return f"judge '{self.name}': error, {kind} {format_probability(ruling.probability)}"
 
-    def _locate(self, case: Case, turn: int, ruling: Ruling) -> tuple[int, int] | None:
-        """Where the judge's quote stands in the masked text of the turn, grown to whole placeholders."""
-        position = case.position_of[turn]
-        where = locate_quote(ruling.answer, case.masked.turns[position].text)
-        if where is None:
-            return None
-        start, end = case.texts[position].to_original(*where)
-        return case.texts[position].from_original(start, end) if end > start else None
-
-    def _in_log(self, case: Case, turn: int, where: tuple[int, int]) -> tuple[int, int]:
-        position = case.position_of[turn]
-        return case.dialogue.turns[position].to_log(*case.texts[position].to_original(*where))
+def _remaining_gaps(gaps: Sequence[NotJudged], asked: Collection[str]) -> tuple[NotJudged, ...]:
+    """What the release does not judge because of a language, without what the judge was asked about."""
+    remaining = []
+    for gap in gaps:
+        codes = tuple(code for code in gap.codes if code not in asked)
+        check_only = tuple(code for code in gap.check_only if code not in asked)
+        if codes or check_only:
+            remaining.append(gap.model_copy(update={"codes": codes, "check_only": check_only}))
+    return tuple(remaining)
 
 
-def is_check(finding: Finding) -> bool:
-    """Whether an exact check made the finding."""
-    return proof_name(finding).startswith("exact check")
+def _matching(finding: Finding, errors: Sequence[ReadError]) -> ReadError | None:
+    """The error that is the same as a finding."""
+    return next((error for error in errors if _is_same_fault(finding, error)), None)
+
+
+def _is_same_fault(finding: Finding, error: ReadError) -> bool:
+    """Whether they are of one turn and one code, the error's own or its second best."""
+    return finding.turn == error.turn and finding.code in (error.code, error.second_code)
 
 
 def _clean(text: str | None) -> str:
     """Words of a model on one line, without what could steer a terminal."""
     letters = (letter if letter.isprintable() else " " for letter in text or "")
-    return " ".join("".join(letters).split())[:REWRITE_CHARS]
+    return " ".join("".join(letters).split())[:MAX_CHARS]
 
 
 def _sentence(text: str) -> str:

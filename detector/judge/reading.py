@@ -1,71 +1,25 @@
-"""The question about a whole dialogue and its answer: which errors did the support side make?
+"""A question about a dialogue, and the reading that answers it: the errors of the support side.
 
-Training, scoring and serving use the same two messages. The system message holds the task, the codes that
-apply with their definitions, and the rules that choose between them; it is the same for all dialogues with
-the same kinds of evidence, so that servers cache it. The user message holds what is known beside the words
-(channel, waits, whether acts are logged), clauses and sources, then the turns, each a JSON value on a line of
-its own: no text of a dialogue can imitate a line, a turn or an instruction. A dialogue that does not fit is
-read in overlapping parts; a model without room for all codes is asked about `FAMILIES` of them. The words are
-in ``reading.yaml``.
+An answer is one JSON object, ``notes`` first, then ``errors``; `format_reading` writes it as it is taught and
+as grammars of servers write it, and `parse_reading` takes it from what a model wrote.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from dialint.detector.artifacts import fingerprint
-from dialint.detector.judge.json_lines import Spell, clip, compact_json
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Severity, Turn
-from dialint.detector.taxonomy import Code, Need, Taxonomy, Text
-from dialint.detector.yaml_document import read_document
+from dialint.detector.records import Record, Severity
+from dialint.detector.taxonomy import Code
 
 LEAST_PROBABILITY = 0.3
 """From which an error is to be listed."""
 MAX_ERRORS = 60
 NONE = "none"
-FAMILIES = ("CUMRE", "V", "TX", "IP", "L", "W")
-"""Categories that are asked about together where not all fit: their codes take each other's cases."""
-WAIT_S = 60
-"""Waits before a turn of the support side that are worth telling."""
-CALL, RESULT = "tool_call", "tool_result"
-
-
-class Words(Record):
-    """The words of ``reading.yaml``."""
-
-    version: Text
-    task: Text
-    codes: Text
-    rules: Text
-    severities: Text
-    answer: Text
-    rewrite: Text
-    exclusive: Text
-    question: Text
-    question_part: Text
-    second_look: Text
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes with any word."""
-        return fingerprint(self.model_dump(mode="json"))
-
-
-@cache
-def load_words() -> Words:
-    """The packaged words."""
-    document = read_document(Path(__file__).with_name("reading.yaml"), "E_JUDGE")
-    return Words.model_validate(document.value, strict=False)
-
-
-READING_VERSION = load_words().version
 
 
 class Clause(Record):
@@ -109,44 +63,6 @@ class Decision(Record):
     reason: str = ""
 
 
-_ACT = re.compile(r"\s*[A-Za-z_][\w.]*\(.*\)")
-"""A system turn that logs a call of a tool."""
-_SOURCE_NAME = re.compile(r"\s*([A-Za-z0-9][\w./-]{0,40}): ")
-
-
-def name_sources(texts: Sequence[str]) -> tuple[Clause, ...]:
-    """Sources with texts, by the name that they begin with ("fees-2025: ..."), else by their number. An id
-    without a blank is no text."""
-    sources = []
-    for number, text in enumerate((text for text in texts if " " in text.strip()), 1):
-        named = _SOURCE_NAME.match(text)
-        sources.append(Clause(id=named[1] if named else f"source {number}", text=text))
-    return tuple(sources)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """What is known of a masked dialogue beside its turns. `logs_tools`: whether calls of tools are in the
-    log, here or elsewhere; None if nobody knows."""
-
-    clauses: tuple[Clause, ...] = ()
-    sources: tuple[Clause, ...] = ()
-    logs_tools: bool | None = None
-
-    def kinds(self, dialogue: Dialogue) -> frozenset[Need]:
-        """The kinds of evidence that codes may need."""
-        present: dict[Need, bool] = {
-            "sources": bool(self.sources),
-            "policy": bool(self.clauses or self.sources),
-            "actions": any(
-                turn.tool_calls or (turn.role == "system" and _ACT.match(turn.text))
-                for turn in dialogue.turns
-            ),
-            "timestamps": sum(turn.at is not None for turn in dialogue.turns) > 1,
-        }
-        return frozenset(kind for kind, is_there in present.items() if is_there)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """One question: its messages, the indices of the turns that it is about, their masked texts, and the
@@ -178,22 +94,6 @@ class Question:
             item["rewrite"] = {"type": "string"}
         return _object({"notes": {"type": "string"}, "errors": _array(_object(item))})
 
-    def second_look(self, errors: Sequence[ReadError], language: str) -> tuple[dict[str, str], ...]:
-        """The messages that ask about `errors` again, behind the same dialogue."""
-        head = self.messages[-1]["content"].rpartition("\n")[0]
-        listed = [
-            {
-                "number": number,
-                "turn": error.turn,
-                "quote": error.quote,
-                "codes": [code for code in (error.code, error.second_code) if code],
-            }
-            for number, error in enumerate(errors, 1)
-        ]
-        lines = [head, compact_json({"uncertain": listed})]
-        lines.append(load_words().second_look.format(language=language))
-        return (*self.messages[:-1], {"role": "user", "content": "\n".join(lines)})
-
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {
@@ -220,311 +120,24 @@ def second_look_schema(codes: Sequence[str]) -> dict[str, Any]:
     return _object({"notes": {"type": "string"}, "decisions": _array(_object(decision))})
 
 
-def split_families(taxonomy: Taxonomy, codes: Mapping[str, Code]) -> list[dict[str, Code]]:
-    """`codes` in groups that are not divided further: those of `FAMILIES`, else of a category."""
-    groups: dict[str, dict[str, Code]] = {}
-    for category in taxonomy.categories:
-        family = next((each for each in FAMILIES if category.code in each), category.code)
-        for code in category.codes:
-            if code.code in codes:
-                groups.setdefault(family, {})[code.code] = code
-    return list(groups.values())
-
-
-def system_message(
-    taxonomy: Taxonomy,
-    codes: Mapping[str, Code],
-    language: str,
-    *,
-    is_short: bool = False,
-    has_rewrites: bool = False,
-) -> str:
-    """The system message about `codes`; short ones hold each code's test in place of its definition and
-    examples."""
-    words = load_words()
-    parts = [words.task, words.codes]
-    for category in taxonomy.categories:
-        own = [code for code in category.codes if code.code in codes]
-        if own:
-            parts.append(
-                "\n".join([f"{category.code} {category.name.en}", *(_entry(code, is_short) for code in own)])
-            )
-        if category.exclusive and own:
-            parts.append(words.exclusive.format(codes=", ".join(code.code for code in own)))
-    rules = [
-        f"{number}. {rule}"
-        for number, rule in enumerate(taxonomy.decision_rules, 1)
-        if not (named := set(_CODE.findall(rule))) or named & codes.keys()
-    ]
-    if rules:
-        parts.append("\n".join([words.rules, *rules]))
-    levels = [f"{level.code} {level.name.en}: {level.meaning}" for level in taxonomy.severities]
-    parts.append("\n".join([words.severities, *levels]))
-    answer = f"{words.answer} {words.rewrite}" if has_rewrites else words.answer
-    parts.append(answer.format(language=language))
-    return "\n\n".join(parts)
-
-
-_CODE = re.compile(r"\b[A-Z][0-9]+\b")
-
-
-def _entry(code: Code, is_short: bool) -> str:
-    severities = [code.severity, *(each for each in code.severities if each != code.severity)]
-    head = f"{code.code} {code.name.en} ({', '.join(severities)})"
-    if is_short:
-        return f"{head}: {code.test}"
-    return f"{head}: {code.definition} Example: {code.example} Not: {code.counter_example}"
-
-
-def applicable_codes(
-    taxonomy: Taxonomy, wanted: Sequence[str] | frozenset[str], kinds: frozenset[Need]
-) -> tuple[dict[str, Code], tuple[str, ...]]:
-    """The codes of `wanted` whose needs `kinds` meet, in the taxonomy's order; and those that are not."""
-    codes = {name: code for name, code in taxonomy.codes.items() if name in wanted}
-    met = {name: code for name, code in codes.items() if set(code.needs) <= kinds}
-    return met, tuple(name for name in codes if name not in met)
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A line of a dialogue. `number` is the index of a turn with words; `is_judged`: of the support side."""
-
-    key: str
-    text: str
-    number: int | None = None
-    is_judged: bool = False
-
-    def render(self, chars: int) -> str:
-        """The JSON of the line, with at most `chars` characters of its text."""
-        head = {} if self.number is None else {"turn": self.number}
-        return compact_json({**head, self.key: clip(self.text, chars)})
-
-
-def _lines(turns: Sequence[Turn]) -> Iterator[_Line]:
-    for turn in turns:
-        for call in turn.tool_calls:
-            yield _Line(CALL, f"{call.name} {compact_json(call.arguments)}")
-        if not turn.is_unseen:
-            is_judged = turn.role in JUDGED_ROLES and bool(turn.text.strip())
-            yield _Line(turn.role, turn.text, turn.index, is_judged)
-        elif turn.role == "tool":
-            yield _Line(f"{RESULT}_error" if turn.tool_error else RESULT, turn.text)
-
-
-def _known(dialogue: Dialogue, evidence: Evidence) -> dict[str, Any]:
-    """What the log knows beside the words."""
-    tools = {True: "logged", False: "not logged: acts outside of the text cannot be seen", None: "unknown"}
-    has_calls = any(turn.tool_calls or turn.role == "tool" for turn in dialogue.turns)
-    values = {
-        "channel": dialogue.channel,
-        "language": dialogue.language,
-        "tool_calls": tools[True if has_calls else evidence.logs_tools],
-        "waits": _waits(dialogue),
-        "log_ends": f"after turn {dialogue.turns[-1].index}" if dialogue.turns else None,
-    }
-    return {name: value for name, value in values.items() if value}
-
-
-def _waits(dialogue: Dialogue) -> list[dict[str, Any]]:
-    """Minutes before each turn of the support side since the last one with words, where it took long."""
-    waits, before = [], None
-    for turn in dialogue.turns:
-        if turn.is_unseen or turn.at is None:
-            continue
-        if before is not None and before.at is not None and turn.role in JUDGED_ROLES:
-            seconds = (turn.at - before.at).total_seconds()
-            if seconds > WAIT_S:
-                waits.append(
-                    {"turn": turn.index, "minutes": round(seconds / 60, 1), "since_turn_of": before.role}
-                )
-        before = turn
-    return waits
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reader:
-    """Makes questions of dialogues for a model with room for `max_tokens` of a prompt."""
-
-    taxonomy: Taxonomy
-    max_tokens: int
-    count: Any
-    """Tokens of a chat's messages, or an upper estimate."""
-    spell: Spell = str
-    language: str = "English"
-    has_rewrites: bool = False
-
-    def questions(
-        self, dialogue: Dialogue, codes: Mapping[str, Code], evidence: Evidence
-    ) -> tuple[list[Question], tuple[str, ...]]:
-        """The questions about a masked dialogue: one if it fits. And the codes of which nothing fits."""
-        results: list[Question] = []
-        without_room: list[str] = []
-        for system, own in self._systems(codes):
-            room = self.max_tokens - self.count([{"role": "system", "content": system}])
-            parts = self._parts(dialogue, evidence, system, room) if room > MIN_ROOM else None
-            if parts is None:
-                without_room += own
-                continue
-            results += [replace(part, codes=own) for part in parts]
-        return results, tuple(without_room)
-
-    def _systems(self, codes: Mapping[str, Code]) -> list[tuple[str, Mapping[str, Code]]]:
-        """System messages that leave at least half of the room, all codes in one if possible."""
-        most = self.max_tokens // 2
-
-        def build(own: Mapping[str, Code], is_short: bool) -> str:
-            return system_message(
-                self.taxonomy, own, self.language, is_short=is_short, has_rewrites=self.has_rewrites
-            )
-
-        def tokens(text: str) -> int:
-            return int(self.count([{"role": "system", "content": text}]))
-
-        if tokens(whole := build(codes, False)) <= most:
-            return [(whole, codes)]
-        results: list[tuple[str, Mapping[str, Code]]] = []
-        for family in split_families(self.taxonomy, codes):
-            text = build(family, False)
-            results.append((text if tokens(text) <= most else build(family, True), family))
-        return results
-
-    def _parts(self, dialogue: Dialogue, evidence: Evidence, system: str, room: int) -> list[Question] | None:
-        """The dialogue in one part, or in several that overlap; None where not even one turn fits."""
-        lines = list(_lines(dialogue.turns))
-        chars = math.inf
-        for _ in range(12):
-            questions = [
-                self._question(dialogue, evidence, system, lines, first, start, end, chars)
-                for first, start, end in _spans(lines, chars)
-            ]
-            tokens = max((self._user_tokens(question) for question in questions), default=0)
-            if tokens <= room:
-                return questions
-            size = max(len(question.messages[-1]["content"]) for question in questions)
-            chars = int(0.92 * size * room / tokens) - (0 if math.isinf(chars) else int(0.02 * size))
-            if chars < MIN_ROOM:
-                return None
-        return None
-
-    def _user_tokens(self, question: Question) -> int:
-        return int(self.count([question.messages[-1]]))
-
-    def _question(
-        self,
-        dialogue: Dialogue,
-        evidence: Evidence,
-        system: str,
-        lines: Sequence[_Line],
-        first: int,
-        start: int,
-        end: int,
-        chars: float,
-    ) -> Question:
-        """The question about the judged lines ``[start, end)``, with those from `first` on as context and
-        what was before them summed up."""
-        words, room = load_words(), chars
-        each = len(lines) and (max(line_chars(line) for line in lines) if math.isinf(room) else int(room / 3))
-        head: list[Any] = [{"known": _known(dialogue, evidence)}]
-        share = 10**9 if math.isinf(room) else int(room / EVIDENCE_SHARE)
-        head += _clip_texts("clause", evidence.clauses, share)
-        head += _clip_texts("source", evidence.sources, share)
-        if first:
-            head.append({"earlier": _summary(lines[:first], 2000 if math.isinf(room) else int(room / 8))})
-        judged = [line for line in lines[start:end] if line.is_judged]
-        shown = [line.render(each) for line in lines[first:end]]
-        is_whole = start == 0 and end == len(lines)
-        question = words.question
-        if not is_whole and judged:
-            question = words.question_part.format(first=judged[0].number, last=judged[-1].number)
-        body = [*(compact_json(line) for line in head), *shown]
-        content = "\n".join([*(self.spell(line) for line in body), question])
-        return Question(
-            messages=({"role": "system", "content": system}, {"role": "user", "content": content}),
-            turns={line.number: line.text for line in judged if line.number is not None},
-            codes={},
-            clauses=frozenset(clause.id for clause in (*evidence.clauses, *evidence.sources)),
-            has_rewrites=self.has_rewrites,
-            is_cut=any(len(line.text) > each for line in lines[first:end]),
-        )
-
-
-MIN_ROOM = 200
-"""Tokens or characters below which nothing is worth asking."""
-EVIDENCE_SHARE = 4
-"""Clauses and sources take at most one in so many of the characters each, where not all fits."""
-OVERLAP = 4
-"""One in so many characters of a part is of the part before it."""
-
-
-def line_chars(line: _Line) -> int:
-    """Characters of a line, about."""
-    return len(line.text) + 24
-
-
-def _spans(lines: Sequence[_Line], chars: float) -> list[tuple[int, int, int]]:
-    """The parts of a dialogue for questions of `chars` characters: each the first line that is shown, and
-    the range ``[start, end)`` of the lines that it is about."""
-    if math.isinf(chars):
-        return [(0, 0, len(lines))]
-    most, each = 0.45 * chars, int(chars / 3)
-    sizes = [min(line_chars(line), each) for line in lines]
-    spans: list[tuple[int, int, int]] = []
-    start = 0
-    while start < len(lines):
-        end, size = start, 0.0
-        while end < len(lines) and (end == start or size + sizes[end] <= most * (1 - 1 / OVERLAP)):
-            size += sizes[end]
-            end += 1
-        first, room = start, most / OVERLAP
-        while first > 0 and sizes[first - 1] <= room:
-            first -= 1
-            room -= sizes[first]
-        if any(line.is_judged for line in lines[start:end]):
-            spans.append((first, start, end))
-        start = end
-    return spans
-
-
-def _summary(lines: Sequence[_Line], chars: int) -> list[dict[str, Any]]:
-    """What came before a part: the questions and requests of the customer and the calls of tools, the latest
-    first to be kept."""
-    kept: list[dict[str, Any]] = []
-    for line in reversed(lines):
-        if line.key == "customer":
-            sentences = [each for each in _SENTENCE.findall(line.text) if "?" in each or "？" in each]
-            text = " ".join(sentences) or line.text
-        elif line.key == CALL:
-            text = line.text
-        else:
-            continue
-        entry = {
-            **({} if line.number is None else {"turn": line.number}),
-            line.key: clip(text.strip(), max(40, chars // 6)),
+def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
+    """The answer that says so, with the blanks of a server's grammar (``json.dumps``)."""
+    errors = []
+    for error in reading.errors:
+        item = {
+            "turn": error.turn,
+            "quote": error.quote,
+            "code": error.code,
+            "second_code": error.second_code or NONE,
+            "probability": round(error.probability, 2),
+            "severity": error.severity,
+            "reason": error.reason,
+            "clause": error.clause or NONE,
         }
-        chars -= len(compact_json(entry))
-        if chars < 0:
-            break
-        kept.append(entry)
-    return kept[::-1]
-
-
-_SENTENCE = re.compile(r"[^.!?？。]+[.!?？。]*")
-
-
-def _clip_texts(key: str, clauses: Sequence[Clause], chars: int) -> list[dict[str, Any]]:
-    """Clauses or sources as lines of about `chars` characters together; the last ones are left out first."""
-    if not clauses:
-        return []
-    each = max(160, chars // len(clauses))
-    lines: list[dict[str, Any]] = []
-    for clause in clauses:
-        line = {key: clause.id, "text": clip(clause.text, each)}
-        chars -= len(compact_json(line))
-        if chars < 0 and lines:
-            lines.append({"left_out": len(clauses) - len(lines)})
-            break
-        lines.append(line)
-    return lines
+        if has_rewrites:
+            item["rewrite"] = error.rewrite or NONE
+        errors.append(item)
+    return json.dumps({"notes": reading.notes, "errors": errors}, ensure_ascii=False)
 
 
 def parse_reading(text: str, question: Question) -> Reading | str:
