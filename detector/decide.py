@@ -18,7 +18,6 @@ from dialint.detector.calibration import (
     MIN_PRECISION,
     CheckPrecision,
     CodeRelease,
-    format_probability,
     round_probability,
 )
 from dialint.detector.checks.context import GateInput, append_proof
@@ -35,8 +34,6 @@ Outcome = Literal["finding", "suggestion", "dropped"]
 
 FAR_LOG = "the log is far from what the release was calibrated on"
 NO_POLICY = "no policy with rules for it applies to the dialogue"
-DENIED = 0.2
-"""Probability of an error under which the judge denies what was suspected."""
 EVEN = 0.5
 """The least probability of an error that only the judge found."""
 
@@ -277,30 +274,13 @@ TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
 `decide`: until then a spot check's figures are those of findings."""
 
 
-@dataclass(frozen=True)
-class Review:
-    """What a judge's answer makes of what was reported before: the outcome, and a proof unless it was
-    confirmed."""
-
-    outcome: Outcome
-    proof: str = ""
-    is_confirmed: bool = False
-
-
-def review(before: Outcome, answer: Suspicion, verdict: str, rules: Rules, facts: Facts) -> Review:
-    """What becomes of a finding or suggestion of the scan by the judge's `answer` and `verdict`: it stays, is
-    confirmed, or is demoted by a judge that is known to be worth that."""
-    name, probability = answer.name, answer.probability
-    if probability < DENIED:
-        words = {"no_error": "denies it", "not_applicable": "calls it not applicable"}
-        proof = f"the judge {name} {words.get(verdict, 'does not confirm it')}"
-        if rules.judged_code(answer.code) is None and rules.judge_threshold is None:
-            return Review(before, f"{proof}, but is not measured")
-        return Review("suggestion", f"demoted: {proof}")
-    if verdict != "error" or probability < EVEN:
-        return Review(before, f"the judge {name} is undecided, {format_probability(probability)}")
-    own = decide([answer], rules, facts) if before == "suggestion" else None
-    return Review("finding" if own is not None and own.outcome == "finding" else before, is_confirmed=True)
+def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, str]:
+    """What becomes of a finding or suggestion of the scan that the judge `name` was asked about and does not
+    list, with the proof: only a judge that is known to be worth that demotes it."""
+    proof = f"the judge {name} denies it"
+    if rules.judged_code(code) is None and rules.judge_threshold is None:
+        return before, f"{proof}, but is not measured"
+    return "suggestion", f"demoted: {proof}"
 
 
 MAX_WORDS = 100

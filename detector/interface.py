@@ -50,8 +50,6 @@ class JudgeUsage:
     questions that show a dialogue without some of its turns, as it does not fit the judge's context."""
 
     questions: int = 0
-    screens: int = 0
-    details: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
@@ -75,7 +73,7 @@ class JudgeUsage:
 class JudgeInfo:
     """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` what
     the engine has to say to the user of how it asks, `max_prompt_tokens` what a question may have; its
-    contract, if it was measured, and the fingerprint of the examples that it is shown, if any; `usage` what
+    contract, if it was measured, `usage` what
     was taken so far."""
 
     name: str
@@ -84,7 +82,6 @@ class JudgeInfo:
     max_prompt_tokens: int
     contract: JudgeContract | None
     usage: JudgeUsage
-    examples: str | None = None
 
 
 class Detector(Protocol):

@@ -158,30 +158,19 @@ class JudgeRecord(Record):
     `prompt` the version of the questions' words.
 
     `readings` are questions about the whole dialogue, `second_looks` those about errors that were not sure.
-    `screens` are questions about many codes at once, `details` about one turn and one code. `codes` were
-    asked on every agent turn, or, where the scan covers them, on the turns that it flagged. All others are no
-    clean codes: `unmet` need what the dialogue has not (sources, a policy, actions, times), `unasked` were
-    left out by the budget, and `failures` are those of questions without a usable answer, by the error's
-    code. `not_applicable`: turns and codes to which the judge said so. `is_audit`: the dialogue was drawn at
-    random to be asked about every code. `is_self_reported`: the probabilities are what the judge wrote, not
-    those of its tokens; `is_approximate`: they are those of tokens that a server gave beside an answer of its
-    own form, not by the tokens of training answers.
+    `codes` were asked about. All others are no clean codes: `unmet` need what the dialogue has not (sources,
+    a policy, actions, times), `unasked` were left out by the budget, and `failures` are those of questions
+    without a usable answer, by the error's code.
     """
 
     name: str
     prompt: str
     readings: Annotated[int, Field(ge=0)] = 0
     second_looks: Annotated[int, Field(ge=0)] = 0
-    screens: Annotated[int, Field(ge=0)] = 0
-    details: Annotated[int, Field(ge=0)] = 0
     codes: tuple[str, ...] = ()
     unmet: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
     unasked: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
     failures: dict[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=lambda value: not value)
-    not_applicable: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=lambda pairs: not pairs)
-    is_audit: bool = Field(default=False, exclude_if=lambda value: not value)
-    is_self_reported: bool = Field(default=False, exclude_if=lambda value: not value)
-    is_approximate: bool = Field(default=False, exclude_if=lambda value: not value)
 
 
 def _is_absent(value: object) -> bool:

@@ -94,8 +94,8 @@ class _JobReading(TypedDict):
 
 
 class _Questions(TypedDict):
-    screens: Count
-    details: Count
+    readings: Count
+    second_looks: Count
 
 
 class _Judge(TypedDict):

@@ -208,7 +208,7 @@ def _judge_text(judge: JudgeRecord | None) -> str:
     if judge is None:
         return ""
     silent = {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
-    n, codes = judge.screens + judge.details, ", ".join(sorted(silent))
+    n, codes = judge.readings + judge.second_looks, ", ".join(sorted(silent))
     limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
     questions = ngettext("{n} question", "{n} questions", n)
     summary = _("{name} was asked {questions}").format(name=judge.name, questions=questions)

@@ -396,7 +396,7 @@ def _judge_limits(judge: Mapping[str, Any]) -> list[str]:
         else "it was measured on no labels"
     )
     line = (
-        f"The judge {judge['name']} was asked {questions['screens']:,} questions about whole dialogues and "
-        f"{questions['details']:,} about single turns; {measured}."
+        f"The judge {judge['name']} was asked {questions['readings']:,} questions about whole dialogues and "
+        f"{questions['second_looks']:,} second looks; {measured}."
     )
     return [line, *([f"Dialogues that it says nothing of, by code: {'; '.join(gaps)}."] if gaps else [])]

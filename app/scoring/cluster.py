@@ -31,6 +31,7 @@ from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import DetectorConfig, Monitor
 from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value
 from dialint.detector.log_profile import LogProfile
+from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.watchdog import WatchConfig
@@ -69,10 +70,11 @@ class ClusterDetector:
         config: ClusterConfig,
         tell: Callable[[str], None] = lambda _: None,
         asks: ScoreConfig | None = None,
+        contract: JudgeContract | None = None,
     ) -> None:
         """Connects, starts actors, and waits for the first that has loaded. `tell` is called with lines on
-        dialogues that failed and actors that died. With `asks` the actors ask the judge of these options; its
-        `judge_concurrency` is that of all actors together.
+        dialogues that failed and actors that died. With `asks` the actors ask the judge of these options,
+        under its `contract`; its `judge_concurrency` is that of all actors together.
 
         Raises:
             ConfigError: ray is not installed, nothing answers at the address, or the cluster has no room.
@@ -98,6 +100,7 @@ class ClusterDetector:
             self._ray = connect(config, self._n_cpus, self._stack)
             n_actors = self._count_actors(config.actors)
             self._asks = None if asks is None else _share_concurrency(asks, n_actors)
+            self._contract = contract
             self._actors = [self._start() for _ in range(n_actors)]
             about = self._wait_loaded()
         except BaseException:
@@ -239,7 +242,7 @@ class ClusterDetector:
         actor = self._ray.remote(Scorer).options(
             num_cpus=self._n_cpus, num_gpus=n_gpus, max_restarts=MAX_RESTARTS
         )
-        return actor.remote(self._what, self._watch, self._asks)
+        return actor.remote(self._what, self._watch, self._asks, self._contract)
 
     def _count_actors(self, requested: int | None) -> int:
         """

@@ -13,6 +13,7 @@ from dialint.detector.interface import Detector, DetectorConfig, JudgeInfo, Judg
 from dialint.detector.isolation import Message, make_message
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile
+from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
 
@@ -40,8 +41,8 @@ class Judged:
 
 
 class Scorer:
-    """What an actor runs: a detector that is loaded once, and the judge of `asks`, if there is one. Errors
-    are returned as messages, since Ray would wrap what is raised.
+    """What an actor runs: a detector that is loaded once, and the judge of `asks` with its `contract`, if
+    there is one. Errors are returned as messages, since Ray would wrap what is raised.
 
     The key of a judge's server comes from this process's environment or from a file on its machine: it never
     travels through Ray, which writes into logs what it hands on.
@@ -52,8 +53,9 @@ class Scorer:
         what: DetectorConfig,
         watch: WatchConfig,
         asks: ScoreConfig | None = None,
+        contract: JudgeContract | None = None,
     ) -> None:
-        self._what, self._watch, self._asks = what, watch, asks
+        self._what, self._watch, self._asks, self._contract = what, watch, asks, contract
         self._log_number = 0
         self._detector: Detector | None = None
         self._about: About | None = None
@@ -113,7 +115,8 @@ class Scorer:
             if self._asks is not None:
                 from dialint.detector.engines.judge_engines import open_judge
 
-                detector = judged_detector(detector, open_judge(self._asks.judge), self._asks)
+                engine = open_judge(self._asks.judge)
+                detector = judged_detector(detector, engine, self._asks, self._contract)
             self._about = About(
                 detector.release,
                 detector.fingerprint,

@@ -18,14 +18,10 @@ from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.guidelines import read_guideline
-from dialint.detector.judge.messages import PROMPT_VERSION
-from dialint.detector.judge.options import StageOptions
-from dialint.detector.judge.reading import READING_VERSION
-from dialint.detector.judge.reading_stage import ReadingDetector, ReadingOptions
-from dialint.detector.judge.stage import NO_ROOM, JudgedDetector
-from dialint.detector.overrides import Overrides, read_overrides
+from dialint.detector.judge.prompt import PROMPT_VERSION
+from dialint.detector.judge.stage import NO_ROOM, JudgedDetector, StageOptions
+from dialint.detector.overrides import JudgeContract, read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.records import Dialogue, Label
@@ -64,116 +60,87 @@ def open_engine(config: JudgeConfig, engine: JudgeEngine | None = None) -> Itera
         engine.close()
 
 
-def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
+def judged_detector(
+    inner: Detector | None, engine: JudgeEngine, config: ScoreConfig, contract: JudgeContract | None = None
+) -> JudgedDetector:
     """The detector that asks the judge about the codes that are reported; `inner` scans, the release of the
-    options without one.
+    options without one. `contract` is the judge's; without it that of `judge_contract`.
 
     Raises:
-        ConfigError: a contract, examples or policy that cannot be used.
+        ConfigError: a contract, guideline or policy that cannot be used, or a judge that cannot be measured.
     """
     if inner is None:
         from dialint.detector.pipeline import load_detector
 
         inner = load_detector(config.detector)
-    if config.judge.judge_form == "reading":
-        options = reading_options(config, inner.taxonomy)
-        return ReadingDetector(inner, engine, with_contract(options, engine, config.judge, inner.taxonomy))
-    return JudgedDetector(inner, engine, stage_options(config, inner.taxonomy))
-
-
-def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
-    """What the judge may be asked, with the files that the options name.
-
-    Raises:
-        ConfigError: a contract, examples or policy that cannot be used.
-    """
-    judge, overrides = config.judge, _checked_overrides(config)
-    return StageOptions(
-        codes=select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes),
-        detail=judge.question_form(),
-        language=judge.judge_language,
-        audit=judge.judge_audit,
-        threshold=judge.judge_threshold,
-        budget=judge.budget,
-        price=judge.price,
-        overrides=overrides,
-        examples=None if judge.judge_examples is None else read_decided(judge.judge_examples),
-        policies=load_policies(config.detector.policy),
-    )
-
-
-def prompt_version(config: JudgeConfig) -> str:
-    """The version of the words of the judge's questions."""
-    return READING_VERSION if config.judge_form == "reading" else PROMPT_VERSION
-
-
-def _checked_overrides(config: ScoreConfig) -> Overrides:
-    """The overrides, whose judge was measured with the words that are used.
-
-    Raises:
-        ConfigError: E_OVERRIDES; it was measured with others.
-    """
-    overrides, prompt = read_overrides(config.detector.overrides), prompt_version(config.judge)
-    if overrides.judge is not None and overrides.judge.prompt != prompt:
-        raise ConfigError(
-            "E_OVERRIDES",
-            f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
-            f"and this is {prompt}",
-        )
-    return overrides
+    options = stage_options(config, inner.taxonomy)
+    contract = contract or judge_contract(engine, config, inner.taxonomy)
+    overrides = options.overrides.model_copy(update={"judge": contract})
+    return JudgedDetector(inner, engine, replace(options, overrides=overrides))
 
 
 LANGUAGES = {"en": "English", "es": "Spanish", "ru": "Russian"}
 
 
-def reading_options(config: ScoreConfig, taxonomy: Taxonomy) -> ReadingOptions:
-    """What the judge may be asked about whole dialogues, with the files that the options name.
+def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
+    """What the judge may be asked, with the files that the options name. A judge that was trained here is
+    asked about the codes that it was trained on.
 
     Raises:
         ConfigError: a contract, guideline or policy that cannot be used.
     """
     judge = config.judge
-    guideline = [clause for path in judge.guideline for clause in read_guideline(path)]
-    return ReadingOptions(
-        codes=select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes),
+    overrides = read_overrides(config.detector.overrides)
+    if overrides.judge is not None and overrides.judge.prompt != PROMPT_VERSION:
+        raise ConfigError(
+            "E_OVERRIDES",
+            f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
+            f"and this is {PROMPT_VERSION}",
+        )
+    codes = select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes)
+    if judge.trained is not None:
+        codes &= set(judge.trained.codes)
+    return StageOptions(
+        codes=codes,
+        detail=judge.detail,
         language=LANGUAGES[judge.judge_language],
         has_rewrites=judge.judge_rewrites,
         threshold=_stated_threshold(judge),
         budget=judge.budget,
         price=judge.price,
-        overrides=_checked_overrides(config),
+        overrides=overrides,
         policies=load_policies(config.detector.policy),
-        guideline=tuple(guideline),
+        guideline=tuple(clause for path in judge.guideline for clause in read_guideline(path)),
     )
 
 
 def _stated_threshold(judge: JudgeConfig) -> float | None:
     """The probability from which a judge accuses whose precision is stated; above 1 if it is not enough."""
     if judge.judge_precision is None:
-        return judge.judge_threshold
+        return None
     return EVEN if judge.judge_precision >= judge.min_precision else 2.0
 
 
-def with_contract(
-    options: ReadingOptions, engine: JudgeEngine, config: JudgeConfig, taxonomy: Taxonomy
-) -> ReadingOptions:
-    """The options with the judge's contract, that of the overrides or the measured one, unless a precision is
-    stated. Measuring reads the sample, once for each model, prompt and options.
+def judge_contract(engine: JudgeEngine, config: ScoreConfig, taxonomy: Taxonomy) -> JudgeContract | None:
+    """The judge's contract: that of the overrides, else the measured one; None where a precision is stated.
+    Measuring reads the sample, once for each model, prompt and options.
 
     Raises:
         ConfigError: it gave no usable answers.
     """
+    options = stage_options(config, taxonomy)
     if options.threshold is not None or options.overrides.judge is not None:
-        return options
+        return options.overrides.judge
     from dialint.eval.judge_measure import measured_contract, sample_tokens
 
     dialogues, labels = read_sample()
-    policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
-    own = ReadingOptions(
-        codes=frozenset(taxonomy.codes),
+    trained = config.judge.trained
+    own = StageOptions(
+        codes=frozenset(taxonomy.codes if trained is None else trained.codes),
+        detail=options.detail,
         language=options.language,
         has_rewrites=options.has_rewrites,
-        policies=policies,
+        policies=load_policies(sorted((SAMPLE / "policies").glob("*.yaml"))),
     )
 
     def announce() -> None:
@@ -183,10 +150,16 @@ def with_contract(
             "states its precision instead"
         )
 
-    contract = measured_contract(
-        engine, taxonomy, own, config.min_precision, home_folder() / "judges", dialogues, labels, announce
+    return measured_contract(
+        engine,
+        taxonomy,
+        own,
+        config.judge.min_precision,
+        home_folder() / "judges",
+        dialogues,
+        labels,
+        announce,
     )
-    return replace(options, overrides=options.overrides.model_copy(update={"judge": contract}))
 
 
 SAMPLE = Path(__file__).parents[1] / "sample"
@@ -224,8 +197,6 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
     files: dict[str, Any] = {}
     if source := describe([judge_plugin(config.judge)]):
         files["judge_plugin"] = source
-    if config.judge_examples is not None:
-        files["judge_examples"] = {"sha256": sha256_file(examples_file(config.judge_examples))}
     if config.guideline:
         files["guideline"] = [{"sha256": sha256_file(path)} for path in config.guideline]
     return {**config.describe(), **files}
@@ -241,10 +212,9 @@ def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping
     described = {
         "name": judge.name,
         "fingerprint": judge.fingerprint,
-        "prompt": prompt_version(config),
-        "form": config.question_form(),
+        "prompt": PROMPT_VERSION,
+        "detail": config.detail,
         "contract": None if judge.contract is None else judge.contract.fingerprint,
-        **({} if judge.examples is None else {"examples": judge.examples}),
         "notes": list(judge.notes),
         **counts,
         "unquoted": usage.unquoted,
@@ -294,23 +264,12 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
         lines.append(_describe_context(judge, config, counts["failures"].get(NO_ROOM, 0)))
     if usage.unquoted:
         lines.append(f"{usage.unquoted:,} errors of the judge dropped: their quote is not in the turn")
-    if counts["self_reported"]:
-        lines.append(
-            f"in {counts['self_reported']:,} dialogues the judge's probabilities are what it wrote, as it "
-            "gives none of tokens"
-        )
     contract = judge.contract
     if contract is not None and contract.listed:
         right, found = contract.right / contract.listed, contract.found / max(1, contract.labels)
         line = f"{right:.0%} right, {found:.0%} found on {contract.dialogues} dialogues with labels"
         why = "" if contract.accuses else f": seldomer right than {contract.precision:g}, so it only suggests"
         lines.append(f"judge {judge.name}: {line}{why}")
-    stated = config.judge_threshold if config.judge_precision is None else config.judge_precision
-    if judge.contract is None and stated is None:
-        lines.append(
-            "what only the judge found is a suggestion: it was measured on no labels; --overrides FILE of "
-            "dialint eval judge, or --judge-threshold P"
-        )
     return lines
 
 
@@ -324,7 +283,7 @@ def _describe_context(judge: JudgeInfo, config: JudgeConfig, n_failed: int) -> s
     return (
         f"{'; '.join(results)}: a prompt has room for {judge.max_prompt_tokens:,} tokens. To give it more: a "
         "larger --max-model-len of the server, a judge with a longer context (in training: --prompt-tokens), "
-        f"no smaller --judge-context{'; or --judge-detail short' if config.question_form() == 'full' else ''}"
+        f"no smaller --judge-context{'' if config.detail == 'short' else '; or --judge-detail short'}"
     )
 
 

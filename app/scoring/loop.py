@@ -24,6 +24,7 @@ from dialint.app.scoring.job import Chunk, Job, hash_ids, lock_job
 from dialint.app.scoring.judging import (
     can_ask_from_actors,
     describe_usage,
+    judge_contract,
     judged_detector,
     open_engine,
     print_notes,
@@ -48,7 +49,9 @@ from dialint.detector.interface import Detector
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.manifests import is_plain
+from dialint.detector.overrides import JudgeContract
 from dialint.detector.progress import progress
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import (
     FileFormat,
     convert_verdicts,
@@ -98,11 +101,14 @@ def _run(
     scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
     is_cluster = config.cluster.cluster is not None and detector is None
     actors_ask = is_cluster and engine is None and can_ask_from_actors(config.judge)
-    if actors_ask and config.judge.judge_form == "reading":  # each actor would measure the judge anew
-        raise ConfigError("E_OPTION", "--judge-form reading: not with --cluster so far")
     if is_cluster:
         scorer_context = ClusterDetector(
-            config.detector, config.watch, config.cluster, print_status, config if actors_ask else None
+            config.detector,
+            config.watch,
+            config.cluster,
+            print_status,
+            config if actors_ask else None,
+            _measure_for_actors(config) if actors_ask else None,
         )
     elif config.watch.dialogue_seconds:
         scorer_context = WatchedDetector(detector or config.detector, config.watch, print_status)
@@ -117,6 +123,14 @@ def _run(
         if config.out is not None:
             return score_to_file(logs, config, config.out, scorer)
         return score_to_stdout(prepare_run(logs, config, scorer)[0])
+
+
+def _measure_for_actors(config: ScoreConfig) -> JudgeContract | None:
+    """The judge's contract, measured here so that not every actor does it."""
+    with open_engine(config.judge) as engine:
+        if engine is None:
+            return None
+        return judge_contract(engine, config, load_taxonomy(config.detector.taxonomy))
 
 
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:

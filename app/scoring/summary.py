@@ -43,7 +43,7 @@ UNCOVERED = {
 """Causes for which a dialogue was not judged as a whole and which trying again cannot help, each with what to
 do."""
 RETRY = "--restart tries them again"
-JUDGED = ("asked", "unasked", "unmet", "not_applicable", "failures")
+JUDGED = ("asked", "unasked", "unmet", "failures")
 """What the judge's record of a dialogue says of codes, or of failures."""
 
 
@@ -60,7 +60,7 @@ class LanguageTally:
     check_only: set[str] = field(default_factory=set)
 
 
-QUESTIONS = ("readings", "second_looks", "screens", "details")
+QUESTIONS = ("readings", "second_looks")
 """The kinds of questions to a judge."""
 
 
@@ -73,13 +73,8 @@ class JudgeTally:
 
     def add(self, record: JudgeRecord) -> None:
         """Count the record of one verdict."""
-        self.totals.update(
-            **{name: getattr(record, name) for name in QUESTIONS},
-            audited=int(record.is_audit),
-            self_reported=int(record.is_self_reported),
-        )
-        not_applicable = [code for _, code in record.not_applicable]
-        by_name = (record.codes, record.unasked, record.unmet, not_applicable, record.failures.keys())
+        self.totals.update({name: getattr(record, name) for name in QUESTIONS})
+        by_name = (record.codes, record.unasked, record.unmet, record.failures.keys())
         for name, codes in zip(JUDGED, by_name, strict=True):
             self.dialogues[name].update(codes)
 
@@ -87,7 +82,6 @@ class JudgeTally:
         """The counts for the manifest, in a fixed order."""
         return {
             "questions": {name: self.totals[name] for name in QUESTIONS},
-            **{name: self.totals[name] for name in ("audited", "self_reported")},
             **{name: dict(sorted(by.items())) for name, by in self.dialogues.items()},
         }
 

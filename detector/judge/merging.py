@@ -14,7 +14,8 @@ from typing import Any
 
 from dialint.detector.calibration import format_probability, round_probability
 from dialint.detector.checks.context import append_proof, proof_name
-from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, decide, review
+from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, decide, deny
+from dialint.detector.judge.case import Case
 from dialint.detector.judge.reading import ReadError
 from dialint.detector.records import Finding, NotJudged, Verdict
 from dialint.detector.taxonomy import Taxonomy
@@ -31,8 +32,8 @@ class Merger:
     taxonomy: Taxonomy
     rules: Rules
 
-    def merge(self, case: Any) -> Verdict:
-        """The verdict of a `dialint.detector.judge.stage.Case`, with the record of what was asked."""
+    def merge(self, case: Case) -> Verdict:
+        """The verdict of a case, with the record of what was asked."""
         if case.verdict.status == "failed":
             failed: Verdict = case.verdict
             return failed.model_copy(update={"judge": case.record(self.name)})
@@ -69,7 +70,7 @@ class Merger:
         }
         return Verdict.model_validate({**dict(case.verdict), **changed})
 
-    def _quoted(self, case: Any) -> list[ReadError]:
+    def _quoted(self, case: Case) -> list[ReadError]:
         """The errors whose quote stands in the turn, grown to whole placeholders, in offsets of the turn's
         text before masking; each turn and code once, the most probable one."""
         best: dict[tuple[int, str], ReadError] = {}
@@ -87,7 +88,7 @@ class Merger:
                 best[key] = error.model_copy(update={"start": start, "end": end})
         return list(best.values())
 
-    def _suspicion(self, case: Any, error: ReadError) -> Suspicion:
+    def _suspicion(self, case: Case, error: ReadError) -> Suspicion:
         return Suspicion(
             code=error.code,
             turn=error.turn,
@@ -105,7 +106,7 @@ class Merger:
         return f"judge '{self.name}': {format_probability(error.probability)}{cited}"
 
     def _merge_one(
-        self, case: Any, finding: Finding, before: Outcome, error: ReadError | None
+        self, case: Case, finding: Finding, before: Outcome, error: ReadError | None
     ) -> tuple[Finding, Outcome]:
         """What becomes of a finding or suggestion of the detector inside."""
         is_proven = proof_name(finding).startswith("exact check")
@@ -114,14 +115,10 @@ class Merger:
         if error is None:
             if is_proven:
                 return finding, before
-            denial = Suspicion(
-                code=finding.code, turn=finding.turn, position=case.position_of[finding.turn], start=0, end=0,
-                source="judge", probability=0.0, name=self.name,
-            )  # fmt: skip
-            result = review(before, denial, "no_error", self.rules, Facts(case.dialogue, {}))
-            return append_proof(finding, result.proof), result.outcome
+            outcome, proof = deny(before, finding.code, self.name, self.rules)
+            return append_proof(finding, proof), outcome
         answer = self._suspicion(case, error)
-        outcome: Outcome = before
+        outcome = before
         if before == "suggestion":
             own = decide([answer], self.rules, Facts(case.dialogue, {}))
             outcome = "finding" if own is not None and own.outcome == "finding" else before
@@ -135,7 +132,7 @@ class Merger:
             return explained, outcome
         return append_proof(explained, self._proof(error)), outcome
 
-    def _build(self, case: Any, decision: Decision, error: ReadError) -> Finding:
+    def _build(self, case: Case, decision: Decision, error: ReadError) -> Finding:
         entry = self.taxonomy.codes[error.code]
         position = case.position_of[error.turn]
         turn, text = case.dialogue.turns[position], case.texts[position]
