@@ -72,9 +72,8 @@ class JudgeUsage:
 @dataclass(frozen=True, kw_only=True)
 class JudgeInfo:
     """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` what
-    the engine has to say to the user of how it asks, `max_prompt_tokens` what a question may have; its
-    contract, if it was measured, `usage` what
-    was taken so far."""
+    the engine has to say to the user of how it asks, `max_prompt_tokens` what a question may have, `contract`
+    what it was measured to be worth, `usage` what was taken so far."""
 
     name: str
     fingerprint: str

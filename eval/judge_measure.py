@@ -18,14 +18,9 @@ from dialint.detector.calibration import sigmoid
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.judge.reading import (
-    LEAST_PROBABILITY,
-    READING_VERSION,
-    ReadError,
-    load_words,
-    split_families,
-)
-from dialint.detector.judge.reading_stage import ReadingDetector, ReadingOptions
+from dialint.detector.judge.prompt import PROMPT_VERSION, load_words, split_families
+from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
+from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.overrides import LEAST, JudgeContract, JudgedCode
 from dialint.detector.records import Dialogue, Label, Record, Verdict
 from dialint.detector.statistics import clopper_pearson_upper
@@ -149,7 +144,7 @@ def fit_contract(judge: str, result: Comparison, taxonomy: Taxonomy, precision: 
         }
     return JudgeContract(
         judge=judge,
-        prompt=READING_VERSION,
+        prompt=PROMPT_VERSION,
         precision=precision,
         codes=codes,
         dialogues=result.n_dialogues,
@@ -184,7 +179,7 @@ def _logit(probability: float) -> float:
 def measure(
     engine: JudgeEngine,
     taxonomy: Taxonomy,
-    options: ReadingOptions,
+    options: StageOptions,
     dialogues: Sequence[Dialogue],
     labels: Sequence[Label],
 ) -> Comparison:
@@ -194,7 +189,7 @@ def measure(
         ConfigError: E_JUDGE; it gave no usable answer to a tenth of them.
         WorldError: it is gone.
     """
-    reader = ReadingDetector(Silent(taxonomy), engine, options)
+    reader = JudgedDetector(Silent(taxonomy), engine, options)
     cases = reader.read(dialogues)
     failed = sum(bool(case.failures) for case in cases)
     if 10 * failed > len(cases):
@@ -208,17 +203,17 @@ def measure(
 
 
 def sample_tokens(
-    engine: JudgeEngine, taxonomy: Taxonomy, options: ReadingOptions, dialogues: Sequence[Dialogue]
+    engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions, dialogues: Sequence[Dialogue]
 ) -> int:
     """Tokens of the prompts that measuring takes, about, without second looks."""
-    reader = ReadingDetector(Silent(taxonomy), engine, options)
+    reader = JudgedDetector(Silent(taxonomy), engine, options)
     return sum(engine.count_tokens(question.messages) for question in reader.questions(dialogues))
 
 
 def measured_contract(
     engine: JudgeEngine,
     taxonomy: Taxonomy,
-    options: ReadingOptions,
+    options: StageOptions,
     precision: float,
     folder: Path,
     dialogues: Sequence[Dialogue],
@@ -232,7 +227,13 @@ def measured_contract(
             engine.fingerprint,
             load_words().fingerprint,
             taxonomy.model_dump(mode="json"),
-            [options.language, options.has_rewrites, options.has_second_look],
+            [
+                sorted(options.codes),
+                options.detail,
+                options.language,
+                options.has_rewrites,
+                options.has_second_look,
+            ],
             [dialogue.model_dump(mode="json") for dialogue in dialogues],
             [label.model_dump(mode="json") for label in labels],
         ]
