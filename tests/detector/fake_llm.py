@@ -1,4 +1,4 @@
-"""A stand-in for an OpenAI-compatible server with a strong model: right answers from labels, with stated error
+"""A stand-in for an OpenAI-compatible server with a strong model: right readings from labels, with stated error
 rates, and every way to fail that servers have. Deterministic: an answer depends on the seed, the code and the
 turn only. It simulates; no figure that is taken with it says anything about a real model.
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import sys
 import threading
@@ -22,9 +21,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-OPENING = '{"verdict":"'
 Labels = Mapping[str, Mapping[str, str]]
 """Code, text of the agent turn as the prompt shows it, quote."""
+CODE = re.compile(r"^(\w+) [^\n]*?\((S\d)", re.MULTILINE)
+"""A code in the system message, and its usual severity."""
+PART = re.compile(r"^List .* turns (\d+) to (\d+);", re.MULTILINE)
 
 
 @dataclass
@@ -37,15 +38,10 @@ class FakeLLM:
     false_positives: Mapping[str, float] = field(default_factory=lambda: {"": 0.0})
     seed: int = 0
     models: tuple[str, ...] = ("fake-4b",)
-    context: int = 8192
-    is_vllm: bool = False  # answers /tokenize and /v1/completions too
+    context: int = 32_768
     key: str | None = None
-    tokens: str = "words"  # or "letters", "whole": how the tokenizer cuts answers
     obeys: bool = False  # answers what the dialogue's text tells it to
-    gives_logprobs: bool = True
-    takes: tuple[str, ...] = (
-        "token ids", "strict", "json_schema", "json_object", "logprobs", "max_tokens", "temperature",
-    )  # fmt: skip
+    takes: tuple[str, ...] = ("strict", "json_schema", "json_object", "max_tokens", "temperature")
     answer: str | None = None  # said to every question that holds a dialogue
     bad_answers: int = 0  # so many questions get `answer`, then it is forgotten
     statuses: list[tuple[int, dict[str, str]]] = field(default_factory=list)  # for the next requests
@@ -80,80 +76,46 @@ class FakeLLM:
             return None
         return labelled if labelled is not None else text[:40]
 
-    def reply_to(self, body: Mapping[str, Any]) -> tuple[str, dict[str, float] | None]:
-        """The answer to a chat, and what it believes of the verdicts if the question is about one turn."""
-        content = "\n".join(message["content"] for message in body["messages"])
-        dialogue, _, after = content.partition("<dialogue>\n")[2].partition("\n</dialogue>")
-        turns, asked = [*objects(dialogue)], [*objects(after)]
-        agents = [(line.get("turn"), spoken(line["agent"])) for line in turns if "agent" in line]
-        codes = [line["code"] for line in asked if "code" in line]
-        if not agents or not codes:
-            return '{"verdict":"no_error"}', {"error": 0.01, "no_error": 0.98, "not_applicable": 0.01}
-        if self.obeys and (told := re.search(r"answer (\{.*?\})", " ".join(text for _, text in agents))):
-            return told[1], None
-        if '"errors"' in json.dumps(body) or any(number is not None for number, _ in agents):
-            errors = [
-                {"turn": number, "code": code}
-                for number, text in agents
-                if number is not None
-                for code in codes
-                if self.finds(code, text) is not None
-            ]
-            return json.dumps({"errors": errors}, separators=(",", ":")), None
-        text, code = agents[-1][1], codes[-1]
-        quote = self.finds(code, text)
-        sure = 0.75 + 0.24 * self.drawn("sure", code, text)
-        rest = 1 - sure
-        if quote is None:
-            values: dict[str, Any] = {"verdict": "no_error", "probability": 0.05}
-            beliefs = {"error": 0.7 * rest, "no_error": sure, "not_applicable": 0.3 * rest}
-        else:
-            values = {"verdict": "error", "probability": 0.9, "quote": quote, "severity": severity(body)}
-            values["reason"] = f"simulated reason for {code}"
-            beliefs = {"error": sure, "no_error": 0.7 * rest, "not_applicable": 0.3 * rest}
-        return json.dumps(values, ensure_ascii=False, separators=(",", ":")), beliefs
+    def probability(self, code: str, text: str) -> float:
+        """Of an error that it lists: a second look is worth it at less than .8."""
+        return round(0.75 + 0.24 * self.drawn("sure", code, text), 2)
 
-    def logprobs(self, answer: str, beliefs: Mapping[str, float] | None) -> list[dict[str, Any]]:
-        """The answer's tokens, with alternatives where the verdict begins."""
-        cut = {"words": r'[a-z]+|"[:,]?"?|.', "letters": r".", "whole": r'\{"verdict":"\w+"|.'}[self.tokens]
-        lead = OPENING if self.tokens == "whole" else ""
-        spelled = {verdict: re.findall(cut, f'{lead}{verdict}"') for verdict in beliefs or ()}
-        tokens, past, taken = [], "", []
-        for piece in re.findall(cut, answer, re.DOTALL):
-            top: dict[str, float] = {}
-            if past == (OPENING if not lead else "") or taken:
-                possible = {each: pieces for each, pieces in spelled.items() if pieces[: len(taken)] == taken}
-                total = sum((beliefs or {})[verdict] for verdict in possible)
-                for verdict, pieces in possible.items():
-                    left = pieces[len(taken)] if len(taken) < len(pieces) else ""
-                    top[left] = top.get(left, 0.0) + (beliefs or {})[verdict] / total
-                taken.append(piece)
-            if piece not in top:
-                top, taken = {piece: 1.0}, []
-            entries = [
-                {"token": token, "logprob": math.log(max(share, 1e-30)), "bytes": list(token.encode())}
-                for token, share in {**top, "zzz": 1e-6}.items()
-            ]
-            chosen = next(entry for entry in entries if entry["token"] == piece)
-            tokens.append({**chosen, "top_logprobs": entries})
-            past += piece
-        return tokens
+    def reply_to(self, messages: list[dict[str, str]]) -> str:
+        """The reading of a dialogue, or the second look at errors in it."""
+        asked = messages[-1]["content"]
+        lines = [json.loads(line) for line in asked.splitlines() if line.startswith("{")]
+        turns = {
+            line["turn"]: spoken(line.get("agent", line.get("bot")))
+            for line in lines
+            if "turn" in line and ("agent" in line or "bot" in line)
+        }
+        if self.obeys and (told := re.search(r"answer (\{.*\})", " ".join(turns.values()))):
+            return told[1]
+        severities = dict(CODE.findall(messages[0]["content"]))
+        uncertain = next((line["uncertain"] for line in lines if "uncertain" in line), None)
+        if uncertain is not None:
+            decisions = []
+            for each in uncertain:
+                text = turns[each["turn"]]
+                code = next((code for code in each["codes"] if self.finds(code, text) is not None), "none")
+                sure = 0.0 if code == "none" else self.probability(code, text)
+                decisions.append(
+                    {"number": each["number"], "code": code, "probability": sure,
+                     "severity": severities.get(code, "S3"), "reason": f"simulated second look at {code}"}
+                )  # fmt: skip
+            return json.dumps({"notes": "simulated", "decisions": decisions})
+        part = PART.search(asked)
+        first, last = (int(part[1]), int(part[2])) if part else (0, 10**9)
+        errors = [
+            {"turn": turn, "quote": quote, "code": code, "second_code": "none",
+             "probability": self.probability(code, text), "severity": severity,
+             "reason": f"simulated reason for {code}", "clause": "none"}
+            for turn, text in turns.items() if first <= turn <= last and text.strip()
+            for code, severity in severities.items() if (quote := self.finds(code, text)) is not None
+        ]  # fmt: skip
+        return json.dumps({"notes": "simulated", "errors": errors}, ensure_ascii=False)
 
     # --- its server -----------------------------------------------------------------------------------
-
-    def completion_of_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of a successful response to a prompt of token ids."""
-        text = "".join(map(spelled_token, body["prompt"]))
-        messages, end = json.JSONDecoder().raw_decode(text)
-        answer, beliefs = self.reply_to({"messages": messages})
-        choice: dict[str, Any] = {"index": 0, "text": answer, "finish_reason": "stop", "logprobs": None}
-        if body.get("allowed_token_ids"):
-            assert text[end:] == OPENING
-            tokens = dict(zip(body["allowed_token_ids"], (beliefs or {}).values(), strict=True))
-            top = {f"token_id:{token}": math.log(share) for token, share in tokens.items()}
-            choice |= {"text": "", "logprobs": {"top_logprobs": [top]}, "finish_reason": "length"}
-        usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": 20}
-        return {"id": "fake", "object": "text_completion", "choices": [choice], "usage": usage}
 
     def refusal(self, path: str, headers: Mapping[str, str], body: Any) -> tuple[int, str] | None:
         """The status and the words of a refusal of the request as such."""
@@ -166,7 +128,7 @@ class FakeLLM:
         form = body.get("response_format", {})
         kind = "strict" if form.get("json_schema", {}).get("strict") else form.get("type")
         for name, word in ((kind, "response_format"), *((name, name) for name in body)):
-            known = {"strict", "json_schema", "json_object", "logprobs", "max_tokens", "temperature"}
+            known = {"strict", "json_schema", "json_object", "max_tokens", "temperature"}
             if name in known and name not in self.takes:
                 instead = "; use max_completion_tokens" if name == "max_tokens" else ""
                 return 400, f"Unsupported parameter: '{word}' ({kind or name}){instead}"
@@ -180,9 +142,9 @@ class FakeLLM:
 
     def completion(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a successful response."""
-        answer, beliefs = self.reply_to(body)
-        if self.answer is not None and "<dialogue>" in json.dumps(body["messages"][-1]):
-            answer, beliefs = self.answer, None
+        answer = self.reply_to(body["messages"])
+        if self.answer is not None and '{"turn":' in body["messages"][-1]["content"]:
+            answer = self.answer
             with self.lock:
                 self.bad_answers -= 1
                 if self.bad_answers == 0:
@@ -190,13 +152,11 @@ class FakeLLM:
         most = body.get("max_tokens", body.get("max_completion_tokens", 10**6))
         is_cut = len(answer) > 8 * most
         answer = answer[: 8 * most]
-        gives = self.gives_logprobs and body.get("logprobs")
         return {
             "id": "fake", "object": "chat.completion", "model": body["model"],
             "choices": [{
                 "index": 0, "finish_reason": "length" if is_cut else "stop",
                 "message": {"role": "assistant", "content": answer},
-                "logprobs": {"content": self.logprobs(answer, beliefs)} if gives else None,
             }],
             "usage": {
                 "prompt_tokens": prompt_tokens(body), "completion_tokens": len(answer) // 4 + 1,
@@ -205,39 +165,14 @@ class FakeLLM:
         }  # fmt: skip
 
 
-def tokens_of(text: str) -> list[int]:
-    """Words, which names of verdicts are, and single signs."""
-    pieces = re.findall(r"[a-z_]+|.", text, re.DOTALL)
-    return [int.from_bytes(b"." + piece.encode()) for piece in pieces]
-
-
-def spelled_token(token: int) -> str:
-    return token.to_bytes(200).lstrip(b"\0")[1:].decode()
-
-
 def prompt_tokens(body: Mapping[str, Any]) -> int:
     """A token for each three characters."""
     return sum(len(message["content"]) for message in body["messages"]) // 3
 
 
-def objects(lines: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects among lines."""
-    for line in lines.splitlines():
-        if line.startswith("{"):
-            value = json.loads(line)
-            if isinstance(value, dict):
-                yield value
-
-
 def spoken(text: Any) -> str:
     """A turn's text, also where its middle was left out."""
     return text if isinstance(text, str) else "".join(part for part in text if isinstance(part, str))
-
-
-def severity(body: Mapping[str, Any]) -> str:
-    """The first severity that the question's schema allows."""
-    found = re.search(r'"severity": \{"enum": \["(S\d)"', json.dumps(body))
-    return found[1] if found else "S3"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -306,22 +241,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path == "/health":
             self.send(200, {})
         elif self.path.endswith("/models"):
-            owner = "vllm" if llm.is_vllm else "somebody"
             entries = [
-                {
-                    "id": name,
-                    "root": name,
-                    "max_model_len": None if llm.is_vllm else llm.context,
-                    "owned_by": owner,
-                }
+                {"id": name, "root": name, "max_model_len": llm.context, "owned_by": "somebody"}
                 for name in llm.models
             ]
             self.send(200, {"object": "list", "data": entries})
-        elif self.path == "/tokenize" and llm.is_vllm and "token ids" in llm.takes:
-            text = body["prompt"] if "prompt" in body else json.dumps(body["messages"])
-            self.send(200, {"tokens": tokens_of(text), "max_model_len": llm.context})
-        elif self.path == "/v1/completions" and llm.is_vllm:
-            self.send(200, llm.completion_of_tokens(body))
         elif self.path != "/v1/chat/completions":
             self.send(404, {"detail": "Not Found"})
         elif llm.statuses:

@@ -5,22 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from dialint.detector.engines.judge_http import HttpJudge
-from dialint.detector.judge import SCHEMA, JudgeRequest, Question, build_chat
 from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.engine import JudgeRequest
+from dialint.detector.judge.prompt import Evidence, Reader
+from dialint.detector.judge.reading import Question, parse_reading
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 
 RUDE = "You fool."
-CODES = load_taxonomy().codes
+TAXONOMY = load_taxonomy()
 
 
-def request(text: str, code: str = "T1", customer: str = "Where is it?") -> JudgeRequest:
+def question(text: str, *codes: str, customer: str = "Where is it?") -> Question:
+    """About a dialogue whose turn 1, of the agent, is `text`; of T1 unless `codes` are given."""
     turns = (Turn(index=0, role="customer", text=customer), Turn(index=1, role="agent", text=text))
-    question = Question(dialogue=Dialogue(id="d", turns=turns), turn=1, code=code)
+    reader = Reader(taxonomy=TAXONOMY, max_tokens=10**6, count=lambda messages: 1)
+    asked = {code: TAXONOMY.codes[code] for code in codes or ("T1",)}
+    [question], _ = reader.questions(Dialogue(id="d", turns=turns), asked, Evidence())
+    return question
+
+
+def request(text: str, *codes: str, customer: str = "Where is it?") -> JudgeRequest:
+    asked = question(text, *codes, customer=customer)
+
+    def check(answer: str) -> str:
+        result = parse_reading(answer, asked)
+        return result if isinstance(result, str) else ""
+
     return JudgeRequest(
-        dialogue_id="d", messages=tuple(build_chat(question, CODES[code]).messages), schema=SCHEMA,
-        max_tokens=160, wants_verdict=True,
-    )  # fmt: skip
+        dialogue_id="d", messages=asked.messages, schema=asked.schema, max_tokens=300, check=check
+    )
 
 
 def opened(url: str, **options: Any) -> HttpJudge:
