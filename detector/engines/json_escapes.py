@@ -15,9 +15,9 @@ from typing import Any
 from unicodedata import category
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import BEGIN, END, compact_json, control_tokens
+from dialint.detector.judge.json_lines import compact_json
 
-LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
+_LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 """What spells one character inside a string of JSON."""
 _PROBE = compact_json([" ".join(map(chr, range(33, 127))), "Aa  Bb", {"a": 0.05}])
 
@@ -40,8 +40,16 @@ def escape_control_tokens(text: str) -> str:
     return _FAMILIES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+def control_tokens(tokenizer_json: str) -> tuple[str, ...]:
+    """The control tokens of a Hugging Face ``tokenizer.json``, longest first. Added tokens of white space,
+    which some tokenizers have for indentation, are plain text."""
+    added = json.loads(tokenizer_json).get("added_tokens") or []
+    marks = {str(token["content"]) for token in added if re.search(r"\S", str(token["content"]))}
+    return tuple(sorted(marks, key=lambda mark: (-len(mark), mark)))
+
+
 class JsonEscaper:
-    """Escapes compact JSON for a tokenizer of transformers. `control` are its control tokens."""
+    """Escapes JSON for a tokenizer of transformers. `control` are its control tokens."""
 
     def __init__(self, tokenizer: Any) -> None:
         """
@@ -51,7 +59,7 @@ class JsonEscaper:
         self._tokenizer = tokenizer
         self._parts = json.loads(tokenizer.backend_tokenizer.to_str())
         self.control = control_tokens(json.dumps(self._parts))
-        self._marks = tuple(mark for mark in (*self.control, BEGIN, END) if len(mark) > 1)
+        self._marks = tuple(mark for mark in self.control if len(mark) > 1)
         begins = {re.escape(mark[:2]) for mark in self._marks}
         self._begin = re.compile(f"(?={'|'.join(sorted(begins))})")
         self._preserved: dict[str, bool] = {}
@@ -70,10 +78,6 @@ class JsonEscaper:
         ]
         safe = self._break("".join(retained))
         return safe if self._round_trips(safe) else self._break(_ascii(text))
-
-    def letters(self, text: str) -> list[str]:
-        """Return how each character of `text` is written inside a string."""
-        return LETTER.findall(self(compact_json(text))[1:-1])
 
     @cached_property
     def lossless(self) -> bool:
@@ -98,7 +102,7 @@ class JsonEscaper:
         positions = [m.start() for m in self._begin.finditer(text) if text.startswith(self._marks, m.start())]
         if not positions:
             return text
-        letters = LETTER.findall(text)
+        letters = _LETTER.findall(text)
         starts = {start: index for index, start in enumerate(accumulate(map(len, letters), initial=0))}
         for start in positions:
             # Inside an escape, as in the n of \nothing: the letter after it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.budget import Budget, Price, parse_budget, parse_price
-from dialint.detector.judge.prompt import Detail
+from dialint.detector.judge.prompt import PROMPT_VERSION, Detail
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Record
@@ -28,6 +29,24 @@ class TrainedPrompt(Record):
     detail: Detail
     prompt_tokens: Annotated[int, Field(ge=1)]
     codes: tuple[str, ...]
+
+
+def read_trained_prompt(folder: Path) -> TrainedPrompt | None:
+    """How the judge in a folder was trained; None of a base.
+
+    Raises:
+        ConfigError: E_JUDGE, with another prompt version, or its file is damaged.
+    """
+    path = folder / PROMPT_FILE
+    if not path.exists():
+        return None
+    try:
+        version = json.loads(path.read_bytes())["prompt"]
+        if version == PROMPT_VERSION:
+            return TrainedPrompt.model_validate_json(path.read_bytes())
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ConfigError("E_JUDGE", f"{path}: damaged") from None
+    raise ConfigError("E_JUDGE", f"{folder}: trained with {version}, and this is {PROMPT_VERSION}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +146,7 @@ class JudgeConfig:
     def trained(self) -> TrainedPrompt | None:
         """How a judge in a folder was trained; None of any other one."""
         kind, where = parse_judge(self.judge or "")
-        path = Path(where) / PROMPT_FILE
-        if kind == "http" or not path.exists():
-            return None
-        return TrainedPrompt.model_validate_json(path.read_bytes())
+        return None if kind == "http" else read_trained_prompt(Path(where))
 
     @property
     def detail(self) -> Detail:
