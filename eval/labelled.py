@@ -1,0 +1,220 @@
+"""Labelled dialogues as questions for the judge, with the reading that is right.
+
+The labels of a data set's examples are the truths of a dialogue. Training, rewards and the evaluation make
+the same questions of them as scoring does, by a `Reader`. Nobody wrote notes or reasons into the data: the
+notes that are taught are empty, and the reason is the code's name.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
+from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.example_files import read_examples, require_set
+from dialint.detector.judge.guidelines import collect_evidence
+from dialint.detector.judge.prompt import Evidence, Reader, applicable_codes
+from dialint.detector.judge.reading import LEAST_PROBABILITY, MAX_ERRORS, Question, ReadError, Reading
+from dialint.detector.manifests import Examples, Folder
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.records import Dialogue, Example, Severity
+from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
+from dialint.eval.results import source_of
+
+MAX_QUOTE_CHARS = 200
+"""Characters of a quote that is taught."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SelectionConfig:
+    """Which dialogues and codes of a data set are used."""
+
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Codes to ask about; none: all that the labels name."""
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """Maximum number of dialogues."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """A label: the `probability` that `turn` has the error `code`, the `span` of its evidence in the masked
+    text of the turn where one is known, and the code's usual severity."""
+
+    turn: int
+    code: str
+    probability: float
+    span: tuple[int, int] | None
+    severity: Severity
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the label says that it is an error."""
+        return self.probability > 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledDialogue:
+    """A masked dialogue, what is known beside its turns, the codes that it can be asked about, and their
+    labels. `source` is the id of the dialogue that it was made from."""
+
+    dialogue: Dialogue
+    evidence: Evidence
+    codes: dict[str, Code]
+    truths: tuple[Truth, ...]
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledQuestion:
+    """A question and the labels of its own turns and codes."""
+
+    question: Question
+    truths: tuple[Truth, ...]
+    source: str
+
+
+def read_labelled(dataset: Path, split: str, config: SelectionConfig, seed: int) -> list[LabelledDialogue]:
+    """The dialogues of one split of a data set's folder, in their order. A dialogue's codes are those asked
+    for that it has the evidence for, less those that nobody has looked for in it.
+
+    Raises:
+        OutputRefused: the folder is not complete, or the split's file was changed.
+        InputRefused: a file of it cannot be read.
+        ConfigError: E_CODE, unknown codes or none.
+    """
+    taxonomy = load_taxonomy(config.taxonomy)
+    examples = list(_sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed))
+    wanted = _codes(config, taxonomy, examples, dataset)
+    has_calls = any(
+        turn.tool_calls or turn.role == "tool" for example in examples for turn in example.dialogue.turns
+    )
+    return [label_dialogue(example, wanted, taxonomy, logs_tools=has_calls or None) for example in examples]
+
+
+def label_dialogue(
+    example: Example, wanted: Iterable[str], taxonomy: Taxonomy, *, logs_tools: bool | None = None
+) -> LabelledDialogue:
+    """An example with its text masked, and its labels of the codes `wanted` that apply."""
+    masked, texts = mask_dialogue(example.dialogue)
+    text_of = {turn.index: text for turn, text in zip(masked.turns, texts, strict=True)}
+    evidence, dialogue = collect_evidence(masked, {}, logs_tools=logs_tools)
+    asked = frozenset(wanted) - set(example.unlabelled)
+    codes, _ = applicable_codes(taxonomy, asked, evidence.kinds(dialogue))
+    truths = []
+    for label in example.labels:
+        if label.code not in codes or label.turn not in text_of:
+            continue
+        span = None
+        if label.start is not None and label.end is not None:
+            span = text_of[label.turn].from_original(label.start, label.end)
+        truths.append(
+            Truth(
+                turn=label.turn,
+                code=label.code,
+                probability=label.probability,
+                span=span if span and span[1] > span[0] else None,
+                severity=codes[label.code].severity,
+            )
+        )
+    return LabelledDialogue(
+        dialogue=dialogue, evidence=evidence, codes=codes, truths=tuple(truths), source=source_of(example)
+    )
+
+
+def ask_about(labelled: Sequence[LabelledDialogue], reader: Reader) -> list[LabelledQuestion]:
+    """The questions of dialogues, one for each if it fits the reader's room; none about a dialogue that has
+    no turn to judge or no code, nor about codes without room."""
+    questions = []
+    for item in labelled:
+        if not item.codes:
+            continue
+        for question in reader.questions(item.dialogue, item.codes, item.evidence)[0]:
+            own = (truth for truth in item.truths if truth.turn in question.turns)
+            truths = tuple(truth for truth in own if truth.code in question.codes)
+            if question.turns:
+                questions.append(LabelledQuestion(question=question, truths=truths, source=item.source))
+    return questions
+
+
+def target_reading(item: LabelledQuestion) -> Reading:
+    """The reading that is taught: the labels of probability `LEAST_PROBABILITY` or more, by turn and place.
+    The quote is the evidence or the whole turn, `MAX_QUOTE_CHARS` of it at most."""
+    errors = []
+    for truth in item.truths:
+        if truth.probability < LEAST_PROBABILITY:
+            continue
+        text = item.question.turns[truth.turn]
+        start, end = truth.span or (0, len(text))
+        quote = (text[start:end].strip() or text.strip())[:MAX_QUOTE_CHARS].rstrip()
+        start = text.index(quote, 0 if quote not in text[start:end] else start)
+        errors.append(
+            ReadError(
+                turn=truth.turn,
+                code=truth.code,
+                probability=truth.probability,
+                severity=truth.severity,
+                quote=quote,
+                start=start,
+                end=start + len(quote),
+                reason=item.question.codes[truth.code].name.en,
+            )
+        )
+    errors.sort(key=lambda error: (error.turn, error.start, error.code))
+    return Reading(errors=tuple(errors[:MAX_ERRORS]))
+
+
+def verified_split(dataset: Path, name: str) -> Path:
+    """The file of a set, its bytes those of the folder's manifest.
+
+    Raises:
+        ConfigError: E_EXAMPLE, there is no such set.
+        OutputRefused: the folder is not complete, or the file was changed.
+    """
+    path = require_set(dataset, name)
+    files = read_manifest(dataset / MANIFEST, expected=Folder)["files"]
+    entries = [entry for entry in files if entry["name"] == path.name]
+    if not entries:
+        raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
+    verify_files(dataset, entries)
+    return path
+
+
+def _sample_sources(examples: Iterable[Example], limit: int | None, seed: int) -> Iterator[Example]:
+    """At most `limit` source dialogues with all examples made of them, sampled by the seed."""
+    if limit is None:
+        yield from examples
+        return
+    retained = list(examples)
+    sources = sorted({source_of(example) for example in retained})
+    random.Random(seed).shuffle(sources)
+    selected = set(sources[:limit])
+    yield from (example for example in retained if source_of(example) in selected)
+
+
+def _codes(
+    config: SelectionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
+) -> frozenset[str]:
+    wanted = set(config.codes) or set(read_manifest(dataset / MANIFEST, expected=Examples).get("codes", ()))
+    wanted = wanted or {label.code for example in examples for label in example.labels}
+    if not wanted:
+        raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
+    if unknown := sorted(wanted - taxonomy.codes.keys()):
+        raise ConfigError(
+            "E_CODE",
+            f"{dataset}: codes that the taxonomy lacks: {' '.join(unknown)}; --taxonomy names another",
+        )
+    return frozenset(wanted)
