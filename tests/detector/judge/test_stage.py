@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from dialint.detector.checks.context import proof_name
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import parse_budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
-from dialint.detector.judge.reading_stage import ReadingDetector, ReadingOptions
+from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -57,7 +58,7 @@ class Scripted:
     def _reply(self, request: JudgeRequest) -> JudgeReply:
         tokens = self.count_tokens(request.messages)
         for text in self.answers(request)[: request.answers]:
-            if not request.complaint(text):
+            if not request.check(text):
                 return JudgeReply(text=text, prompt_tokens=tokens, output_tokens=9)
         return JudgeReply(failure="E_ANSWER", prompt_tokens=tokens, output_tokens=9)
 
@@ -129,7 +130,7 @@ def judge(
 ) -> tuple[Verdict, Scripted]:
     engine = Scripted(answers)
     fields = {"codes": CODES, "threshold": 0.8, "has_second_look": False, **options}
-    detector = ReadingDetector(inner or Inner(), engine, ReadingOptions(**fields))
+    detector = JudgedDetector(inner or Inner(), engine, StageOptions(**fields))
     [verdict] = detector.verdicts([DIALOGUE])
     return verdict, engine
 
@@ -203,8 +204,13 @@ def test_what_a_check_proved_stays_and_is_explained_under_one_code() -> None:
 
 def test_a_suggestion_of_the_scan_is_confirmed_or_denied() -> None:
     suspected = finding("T1", 3, "demoted: below the contract")
-    confirmed, _ = judge(listed({"turn": 3, "code": "T1", "quote": "Goodbye"}), Inner((), (suspected,)))
-    assert [each.code for each in confirmed.findings] == ["T1"]
+    error = {"turn": 3, "code": "T1", "quote": "Goodbye"}
+    confirmed, _ = judge(listed(error), Inner((), (suspected,)))
+    assert [proof_name(each) for each in confirmed.findings] == ["judge 'scripted'"]
+    for threshold in (None, 0.95):  # not sure enough: it keeps why it is a suggestion
+        kept, _ = judge(listed(error), Inner((), (suspected,)), threshold=threshold)
+        assert [proof_name(each) for each in kept.suggestions] == ["demoted: below the contract"]
+        assert kept.suggestions[0].reason.startswith("It is [so]. (judge 'scripted': 0.90) ")
     denied, _ = judge(listed(), Inner((), (suspected,)))
     assert not denied.findings
     assert "denies it" in denied.suggestions[0].reason
@@ -274,15 +280,15 @@ def test_a_dialogue_that_failed_is_not_read_and_one_without_agents_neither() -> 
     assert (verdict.status, engine.requests) == ("failed", [])
     engine = Scripted(listed())
     silent = DIALOGUE.model_copy(update={"turns": DIALOGUE.turns[:1]})
-    ReadingDetector(Inner(), engine, ReadingOptions(codes=CODES)).verdicts([silent])
+    JudgedDetector(Inner(), engine, StageOptions(codes=CODES)).verdicts([silent])
     assert engine.requests == []
 
 
 def test_a_budget_reads_a_share_of_the_dialogues_and_names_what_was_left() -> None:
     engine = Scripted(listed(C1))
-    options = ReadingOptions(codes=CODES, threshold=0.8, budget=parse_budget("500 questions"))
+    options = StageOptions(codes=CODES, threshold=0.8, budget=parse_budget("500 questions"))
     dialogues = [DIALOGUE.model_copy(update={"id": f"d{n}"}) for n in range(20)]
-    verdicts = ReadingDetector(Inner(), engine, options).verdicts(dialogues)
+    verdicts = JudgedDetector(Inner(), engine, options).verdicts(dialogues)
     read = [verdict for verdict in verdicts if verdict.judge is not None and verdict.judge.codes]
     assert len(engine.requests) == len(read) == 10
     assert all(
@@ -303,8 +309,8 @@ def test_a_server_that_refuses_long_prompts_is_asked_in_smaller_parts() -> None:
             return super()._reply(request)
 
     engine = Small(lambda request: good(request) if "C1" in str(request.schema) else listed()(request))
-    options = ReadingOptions(codes=CODES, threshold=0.8, has_second_look=False)
-    [verdict] = ReadingDetector(Inner(), engine, options).verdicts([DIALOGUE])
+    options = StageOptions(codes=CODES, threshold=0.8, has_second_look=False)
+    [verdict] = JudgedDetector(Inner(), engine, options).verdicts([DIALOGUE])
     assert [each.code for each in verdict.findings] == ["C1"]
     assert verdict.judge is not None
     assert verdict.judge.failures == {}
