@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from scripted_judge import Answers, ScriptedJudge, listed
 
 from dialint.detector.checks.context import proof_name
 from dialint.detector.interface import PlainDetector
@@ -31,39 +31,6 @@ DIALOGUE = Dialogue(
         Turn(index=3, role="bot", text="Goodbye and thnak you."),
     ),
 )
-
-
-@dataclass
-class Scripted:
-    """Answers readings and second looks by functions of the number of the request."""
-
-    answers: Callable[[JudgeRequest], list[str]]
-    name: str = "scripted"
-    fingerprint: str = "scripted"
-    is_remote: bool = True
-    notes: tuple[str, ...] = ()
-    max_prompt_tokens: int = 20_000
-    requests: list[JudgeRequest] = field(default_factory=list)
-
-    def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
-        return sum(len(message["content"]) for message in messages) // 4
-
-    def spell(self, text: str) -> str:
-        return text
-
-    def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        self.requests += requests
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: JudgeRequest) -> JudgeReply:
-        tokens = self.count_tokens(request.messages)
-        for text in self.answers(request)[: request.answers]:
-            if not request.check(text):
-                return JudgeReply(text=text, prompt_tokens=tokens, output_tokens=9)
-        return JudgeReply(failure="E_ANSWER", prompt_tokens=tokens, output_tokens=9)
-
-    def close(self) -> None:
-        pass
 
 
 def finding(code: str, turn: int, proof: str, **changes: Any) -> Finding:
@@ -99,36 +66,8 @@ class Inner(PlainDetector):
         ]  # fmt: skip
 
 
-def listed(
-    *errors: Mapping[str, Any], decisions: Sequence[Mapping[str, Any]] = ()
-) -> Callable[..., list[str]]:
-    usual = {
-        "second_code": "none",
-        "probability": 0.9,
-        "severity": "S2",
-        "reason": "It is (so).",
-        "clause": "none",
-    }
-
-    def answers(request: JudgeRequest) -> list[str]:
-        if "decisions" in request.schema["properties"]:
-            return [
-                json.dumps(
-                    {
-                        "notes": "",
-                        "decisions": [{"severity": "S2", "reason": "", **each} for each in decisions],
-                    }
-                )
-            ]
-        return [json.dumps({"notes": "", "errors": [{**usual, **error} for error in errors]})]
-
-    return answers
-
-
-def judge(
-    answers: Callable[[JudgeRequest], list[str]], inner: Inner | None = None, **options: Any
-) -> tuple[Verdict, Scripted]:
-    engine = Scripted(answers)
+def judge(answers: Answers, inner: Inner | None = None, **options: Any) -> tuple[Verdict, ScriptedJudge]:
+    engine = ScriptedJudge(answers)
     fields = {"codes": CODES, "threshold": 0.8, "has_second_look": False, **options}
     detector = JudgedDetector(inner or Inner(), engine, StageOptions(**fields))
     [verdict] = detector.verdicts([DIALOGUE])
@@ -278,14 +217,14 @@ def test_what_the_release_cannot_judge_the_judge_can() -> None:
 def test_a_dialogue_that_failed_is_not_read_and_one_without_agents_neither() -> None:
     verdict, engine = judge(listed(C1), Inner(status="failed"))
     assert (verdict.status, engine.requests) == ("failed", [])
-    engine = Scripted(listed())
+    engine = ScriptedJudge(listed())
     silent = DIALOGUE.model_copy(update={"turns": DIALOGUE.turns[:1]})
     JudgedDetector(Inner(), engine, StageOptions(codes=CODES)).verdicts([silent])
     assert engine.requests == []
 
 
 def test_a_budget_reads_a_share_of_the_dialogues_and_names_what_was_left() -> None:
-    engine = Scripted(listed(C1))
+    engine = ScriptedJudge(listed(C1))
     options = StageOptions(codes=CODES, threshold=0.8, budget=parse_budget("500 questions"))
     dialogues = [DIALOGUE.model_copy(update={"id": f"d{n}"}) for n in range(20)]
     verdicts = JudgedDetector(Inner(), engine, options).verdicts(dialogues)
@@ -301,12 +240,12 @@ def test_a_budget_reads_a_share_of_the_dialogues_and_names_what_was_left() -> No
 def test_a_server_that_refuses_long_prompts_is_asked_in_smaller_parts() -> None:
     good = listed(C1)
 
-    class Small(Scripted):
-        def _reply(self, request: JudgeRequest) -> JudgeReply:
+    class Small(ScriptedJudge):
+        def reply(self, request: JudgeRequest) -> JudgeReply:
             if self.count_tokens(request.messages) > 1200:
                 self.max_prompt_tokens = min(self.max_prompt_tokens, 1200)
                 return JudgeReply(failure="E_CONTEXT")
-            return super()._reply(request)
+            return super().reply(request)
 
     engine = Small(lambda request: good(request) if "C1" in str(request.schema) else listed()(request))
     options = StageOptions(codes=CODES, threshold=0.8, has_second_look=False)
