@@ -97,12 +97,34 @@ def read_labelled(dataset: Path, split: str, config: SelectionConfig, seed: int)
         ConfigError: E_CODE, unknown codes or none.
     """
     taxonomy = load_taxonomy(config.taxonomy)
+    wanted = asked_codes(dataset, split, config)
     examples = list(_sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed))
-    wanted = _codes(config, taxonomy, examples, dataset)
     has_calls = any(
         turn.tool_calls or turn.role == "tool" for example in examples for turn in example.dialogue.turns
     )
     return [label_dialogue(example, wanted, taxonomy, logs_tools=has_calls or None) for example in examples]
+
+
+def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str, ...]:
+    """The codes to ask about, in the taxonomy's order: those of `config`, else of the folder's manifest, else
+    all that a label of the split names.
+
+    Raises:
+        ConfigError: E_CODE, unknown codes or none.
+    """
+    taxonomy = load_taxonomy(config.taxonomy)
+    wanted = set(config.codes) or set(read_manifest(dataset / MANIFEST, expected=Examples).get("codes", ()))
+    if not wanted:
+        examples = read_examples(verified_split(dataset, split))
+        wanted = {label.code for example in examples for label in example.labels}
+    if not wanted:
+        raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
+    if unknown := sorted(wanted - taxonomy.codes.keys()):
+        raise ConfigError(
+            "E_CODE",
+            f"{dataset}: codes that the taxonomy lacks: {' '.join(unknown)}; --taxonomy names another",
+        )
+    return tuple(code for code in taxonomy.codes if code in wanted)
 
 
 def label_dialogue(
@@ -203,18 +225,3 @@ def _sample_sources(examples: Iterable[Example], limit: int | None, seed: int) -
     random.Random(seed).shuffle(sources)
     selected = set(sources[:limit])
     yield from (example for example in retained if source_of(example) in selected)
-
-
-def _codes(
-    config: SelectionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
-) -> frozenset[str]:
-    wanted = set(config.codes) or set(read_manifest(dataset / MANIFEST, expected=Examples).get("codes", ()))
-    wanted = wanted or {label.code for example in examples for label in example.labels}
-    if not wanted:
-        raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
-    if unknown := sorted(wanted - taxonomy.codes.keys()):
-        raise ConfigError(
-            "E_CODE",
-            f"{dataset}: codes that the taxonomy lacks: {' '.join(unknown)}; --taxonomy names another",
-        )
-    return frozenset(wanted)

@@ -2,7 +2,8 @@
 
     dialint train prefer --dataset build/dataset --model build/judge --out build/aligned
 
-Reads the preference pairs of a data set's folder (`rewards/pairs.py`). Writes a model folder as SFT does.
+Reads the pairs of readings of a data set's folder (`rewards/pairs.py`), those of reviewers before those from
+labels, as many as the steps take. Writes a model folder as SFT does.
 trl's trainer does the work, with the mean agreement of the pairs as label smoothing.
 
 Source: Rafailov et al. 2023, Direct preference optimization.
@@ -20,7 +21,7 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
-from dialint.eval.questions import QuestionConfig
+from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
@@ -51,7 +52,7 @@ class PreferConfig:
     """Peak learning rate."""
     kl: Annotated[float, Field(gt=0)] = 0.1
     """Weight of the KL divergence from the initial judge (beta)."""
-    question_config: QuestionConfig = field(default_factory=QuestionConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
@@ -78,11 +79,13 @@ def run(config: PreferConfig) -> dict[str, Any]:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.
         ConfigError: a judge that does not load, no pairs.
     """
+    from accelerate import PartialState
+
     from dialint.finetune.train.hf_trainer import run_trainer
 
     validate_config(config, "train")
     context = prepare(config)
-    pairs = context.read_pairs("train")
+    pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
     trainer = _build_trainer(config, context.load_model(), context.prompt, pairs)
     result = run_trainer(trainer, config.out, context.job, config.running)
     return context.save("judge", result.model, result.figures, result.weights)
@@ -126,7 +129,7 @@ def dpo_rows(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[
     the last token)."""
     return [
         {
-            "prompt_ids": prompt.ids(pair.question, pair.code),
+            "prompt_ids": prompt.of_chat(pair.item.question.messages),
             "chosen_ids": prompt.answer_ids(pair.chosen),
             "rejected_ids": prompt.answer_ids(pair.rejected),
         }

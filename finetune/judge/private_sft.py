@@ -30,9 +30,9 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import LabelledQuestion
+from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.sft_options import SftJudgeConfig
-from dialint.finetune.judge.sft_trainer import evaluate_probabilities, tokenize_questions
+from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questions
 from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
 from dialint.finetune.train.distributed import unwrap, uses_bf16
 from dialint.finetune.train.finite import validate_loss
@@ -159,8 +159,8 @@ def train_privately(
     n_steps = learning.steps or math.ceil(learning.epochs / rate)
     noise = noise_multiplier(config.private_epsilon or math.inf, delta, rate, n_steps)
     attention = unwrap(model).config._attn_implementation
-    if config.packed:
-        enable_packed_attention(model, max(len(row["input_ids"]) for owned in rows for row in owned))
+    dev_rows = tokenize_questions(dev_questions, prompt)
+    enable_packed_attention(model, max(len(row["input_ids"]) for owned in (*rows, dev_rows) for row in owned))
     make_output_folder(config.out)
     judge = LocalJudge(model, prompt, bf16=uses_bf16(running))
     weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -182,8 +182,15 @@ def train_privately(
         n_tokens = sum(len(row["input_ids"]) for owned in sampled for row in owned)
         return StepOutput(n_tokens, message=f"noise {noise:.2f}")
 
+    def evaluate_dev() -> dict[str, float]:
+        model.eval()
+        with torch.no_grad():
+            losses = [float(compute_loss(model, [row], uses_bf16(running))) for row in dev_rows]
+        answers = evaluate_answers(judge, dev_questions[: config.dev_answers])
+        return {"loss": sum(losses) / len(losses), **answers}
+
     def evaluate(step: int) -> Evaluation:
-        return Evaluation({"of": n_steps, "eval": evaluate_probabilities(judge, dev_questions)})
+        return Evaluation({"of": n_steps, "eval": evaluate_dev()})
 
     loop = TrainingLoop(
         out=config.out,
@@ -201,6 +208,7 @@ def train_privately(
     )
     if not loop.run():
         sys.exit(0)
+    last = evaluate_dev()
     unwrap(model).set_attn_implementation(attention)
     private = {
         "epsilon": round(compute_epsilon(noise, delta, rate, n_steps), 4),
@@ -211,7 +219,7 @@ def train_privately(
         "dialogues": len(rows),
     }
     figures = {"steps": n_steps, "seconds": round(time.monotonic() - started, 1), "private": private}
-    return TrainResult(model, {**figures, "last": evaluate_probabilities(judge, dev_questions)})
+    return TrainResult(model, {**figures, "last": last})
 
 
 def _rows_by_dialogue(
@@ -225,11 +233,9 @@ def _rows_by_dialogue(
 
 
 def compute_loss(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torch.Tensor:
-    """Mean loss of the answers' tokens, each with its question's weight."""
+    """Mean loss of the answers' tokens."""
     starts = [sum(label == -100 for label in row["labels"]) for row in rows]
     prompts = [row["input_ids"][:start] for row, start in zip(rows, starts, strict=True)]
     answers = [row["input_ids"][start:] for row, start in zip(rows, starts, strict=True)]
     with torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
-        logprobs = compute_logprobs(model, prompts, answers).logprobs
-    weights = [row["weight"] for row, answer in zip(rows, answers, strict=True) for _ in answer]
-    return -(logprobs * torch.tensor(weights, device=logprobs.device)).mean()
+        return -compute_logprobs(model, prompts, answers).logprobs.mean()

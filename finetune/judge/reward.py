@@ -1,4 +1,4 @@
-"""Trains a reward model: which of two answers to a question people prefer.
+"""Trains a reward model: which of two readings of a dialogue people prefer.
 
     dialint train reward --dataset build/dataset --model build/judge --out build/reward
 
@@ -13,15 +13,14 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
-from dialint.detector.judge import Detail
 from dialint.detector.option_ranges import check_ranges
-from dialint.eval.questions import QuestionConfig
+from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
@@ -42,15 +41,15 @@ class RewardConfig:
     """Pairs in one forward pass (batch size)."""
     learning_rate: Annotated[float, Field(gt=0)] = 1e-4
     """Peak learning rate."""
-    prompt_tokens: Annotated[int, Field(ge=1)] = 1024
-    """Maximum tokens of a prompt."""
-    detail: Detail = "short"
-    """How much of a code's taxonomy entry the prompt has."""
+    prompt_tokens: Annotated[int, Field(ge=64)] = 2048
+    """Maximum tokens of a prompt; a longer dialogue is asked about in parts."""
+    detail: Literal["full", "short"] = "short"
+    """Code entries in the prompt: definition and examples (full), or the test alone (short)."""
     dev_pairs: Annotated[int, Field(ge=1)] = 400
     """Pairs of the dev split that are evaluated during training."""
     held_pairs: Annotated[int, Field(ge=1)] = 2000
     """Pairs of the dev split that are evaluated at the end."""
-    question_config: QuestionConfig = field(default_factory=QuestionConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
     learning: ScheduleOptions = field(default_factory=ScheduleOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)

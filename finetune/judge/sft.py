@@ -1,25 +1,24 @@
-"""Supervised fine-tuning of a judge: chat answers under the schema, with the loss on the answer alone.
+"""Supervised fine-tuning of a judge: readings of whole dialogues, with the loss on the answer alone.
 
-    dialint train sft judge --dataset build/dataset --model small_decoder --out build/judge
+    dialint train sft judge --dataset build/dataset --model Qwen/Qwen3-1.7B --out build/judge
 
 Reads the ``train`` and ``dev`` splits of a data set's folder, and a base model. Writes a model folder: the
 adapter with ``base.json``, or all weights; the tokenizer, ``judge.json``, ``metrics.jsonl`` and last the
-manifest. A stopped run resumes from its last complete checkpoint. trl's trainer does the work; questions are
-packed into rows without attending to each other, so that no padding is computed, and an answer's weight is
-the confidence of its label. With ``--private-epsilon`` the loop of `dialint.finetune.judge.private_sft` is
-used.
+manifest. A stopped run resumes from its last complete checkpoint. trl's trainer does the work. The posterior
+of a label is taught as the probability of the error. The weights with the lowest loss on dev are kept; beside
+it stand the figures of the judge's own answers. With ``--private-epsilon`` the loop of
+`dialint.finetune.judge.private_sft` is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import require_library, require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import LabelledQuestion
+from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.stage import prepare, validate_config
 
@@ -79,20 +78,19 @@ def _train(
         model,
         per_device_train_batch_size=config.questions,
         learning_rate=config.learning_rate,
-        **schedule_arguments(config.learning, "log_loss"),
+        per_device_eval_batch_size=config.questions,
+        **schedule_arguments(config.learning, "loss"),
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
-    rows = tokenize_questions(questions, prompt)
     trainer = JudgeSFTTrainer.create(
         model,
         arguments,
         prompt,
-        rows,
-        dev_questions,
-        packed=config.packed,
+        tokenize_questions(questions, prompt),
+        tokenize_questions(dev_questions, prompt),
+        dev_questions[: config.dev_answers],
         bf16=uses_bf16(config.running),
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
-    result = run_trainer(trainer, config.out, job, config.running)
-    return replace(result, figures={**result.figures, "cut": sum(row["cut"] for row in rows)})
+    return run_trainer(trainer, config.out, job, config.running)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.judge import Detail
 from dialint.detector.option_ranges import check_ranges
-from dialint.eval.questions import QuestionConfig
+from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -28,23 +27,23 @@ class SftJudgeConfig:
     org/name or org/name@revision."""
     out: Path
     """Folder for the judge."""
-    questions: Annotated[int, Field(ge=1)] = 16
-    """Questions in one forward pass (batch size)."""
+    questions: Annotated[int, Field(ge=1)] = 8
+    """Questions (dialogues, or parts of long ones) in one forward pass (batch size)."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-4
     """Peak learning rate."""
-    prompt_tokens: Annotated[int, Field(ge=64)] = 1024
-    """Maximum tokens of a prompt."""
-    detail: Detail = "short"
-    """How much of a code's taxonomy entry the prompt has."""
-    packed: bool = True
-    """Pack questions end to end; false: pad them, as trl does by itself."""
+    prompt_tokens: Annotated[int, Field(ge=64)] = 2048
+    """Maximum tokens of a prompt; a longer dialogue is asked about in parts."""
+    detail: Literal["full", "short"] = "short"
+    """Code entries in the prompt: definition and examples (full), or the test alone (short)."""
     dev_questions: Annotated[int, Field(ge=1)] = 400
-    """Questions of the dev split that are evaluated during training."""
+    """Questions of the dev split whose loss is computed at each evaluation."""
+    dev_answers: Annotated[int, Field(ge=0)] = 64
+    """Questions of the dev split that the judge answers at each evaluation."""
     private_epsilon: Annotated[float | None, Field(gt=0)] = None
     """Train with differential privacy: the epsilon of what a single dialogue may change."""
     private_delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
     """The delta beside --private-epsilon; must be far below one over the number of dialogues."""
-    question_config: QuestionConfig = field(default_factory=QuestionConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
     learning: ScheduleOptions = field(default_factory=ScheduleOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)

@@ -1,60 +1,40 @@
-"""trl's SFT trainer for the judge: packed questions, weighted examples, evaluation of its probabilities."""
+"""trl's SFT trainer for the judge: readings that are taught, and an evaluation that answers questions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import torch
 from datasets import Dataset
-from torch.nn.functional import cross_entropy
 from trl import SFTConfig, SFTTrainer
 from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.judge import VERDICTS, answer_json
-from dialint.eval.metrics import average_precision
-from dialint.eval.questions import LabelledQuestion, target_answer
+from dialint.detector.judge.engine import JudgeRequest
+from dialint.detector.judge.reading import format_reading, parse_reading
+from dialint.eval.labelled import LabelledQuestion, target_reading
+from dialint.eval.matching import reading_figures
 from dialint.finetune.rl.logprobs import enable_packed_attention
 
+MIN_ANSWER_TOKENS = 64
 
-def tokenize_questions(questions: Sequence[LabelledQuestion], prompt: JudgePrompt) -> list[dict[str, Any]]:
-    """For each question, the token ids of the prompt with the answer, the labels (-100 for the prompt), its
-    weight, and whether its dialogue was cut."""
+
+def tokenize_questions(
+    questions: Sequence[LabelledQuestion], prompt: JudgePrompt
+) -> list[dict[str, list[int]]]:
+    """For each question, the token ids of the prompt with the answer, and the labels (-100 for the
+    prompt)."""
     rows = []
     for item in questions:
-        rendered = prompt.build(item.question, item.code)
-        answer = prompt.answer_ids(answer_json(target_answer(item)))
-        rows.append(
-            {
-                "input_ids": [*rendered.ids, *answer],
-                "labels": [-100] * len(rendered.ids) + answer,
-                "weight": item.weight,
-                "cut": rendered.cut,
-            }
-        )
+        ids = prompt.of_chat(item.question.messages)
+        answer = prompt.answer_ids(format_reading(target_reading(item)))
+        rows.append({"input_ids": [*ids, *answer], "labels": [-100] * len(ids) + answer})
     return rows
 
 
-@dataclass
-class WeightedCollator(DataCollatorForLanguageModeling):  # type: ignore[misc]
-    """trl's collator, with the weight of each token."""
-
-    def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
-        output: dict[str, Any] = super().torch_call(examples)
-        rows = [torch.full((len(example["input_ids"]),), float(example["weight"])) for example in examples]
-        if self.padding_free:
-            output["token_weights"] = torch.cat(rows)[None]
-        else:
-            output["token_weights"] = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        return output
-
-
 class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
-    """trl's trainer, with weighted tokens and an evaluation of its own."""
+    """trl's trainer; its evaluation answers questions besides computing the loss."""
 
     judge: LocalJudge
     dev_questions: Sequence[LabelledQuestion]
@@ -66,70 +46,56 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         arguments: SFTConfig,
         prompt: JudgePrompt,
         rows: Sequence[dict[str, Any]],
+        dev_rows: Sequence[dict[str, Any]],
         dev_questions: Sequence[LabelledQuestion],
         *,
-        packed: bool,
         bf16: bool,
     ) -> JudgeSFTTrainer:
-        """A trainer of `model` on `rows`; `packed` lays the questions of a batch end to end where the model's
-        attention allows it."""
-        packed = packed and enable_packed_attention(model, max(len(row["input_ids"]) for row in rows))
+        """A trainer of `model` on `rows`, which computes the loss of `dev_rows` and answers `dev_questions`;
+        it lays the rows of a batch end to end where the model's attention allows it."""
+        packed = enable_packed_attention(model, max(len(row["input_ids"]) for row in (*rows, *dev_rows)))
         trainer = cls(
             model=model,
             args=arguments,
             train_dataset=Dataset.from_list(list(rows)),
-            eval_dataset=Dataset.from_list(list(rows[:1])),
+            eval_dataset=Dataset.from_list(list(dev_rows)),
             processing_class=prompt.tokenizer,
-            data_collator=WeightedCollator(pad_token_id=prompt.tokenizer.pad_token_id, padding_free=packed),
+            data_collator=DataCollatorForLanguageModeling(
+                pad_token_id=prompt.tokenizer.pad_token_id, padding_free=packed
+            ),
         )
         trainer.judge = LocalJudge(trainer.model, prompt, bf16=bf16)
-        trainer.dev_questions = dev_questions
+        is_sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
+        trainer.dev_questions = () if is_sharded else dev_questions  # a shard cannot generate
         return trainer
 
-    def compute_loss(
-        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
-    ) -> Any:
-        """Mean weighted loss of the labelled tokens; in a packed row they alone go through the language model
-        head."""
-        labels, weights = inputs.pop("labels")[:, 1:], inputs.pop("token_weights")[:, 1:]
-        is_target = labels != -100
-        if len(labels) == 1:
-            outputs = model(**inputs, logits_to_keep=is_target[0].nonzero()[:, 0], use_cache=False)
-            logits = outputs.logits[0]
-        else:
-            outputs = model(**inputs, use_cache=False)
-            logits = outputs.logits[:, :-1][is_target]
-        losses = cross_entropy(logits.float(), labels[is_target], reduction="none")
-        count = is_target.sum() if num_items_in_batch is None else num_items_in_batch
-        loss = (losses * weights[is_target].to(losses)).sum() / count
-        if self.args.average_tokens_across_devices and num_items_in_batch is not None:
-            loss = loss * self.accelerator.num_processes
-        mode = "train" if self.model.training else "eval"
-        self._metrics[mode]["token_accuracy"].append(
-            float((logits.argmax(-1) == labels[is_target]).float().mean())
+    def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
+        """Log and return the loss of the dev rows, and the figures of the answers to the dev questions."""
+        metrics: dict[str, float] = super().evaluate(*args, metric_key_prefix=metric_key_prefix, **kwargs)
+        figures = evaluate_answers(self.judge, self.dev_questions)
+        answered = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
+        self.log(answered)
+        return metrics | answered
+
+
+def evaluate_answers(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> dict[str, float]:
+    """The `reading_figures` of the judge's answers, greedy and at most twice as long as the longest right
+    one; nothing of no questions."""
+    if not questions:
+        return {}
+    longest = max(len(judge.prompt.answer_ids(format_reading(target_reading(item)))) for item in questions)
+    requests = [
+        JudgeRequest(
+            dialogue_id=item.source,
+            messages=item.question.messages,
+            schema=item.question.schema,
+            max_tokens=max(MIN_ANSWER_TOKENS, 2 * longest),
+            answers=1,
         )
-        return (loss, outputs) if return_outputs else loss
-
-    def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
-        """Log and return the figures of `evaluate_probabilities` on the dev questions."""
-        figures = evaluate_probabilities(self.judge, self.dev_questions)
-        metrics = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
-        self.log(metrics)
-        self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        return metrics
-
-
-def evaluate_probabilities(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> dict[str, float]:
-    """Log loss and Brier score of the judge's probabilities of an error against the labels' probabilities,
-    and average precision if there is an error."""
-    prompts = [judge.prompt.ids(item.question, item.code) for item in questions]
-    predicted = judge.beliefs(prompts)[:, VERDICTS.index("error")]
-    target = np.array([item.probability for item in questions])
-    clipped = np.clip(predicted, 1e-6, 1 - 1e-6)
-    figures = {
-        "log_loss": float(-(target * np.log(clipped) + (1 - target) * np.log(1 - clipped)).mean()),
-        "brier": float(((predicted - target) ** 2).mean()),
-    }
-    if (target > 0.5).any():
-        figures["ap"] = float(average_precision(target > 0.5, predicted))
-    return figures
+        for item in questions
+    ]
+    readings = [
+        parse_reading(reply.text, item.question)
+        for reply, item in zip(judge.ask(requests), questions, strict=True)
+    ]
+    return reading_figures(readings, questions)

@@ -4,10 +4,9 @@ memory, read data, save the model folder with its card. `detector.engines.judge_
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -20,9 +19,10 @@ from dialint.detector.artifacts import (
 from dialint.detector.engines.base_models import ModelSource, resolve_source, tokenizer_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
-from dialint.detector.judge import PROMPT_VERSION
-from dialint.detector.judge.config import PROMPT_FILE
+from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
+from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.manifests import Model
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge import REWARD_MODEL
 from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
@@ -30,20 +30,24 @@ from dialint.finetune.train.memory import TrainingSetup, count_weights, print_pl
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.eval.questions import LabelledQuestion
+    from dialint.eval.labelled import LabelledQuestion, SelectionConfig
     from dialint.finetune.rewards.pairs import PreferencePair
 
+T = TypeVar("T")
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
 """peft's task types: a judge, or a reward model."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
+TAUGHT_TOKENS = 400
+"""Tokens of an answer that is taught, for the plan of memory: some six errors."""
 
 
 @dataclass(frozen=True)
 class StageContext:
-    """A stage with validated inputs: its config, the base with its adapter, the prompt, the fingerprint of
-    each input, and the job that its checkpoints belong to."""
+    """A stage with validated inputs: its config, which dialogues and codes it uses, the base with its
+    adapter, the prompt, the fingerprint of each input, and the job that its checkpoints belong to."""
 
     config: Any
+    selection: SelectionConfig
     source: ModelSource
     prompt: JudgePrompt
     inputs: dict[str, str]
@@ -54,11 +58,20 @@ class StageContext:
         """The questions of a split.
 
         Raises:
-            ConfigError: E_EXAMPLE, there are none.
+            ConfigError: E_EXAMPLE, there are none; E_OPTION, none has room.
         """
-        from dialint.eval.questions import read_questions
+        from dialint.eval.labelled import ask_about, read_labelled
 
-        return self._read(read_questions, "question", split)
+        labelled = read_labelled(self.config.dataset, split, self.selection, self.config.running.seed)
+        questions = ask_about(labelled, self.prompt.reader(load_taxonomy(self.selection.taxonomy)))
+        if not questions and any(item.codes for item in labelled):
+            n = len(self.selection.codes)
+            raise ConfigError(
+                "E_OPTION",
+                f"--prompt-tokens {self.prompt.max_tokens} holds no question about {n} codes; --codes asks "
+                "about fewer",
+            )
+        return self._require(questions, "question", split)
 
     def read_pairs(self, split: str) -> list[PreferencePair]:
         """The preference pairs of a split.
@@ -68,10 +81,11 @@ class StageContext:
         """
         from dialint.finetune.rewards.pairs import read_pairs
 
-        return self._read(read_pairs, "pair", split)
+        reader = self.prompt.reader(load_taxonomy(self.selection.taxonomy))
+        pairs = read_pairs(self.config.dataset, split, self.selection, reader, self.config.running.seed)
+        return self._require(pairs, "pair", split)
 
-    def _read(self, read: Callable[..., list[Any]], noun: str, split: str) -> list[Any]:
-        items = read(self.config.dataset, split, self.config.question_config, self.config.running.seed)
+    def _require(self, items: list[T], noun: str, split: str) -> list[T]:
         if not items:
             raise ConfigError("E_EXAMPLE", f"{self.config.dataset}: holds no {noun} in {split}")
         return items
@@ -106,16 +120,19 @@ class StageContext:
 
 def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
     """Resolve the base and fingerprint the inputs before any work is done; in a dry run print the memory. A
-    config with `detail` determines the prompt; otherwise it is the one that the judge was trained with. A
-    reward model (SEQ_CLS) is trained from the judge's base without its adapter.
+    config with `detail` determines the prompt; otherwise it is the one that the judge was trained with, and
+    the codes asked about are, unless named, those it was trained on. A reward model (SEQ_CLS) is trained from
+    the judge's base without its adapter.
 
     Raises:
-        ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or trained with another prompt version.
+        ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or trained with another prompt version;
+            E_CODE, unknown codes or none.
         SystemExit: 0, after the memory was printed in a dry run.
     """
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, resolve_judge
+    from dialint.eval.labelled import asked_codes
 
     torch.set_num_threads(config.running.threads)
     fingerprints = {"dataset": data_fingerprint(config.dataset)}
@@ -132,14 +149,19 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
     if config.running.dry_run:
         _print_memory(config, source, prompt, task_type)
         sys.exit(0)
+    codes = asked_codes(config.dataset, "train", config.selection)
+    if prompt.codes and not config.selection.codes:
+        codes = tuple(code for code in codes if code in prompt.codes)
+        if not codes:
+            raise ConfigError("E_CODE", f"{config.dataset}: labels none of the codes of {config.model}")
+    selection = replace(config.selection, codes=codes)
+    prompt = replace(prompt, codes=prompt.codes or codes)
     job = lineage.job_of_config(config, fingerprints, source)
-    return StageContext(config, source, prompt, fingerprints, job, task_type)
+    return StageContext(config, selection, source, prompt, fingerprints, job, task_type)
 
 
 def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType) -> None:
-    from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
-
-    answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", MAX_ANSWER_TOKENS)
+    answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", TAUGHT_TOKENS)
     rows = config.forward_answers
     setup = TrainingSetup(
         source.base.folder,
@@ -207,8 +229,13 @@ def save_judge(
     with disk_errors(out):
         adapters.save_model(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
-        settings = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
-        write_json(out / PROMPT_FILE, settings)
+        trained = TrainedPrompt(
+            prompt=PROMPT_VERSION,
+            detail=prompt.detail,
+            prompt_tokens=prompt.max_tokens,
+            codes=prompt.codes,
+        )
+        write_json(out / PROMPT_FILE, trained.model_dump(mode="json"))
         content = lineage.manifest_content(kind, config, source, inputs, figures)
         shown = {name: value for name, value in figures.items() if name != "private"}
         flat = {name.replace("/", " "): f"{round(value, 4):.10g}" for name, value in flatten(shown)}

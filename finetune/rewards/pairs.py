@@ -1,211 +1,211 @@
-"""Preference pairs of answers, from reviewers' corrections and from labels.
+"""Preference pairs of readings, from reviewers' corrections and from labels.
 
-The ``preferences`` of a data set have an answer of the model and what a reviewer made of it. Labels give more
-pairs, in such a way that the answers alone do not tell which is preferred: every kind of answer is right for
-one question and wrong for another of the same code, equally often.
+The ``preferences`` of a data set have a finding of the model and what a reviewer made of it: they become
+readings with and without that error, beside the dialogue's other labels. Labels give more pairs, in such a
+way that the answers alone hardly tell which is preferred: an error of one dialogue stands in the preferred
+reading of that one and in the other reading of another one. For each error the pairs of the first two rows,
+and those of one more group:
 
-| the question is | chosen | rejected |
+| the dialogue has the error | chosen | rejected |
 |---|---|---|
-| an error | the accusation | "no error" |
-| none | "no error" | the accusation that was right for another question |
-| an error | an accusation that quotes another passage | "no error" |
-| none | "no error" | an accusation that quotes some passage |
-| an error | the accusation | the same that quotes another passage |
-| an error | the same that quotes another passage | what was right for another question |
+| yes | the labels | the error left out |
+| no | the labels | that error added, with its quote |
+| yes | the labels, with another passage of the turn as the quote | the error left out |
+| no | the labels | an error added that quotes some passage of the turn |
+| yes | the labels | the same with another passage of the turn as the quote |
+| yes | the same with another passage | the same with the quote of another dialogue |
+| yes | the labels | the same with another code of the family |
 
-Verdicts, probabilities, severities, rewrites and the lengths of quotes have the same distribution on both
-sides; truncated answers are a small share of their own. `agreement` is the probability that a random person
-prefers the chosen one.
+Labels know a code's usual severity only, so severities are in no pair. `agreement` is the probability that a
+random person prefers the chosen one.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from dialint.detector.example_files import find_set, read_preferences
-from dialint.detector.judge import Answer, Question, answer_json, fit_answer, locate_quote
-from dialint.detector.masking import mask_dialogue
-from dialint.detector.records import Judgement, Preference
-from dialint.detector.taxonomy import Code, load_taxonomy
-from dialint.eval.questions import (
+from dialint.detector.judge.prompt import Reader, applicable_codes, split_families
+from dialint.detector.judge.reading import ReadError, Reading, format_reading, locate
+from dialint.detector.records import Example, Judgement, Preference
+from dialint.detector.taxonomy import Taxonomy
+from dialint.eval.labelled import (
+    LabelledDialogue,
     LabelledQuestion,
-    QuestionConfig,
-    read_questions,
-    target_answer,
+    SelectionConfig,
+    Truth,
+    ask_about,
+    asked_codes,
+    label_dialogue,
+    read_labelled,
+    target_reading,
     verified_split,
 )
 
-Origin = Literal["reviewer", "label", "form"]
+Origin = Literal["reviewer", "label"]
 DEFAULT_AGREEMENT = 0.9
 """Agreement where only the one who decided is known."""
 MIN_AGREEMENT = 0.5
-TRUNCATED_SHARE = 0.05
-"""Pairs with a truncated answer, as a share of the pairs from labels."""
-MAX_USES = 3
-"""Times that a question is used for the rarer class of its code, at most."""
+SURE = 0.95
+"""Probability of an error that a reviewer has marked, or the model has found."""
 
 
 @dataclass(frozen=True)
 class PreferencePair:
     """Two answers to one question, as text; `agreement` in [0.5, 1]."""
 
-    question: Question
-    code: Code
+    item: LabelledQuestion
     chosen: str
     rejected: str
     agreement: float
-    source: str
-    origin: Origin
+    origin: Origin = "label"
 
 
-def read_pairs(dataset: Path, split: str, config: QuestionConfig, seed: int) -> list[PreferencePair]:
+def read_pairs(
+    dataset: Path, split: str, config: SelectionConfig, reader: Reader, seed: int
+) -> list[PreferencePair]:
     """All pairs of one split: those of reviewers first, then those from labels.
 
     Raises:
         InputRefused: a file cannot be read.
         OutputRefused: the folder is not complete.
     """
-    questions = read_questions(dataset, split, config, seed)
-    return [*_reviewer_pairs(dataset, split, config, questions), *pairs_from_labels(questions, seed)]
+    labelled = read_labelled(dataset, split, config, seed)
+    codes = asked_codes(dataset, split, config)
+    reviewed: list[PreferencePair] = []
+    if find_set(dataset, "preferences") is not None:
+        by_id = {item.dialogue.id: item for item in labelled}
+        for row in read_preferences(verified_split(dataset, "preferences")):
+            if row.split == split and row.code in codes:
+                reviewed += _reviewer_pair(row, by_id.get(row.dialogue.id), reader)
+    return [*reviewed, *pairs_from_labels(ask_about(labelled, reader), reader.taxonomy, seed)]
 
 
-def _reviewer_pairs(
-    dataset: Path, split: str, config: QuestionConfig, questions: Sequence[LabelledQuestion]
+def _reviewer_pair(
+    row: Preference, labelled: LabelledDialogue | None, reader: Reader
 ) -> Iterator[PreferencePair]:
-    if find_set(dataset, "preferences") is None:
-        return
-    posteriors = {
-        (item.question.dialogue.id, item.question.turn, item.question.code): item.probability
-        for item in questions
-    }
-    path = verified_split(dataset, "preferences")
-    codes = load_taxonomy(config.taxonomy).codes
-    for row in read_preferences(path):
-        if row.split != split or row.code not in codes or (config.codes and row.code not in config.codes):
+    """The pair of a correction, asked about the whole dialogue where the split has it; none where the judge
+    would not be asked about its turn and code."""
+    if labelled is None:
+        alone = Example(dialogue=row.dialogue, split=row.split)
+        labelled = label_dialogue(alone, (row.code,), reader.taxonomy)
+    kinds = labelled.evidence.kinds(labelled.dialogue)
+    codes, _ = applicable_codes(reader.taxonomy, {*labelled.codes, row.code}, kinds)
+    for item in ask_about([replace(labelled, codes=codes)], reader):
+        if row.turn not in item.question.turns or row.code not in item.question.codes:
             continue
-        dialogue, _ = mask_dialogue(row.dialogue)
-        yield PreferencePair(
-            question=Question(dialogue=dialogue, turn=row.turn, code=row.code),
-            code=codes[row.code],
-            chosen=_render(row.chosen),
-            rejected=_render(row.rejected),
-            agreement=_agreement(row, posteriors.get((row.dialogue.id, row.turn, row.code))),
-            source=row.dialogue.id.partition("~")[0],
-            origin="reviewer",
+        others = [
+            error for error in target_reading(item).errors if (error.turn, error.code) != (row.turn, row.code)
+        ]
+        chosen, rejected = (
+            _render([*others, *_reviewed_error(side, row, item)]) for side in (row.chosen, row.rejected)
         )
+        if chosen != rejected:
+            yield PreferencePair(item, chosen, rejected, _agreement(row, item.truths), "reviewer")
 
 
-def _agreement(row: Preference, posterior: float | None) -> float:
+def _reviewed_error(side: Judgement, row: Preference, item: LabelledQuestion) -> Iterator[ReadError]:
+    if side.verdict == "error":
+        code, text = item.question.codes[row.code], item.question.turns[row.turn]
+        start, end = locate(side.quote or "", text) or (0, len(text))
+        truth = Truth(
+            turn=row.turn,
+            code=row.code,
+            probability=SURE,
+            span=(start, end),
+            severity=side.severity or code.severity,
+        )
+        yield from target_reading(replace(item, truths=(truth,))).errors
+
+
+def _agreement(row: Preference, truths: Sequence[Truth]) -> float:
     """The probability of the reviewer's verdict; unknown where both sides have the same."""
-    if posterior is None or row.chosen.verdict == row.rejected.verdict:
+    own = [truth.probability for truth in truths if (truth.turn, truth.code) == (row.turn, row.code)]
+    if not own or row.chosen.verdict == row.rejected.verdict:
         return DEFAULT_AGREEMENT
-    return max(MIN_AGREEMENT, posterior if row.chosen.verdict == "error" else 1 - posterior)
+    return max(MIN_AGREEMENT, own[0] if row.chosen.verdict == "error" else 1 - own[0])
 
 
-def _render(side: Judgement) -> str:
-    probability = 0.98 if side.verdict == "error" else 0.02
-    return answer_json(fit_answer(Answer(probability=probability, **side.model_dump())))
+def _render(errors: Sequence[ReadError]) -> str:
+    ordered = sorted(errors, key=lambda error: (error.turn, error.start or 0, error.code))
+    return format_reading(Reading(errors=tuple(ordered)))
 
 
-def pairs_from_labels(questions: Sequence[LabelledQuestion], seed: int) -> list[PreferencePair]:
-    """Pairs that follow from labels; for each code, equally many for errors and for turns without one."""
+def pairs_from_labels(
+    questions: Sequence[LabelledQuestion], taxonomy: Taxonomy, seed: int
+) -> list[PreferencePair]:
+    """Pairs that follow from labels; for each code, equally many for errors left out and for errors added."""
     pairs: list[PreferencePair] = []
-    for code in sorted({item.code.code for item in questions}):
+    family_of = {
+        name: tuple(family) for family in split_families(taxonomy, taxonomy.codes) for name in family
+    }
+    for code in taxonomy.codes:
         rng = random.Random(f"{seed}/pairs/{code}")
-        own = [item for item in questions if item.code.code == code]
-        rng.shuffle(own)
-        errors, others = ([item for item in own if item.is_error == side] for side in (True, False))
-        if errors and others:
-            pairs += _LabelPairs(errors, others, rng).pairs()
+        errors, clean = [], []
+        for item in questions:
+            own = [error for error in target_reading(item).errors if error.code == code]
+            errors += [(item, error) for error in own if error.probability > 0.5]
+            if code in item.question.codes and not any(truth.code == code for truth in item.truths):
+                clean.append(item)
+        rng.shuffle(errors)
+        rng.shuffle(clean)
+        for number, (item, error) in enumerate(errors if clean else ()):
+            faults = _Faults(item, error, clean[number % len(clean)], rng.choice(errors)[1], rng)
+            pairs += faults.pairs(family_of[code])
     random.Random(f"{seed}/pairs").shuffle(pairs)
     return pairs
 
 
 @dataclass(frozen=True)
-class _LabelPairs:
-    """The pairs of one code, from its errors and its questions without one."""
+class _Faults:
+    """The pairs of an `error` of `item`, of a dialogue without such an error, and of a `foreign` error of
+    the same code."""
 
-    errors: Sequence[LabelledQuestion]
-    others: Sequence[LabelledQuestion]
+    item: LabelledQuestion
+    error: ReadError
+    clean: LabelledQuestion
+    foreign: ReadError
     rng: random.Random
 
-    def pairs(self) -> Iterator[PreferencePair]:
-        """Take an error and another question at a time, and exchange their answers."""
-        rarer, more = sorted((len(self.errors), len(self.others)))
-        for number in range(min(more, MAX_USES * rarer)):
-            error, other = self.errors[number % len(self.errors)], self.others[number % len(self.others)]
-            accusation, no_error = target_answer(error), target_answer(other)
-            another_no_error = target_answer(self.rng.choice(self.others))
-            yield _pair(error, accusation, another_no_error, error.probability)
-            yield _pair(other, no_error, accusation, 1 - other.probability)
-            misplaced_quote = self._misplaced_quote(error)
-            if misplaced_quote is not None:
-                misquoted = accusation.model_copy(update={"quote": misplaced_quote})
-                yield _pair(error, misquoted, another_no_error, error.probability)
-                yield _pair(other, no_error, self._false_accusation(other, accusation), 1 - other.probability)
-                foreign = self._foreign_answer(error, accusation)
-                if error.span is not None and foreign is not None:
-                    yield _pair(error, accusation, misquoted, DEFAULT_AGREEMENT)
-                    yield _pair(error, misquoted, foreign, DEFAULT_AGREEMENT)
-            if self.rng.random() < 6 * TRUNCATED_SHARE:
-                item, answer = self.rng.choice(((error, accusation), (other, no_error)))
-                text = answer_json(self.rng.choice((accusation, no_error)))
-                truncated = text[: self.rng.randrange(len(text) // 3, len(text))]
-                yield _pair(item, answer, truncated, 0.98, "form")
+    def pairs(self, family: Sequence[str]) -> Iterator[PreferencePair]:
+        item, error, clean = self.item, self.error, self.clean
+        rest = [each for each in target_reading(item).errors if each != error]
+        of_clean = list(target_reading(clean).errors)
+        right, missed, unaccused = _render([*rest, error]), _render(rest), _render(of_clean)
+        turn = self.rng.choice(list(clean.question.turns))
 
-    def _misplaced_quote(self, error: LabelledQuestion) -> str | None:
-        """Words of the turn outside of the evidence, as many as the evidence of some error has."""
-        start, end = error.span or (0, 0)
-        outside = [error.text[:start], error.text[end:]]
-        part = ""
-        if any(text.strip() for text in outside):
-            part = self.rng.choices(outside, [len(text.split()) for text in outside])[0]
-        return self._random_passage(part)
+        def replaced(**changes: str) -> str:
+            return _render([*rest, error.model_copy(update=changes)])
 
-    def _false_accusation(self, other: LabelledQuestion, accusation: Answer) -> Answer:
-        """`accusation` with a quote and a rewrite for a question that is no error."""
-        rewrite = None
-        if accusation.rewrite is not None:
-            rewrite = self.rng.choice(self.others).text
-        quote = self._random_passage(other.text)
-        return accusation.model_copy(update={"quote": quote, "rewrite": rewrite})
+        def added(quote: str) -> str:
+            return _render([*of_clean, error.model_copy(update={"turn": turn, "quote": quote})])
 
-    def _random_passage(self, text: str) -> str | None:
-        """Consecutive words of `text`, as many as the evidence of a random error has."""
-        words = text.split(" ")
-        error = self.rng.choice(self.errors)
-        start, end = error.span or (0, 0)
-        count = len(error.text[start:end].split()) or self.rng.randint(1, 6)
-        first = self.rng.randrange(max(1, len(words) - count + 1))
-        return " ".join(words[first : first + count]).strip() or text.strip() or None
+        yield PreferencePair(item, right, missed, error.probability)
+        yield PreferencePair(clean, unaccused, added(error.quote), 1.0)
+        text = item.question.turns[error.turn]
+        misquote = self._passage(max(text[: error.start], text[error.end :], key=len))
+        group = self.rng.choice(("false", "misquoted", "confused"))
+        if group == "false" and misquote:
+            yield PreferencePair(item, replaced(quote=misquote), missed, error.probability)
+            passage = self._passage(clean.question.turns[turn])
+            yield PreferencePair(clean, unaccused, added(passage), 1.0)
+        if group == "misquoted" and misquote and locate(self.foreign.quote, text) is None:
+            misquoted, invented = replaced(quote=misquote), replaced(quote=self.foreign.quote)
+            yield PreferencePair(item, right, misquoted, DEFAULT_AGREEMENT)
+            yield PreferencePair(item, misquoted, invented, DEFAULT_AGREEMENT)
+        taken = {each.code for each in (error, *rest) if each.turn == error.turn}
+        others = [code for code in item.question.codes if code in family and code not in taken]
+        if group == "confused" and others:
+            code = item.question.codes[self.rng.choice(others)]
+            confused = replaced(code=code.code, reason=code.name.en, severity=code.severity)
+            yield PreferencePair(item, right, confused, DEFAULT_AGREEMENT)
 
-    def _foreign_answer(self, error: LabelledQuestion, accusation: Answer) -> Answer | None:
-        """An answer that was right for another error and is not for this one, with a rewrite if `accusation`
-        has one."""
-        for _ in range(20):
-            answer = target_answer(self.rng.choice(self.errors))
-            if (answer.rewrite is None) != (accusation.rewrite is None):
-                continue
-            evidence = locate_quote(answer, error.text)
-            start, end = error.span or (0, len(error.text))
-            if evidence is None or evidence[0] >= end or evidence[1] <= start:
-                return answer
-        return None
-
-
-def _pair(
-    item: LabelledQuestion, chosen: Answer, rejected: Answer | str, agreement: float, origin: Origin = "label"
-) -> PreferencePair:
-    return PreferencePair(
-        question=item.question,
-        code=item.code,
-        chosen=answer_json(fit_answer(chosen)),
-        rejected=rejected if isinstance(rejected, str) else answer_json(fit_answer(rejected)),
-        agreement=max(MIN_AGREEMENT, agreement),
-        source=item.source,
-        origin=origin,
-    )
+    def _passage(self, text: str) -> str:
+        """Consecutive words of a text, as many as the foreign error's quote has."""
+        words, n = text.split(" "), len(self.foreign.quote.split())
+        first = self.rng.randrange(max(1, len(words) - n + 1))
+        return " ".join(words[first : first + n]).strip()

@@ -12,8 +12,7 @@ import numpy as np
 from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.engines import base_models
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import parse_answer
-from dialint.eval.questions import LabelledQuestion
+from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.rewards.verifiable import standardize
 from dialint.finetune.train.adapters import AdapterOptions, Quantization, load_model
 
@@ -26,26 +25,18 @@ BATCH_ROWS = 32
 
 @dataclass(frozen=True)
 class RewardModel:
-    """A reward model, its raw scores standardized by mean and deviation of held-out answers.
-
-    It is trained on pairs of which half are errors. `prior_shift`, the log odds of no error among the
-    questions that are rewarded, is subtracted from the score of an accusation.
-
-    Source: Saerens, Latinne and Decaestecker 2002, section 2.2 (posteriors under another prior).
-    """
+    """A reward model, its raw scores standardized by mean and deviation of held-out answers."""
 
     model: Any
     prompt: JudgePrompt
     mean: float
     deviation: float
-    prior_shift: float = 0.0
 
     @classmethod
     def load(
         cls,
         folder: Path,
         device: str = "cpu",
-        prior_shift: float = 0.0,
         *,
         bf16: bool = False,
         quantise: Quantization = "none",
@@ -70,18 +61,15 @@ class RewardModel:
         model = load_model(source, frozen, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
         model.config.pad_token_id = prompt.tokenizer.pad_token_id
         deviation = max(figures["score_spread"], 1e-6)
-        return cls(model.eval(), prompt, figures["mean_score"], deviation, prior_shift)
+        return cls(model.eval(), prompt, figures["mean_score"], deviation)
 
     def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
         """The preference of people for each text as the answer to its question, in [-1, 1]."""
         rows = [
-            [*self.prompt.ids(item.question, item.code), *self.prompt.answer_ids(text)]
+            [*self.prompt.of_chat(item.question.messages), *self.prompt.answer_ids(text)]
             for item, text in zip(questions, texts, strict=True)
         ]
-        answers = [parse_answer(text) for text in texts]
-        accused = np.array([answer is not None and answer.verdict == "error" for answer in answers])
-        pad = self.prompt.tokenizer.pad_token_id
-        scores = score_rows(self.model, rows, pad) - self.prior_shift * accused
+        scores = score_rows(self.model, rows, self.prompt.tokenizer.pad_token_id)
         return [standardize(float(score), self.mean, self.deviation) for score in scores]
 
 

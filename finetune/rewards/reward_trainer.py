@@ -29,7 +29,7 @@ def tokenize_pairs(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list
     """For each pair, the token ids of the question with each of its answers, and the agreement."""
     rows = []
     for pair in pairs:
-        question = prompt.ids(pair.question, pair.code)
+        question = prompt.of_chat(pair.item.question.messages)
         rows.append(
             {
                 "chosen_ids": [*question, *prompt.answer_ids(pair.chosen)],
@@ -121,7 +121,7 @@ def evaluate_held_out(
     ``answer_only``, that of a baseline that does not see the question, each with its interval."""
     baseline = answer_only_margins(train_pairs, pairs)
     results = {}
-    for origin in ("reviewer", "label", "form"):
+    for origin in ("reviewer", "label"):
         indices = [index for index, pair in enumerate(pairs) if pair.origin == origin]
         if not indices:
             continue
@@ -192,7 +192,7 @@ def accuracy_with_interval(
     """The share of `pairs` with a positive margin, a margin of 0 as a half, with its 95 % bootstrap interval
     over source dialogues."""
     group_of: dict[str, int] = {}
-    groups = np.array([group_of.setdefault(pair.source, len(group_of)) for pair in pairs], np.int64)
+    groups = np.array([group_of.setdefault(pair.item.source, len(group_of)) for pair in pairs], np.int64)
     counts = bootstrap_counts(len(group_of), rounds)
     right = (margins > 0) + 0.5 * (margins == 0)
     every: Bools = np.ones(len(pairs), bool)

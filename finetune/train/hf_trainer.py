@@ -40,7 +40,7 @@ OPTIMIZERS: dict[Optimizer, str] = {
     "adamw-8bit": "adamw_bnb_8bit",
     "paged-adamw-8bit": "paged_adamw_8bit",
 }
-LOSSES = frozenset(("loss", "train_loss", "eval_log_loss"))
+LOSSES = frozenset(("loss", "train_loss", "eval_loss", "eval_log_loss"))
 CLOCKS = ("runtime", "_per_second", "step_time")
 """Endings of figures of speed that the trainer measures itself; `Progress` measures ours."""
 
