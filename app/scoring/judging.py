@@ -105,6 +105,7 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
         detail=judge.detail,
         language=LANGUAGES[judge.judge_language],
         has_rewrites=judge.judge_rewrites,
+        votes=judge.judge_votes,
         threshold=_stated_threshold(judge),
         budget=judge.budget,
         price=judge.price,
@@ -140,6 +141,7 @@ def judge_contract(engine: JudgeEngine, config: ScoreConfig, taxonomy: Taxonomy)
         detail=options.detail,
         language=options.language,
         has_rewrites=options.has_rewrites,
+        votes=options.votes,
         policies=load_policies(sorted((SAMPLE / "policies").glob("*.yaml"))),
     )
 

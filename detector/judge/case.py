@@ -7,17 +7,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dialint.detector.judge.prompt import PROMPT_VERSION
-from dialint.detector.judge.reading import Question, ReadError
+from dialint.detector.judge.reading import Question, ReadError, Reading, average
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, JudgeRecord, Verdict
 
 
 @dataclass
 class Case:
-    """A dialogue with the verdict of the detector inside, and what the judge said of it so far."""
+    """A dialogue with the verdict of the detector inside, and what the judge said of it so far.
+
+    `readings` are the usable answers to each of its `questions`, by index, one for each vote; `failed` those
+    questions that a vote gave no usable answer to, with the code of the failure; `errors` what the readings
+    list together.
+    """
 
     dialogue: Dialogue
     verdict: Verdict
+    readings: dict[int, list[Reading]] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
     errors: list[ReadError] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     n_readings: int = 0
@@ -49,7 +56,14 @@ class Case:
 
     def forget(self) -> None:
         """Begin anew, with other questions."""
-        self.errors, self.asked, self.failures = [], set(), {}
+        self.readings, self.failed, self.asked, self.failures = {}, {}, set(), {}
+
+    def settle(self) -> None:
+        """Draw up what the readings list, and which questions nothing answered."""
+        self.errors = [error for own in self.readings.values() for error in average(own)]
+        for number, failure in self.failed.items():
+            if number not in self.readings:
+                self.fail(failure, tuple(self.questions[number].codes))
 
     def fail(self, failure: str, codes: Sequence[str]) -> None:
         """Record codes about which there is no usable answer."""

@@ -102,6 +102,10 @@ class JudgeConfig:
     judge_language: Literal["en", "es", "ru"] = "en"
     """Language of the questions; dialogues may be in any."""
 
+    judge_votes: Annotated[int, Field(ge=1, le=15)] = 1
+    """Times that each dialogue is read; the mean probability of what is listed counts, and the judge is
+    measured so too. The first answer is the most probable one, the others are sampled."""
+
     judge_rewrites: bool = False
     """Ask the judge for each wrong turn without its errors as well."""
 

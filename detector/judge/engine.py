@@ -21,6 +21,7 @@ class JudgeRequest:
 
     `schema` is the JSON schema of the answer. `answers` may be paid for until one is usable; the second may
     have twice `max_tokens`. `check` returns what is wrong with an answer, in words for the model, or nothing.
+    `vote`: 0 for the most probable answer; others are sampled, each number another one.
     `dialogue_id` is for messages about failures; it never leaves this process.
     """
 
@@ -29,6 +30,7 @@ class JudgeRequest:
     schema: Mapping[str, Any]
     max_tokens: int
     answers: int = 2
+    vote: int = 0
     check: Callable[[str], str] = _accept
 
     def with_answers(self, answers: int) -> JudgeRequest:

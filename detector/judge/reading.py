@@ -120,6 +120,37 @@ def second_look_schema(codes: Sequence[str]) -> dict[str, Any]:
     return _object({"notes": {"type": "string"}, "decisions": _array(_object(decision))})
 
 
+def average(readings: Sequence[Reading]) -> tuple[ReadError, ...]:
+    """What several readings of one question list together, with the mean of their probabilities, 0 where one
+    does not list it: copies of an answer weigh no more than one. Errors of one turn are the same if the code
+    of one is a code of the other; the more probable one is kept."""
+    if len(readings) == 1:
+        return readings[0].errors
+    groups: list[list[ReadError]] = []
+    for reading in readings:
+        free = list(groups)
+        for error in reading.errors:
+            alike = [group for group in free if _is_same(group[0], error)]
+            own = max(alike, key=lambda group: group[0].code == error.code, default=None)
+            if own is None:
+                groups.append([error])
+            else:
+                free.remove(own)
+                own.append(error)
+    results = []
+    for group in groups:
+        probability = sum(error.probability for error in group) / len(readings)
+        if probability >= LEAST_PROBABILITY:
+            best = max(group, key=lambda error: (error.start is not None, error.probability))
+            results.append(best.model_copy(update={"probability": probability}))
+    return tuple(results)
+
+
+def _is_same(one: ReadError, other: ReadError) -> bool:
+    has_code = other.code in (one.code, one.second_code) or one.code == other.second_code
+    return one.turn == other.turn and has_code
+
+
 def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
     """The answer that says so, with the blanks of a server's grammar (``json.dumps``)."""
     errors = []

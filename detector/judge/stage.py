@@ -66,6 +66,7 @@ class StageOptions:
     language: str = "English"
     has_rewrites: bool = False
     has_second_look: bool = True
+    votes: int = 1
     threshold: float | None = None
     budget: Budget | None = None
     price: Price | None = None
@@ -76,12 +77,14 @@ class StageOptions:
 
 @dataclass(frozen=True)
 class _Ask:
-    """A request about a case, and what becomes of the answer."""
+    """A request about a case, and what becomes of the answer; the index of its question, none of a second
+    look."""
 
     case: int
     request: JudgeRequest
     codes: tuple[str, ...]
     accept: Callable[[str], None]
+    question: int | None = None
 
 
 class JudgedDetector:
@@ -130,7 +133,13 @@ class JudgedDetector:
                 self.engine.fingerprint,
                 load_words().fingerprint,
                 sorted(options.codes),
-                [options.detail, options.language, options.has_rewrites, options.has_second_look],
+                [
+                    options.detail,
+                    options.language,
+                    options.has_rewrites,
+                    options.has_second_look,
+                    options.votes,
+                ],
                 [options.threshold, str(options.budget)],
                 [] if options.overrides.judge is None else [options.overrides.judge.fingerprint],
                 [policy.model_dump(mode="json") for policy in options.policies.values()],
@@ -189,19 +198,20 @@ class JudgedDetector:
         for index in judged:
             self._plan_questions(cases[index])
         order = sorted(judged, key=lambda index: (_draw(cases[index].dialogue.id), index))
-        asks = [self._read(cases, index, question) for index in order for question in cases[index].questions]
         room = self.engine.max_prompt_tokens
-        left = self._ask_within(cases, purse, asks)
+        left = self._ask_within(cases, purse, self._plan_readings(cases, order))
         while self.engine.max_prompt_tokens < room:  # the server has refused a prompt as too long
             room = self.engine.max_prompt_tokens
-            again = [index for index in order if NO_ROOM in cases[index].failures]
+            again = [index for index in order if NO_ROOM in cases[index].failed.values()]
             for index in again:
                 cases[index].forget()
                 self._plan_questions(cases[index])
-            asks = [self._read(cases, index, each) for index in again for each in cases[index].questions]
-            left += self._ask_within(cases, purse, asks)
+            left += self._ask_within(cases, purse, self._plan_readings(cases, again))
         for ask in left:
-            cases[ask.case].unasked.update(ask.codes)
+            if ask.question not in cases[ask.case].readings:
+                cases[ask.case].unasked.update(ask.codes)
+        for case in cases:
+            case.settle()
         if options.has_second_look:
             looks = [look for index in order for look in self._look_again(cases, index)]
             self._ask_within(cases, purse, looks)
@@ -244,8 +254,18 @@ class JudgedDetector:
             self._count_failure(NO_ROOM)
         self.usage.shortened += sum(question.is_cut for question in case.questions)
 
-    def _read(self, cases: Sequence[Case], index: int, question: Question) -> _Ask:
+    def _plan_readings(self, cases: Sequence[Case], order: Sequence[int]) -> list[_Ask]:
+        """The questions about cases: once about all of them, before any is asked again."""
+        return [
+            self._read(cases, index, number, vote)
+            for vote in range(self.options.votes)
+            for index in order
+            for number in range(len(cases[index].questions))
+        ]
+
+    def _read(self, cases: Sequence[Case], index: int, number: int, vote: int) -> _Ask:
         case = cases[index]
+        question = case.questions[number]
         parsed: list[Reading] = []
 
         def check(text: str) -> str:
@@ -256,8 +276,7 @@ class JudgedDetector:
             return ""
 
         def accept(text: str) -> None:
-            reading = parsed[0]
-            case.errors += reading.errors
+            case.readings.setdefault(number, []).append(parsed[0])
             case.asked.update(question.codes)
 
         request = JudgeRequest(
@@ -266,8 +285,9 @@ class JudgedDetector:
             schema=question.schema,
             max_tokens=ANSWER_TOKENS,
             check=check,
+            vote=vote,
         )
-        return _Ask(index, request, tuple(question.codes), accept)
+        return _Ask(index, request, tuple(question.codes), accept, number)
 
     def _look_again(self, cases: Sequence[Case], index: int) -> list[_Ask]:
         """The second looks at a case: one for each of its questions with errors that need one."""
@@ -354,8 +374,11 @@ class JudgedDetector:
         case.n_readings += request.schema["required"][-1] == "errors"
         if reply.failure or request.check(reply.text):
             failure = reply.failure or BAD_ANSWER
-            case.fail(failure, ask.codes)
             self._count_failure(failure)
+            if ask.question is None:
+                case.fail(failure, ask.codes)
+            else:
+                case.failed[ask.question] = failure
             return
         ask.accept(reply.text)
 
