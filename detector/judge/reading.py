@@ -139,7 +139,7 @@ def average(readings: Sequence[Reading]) -> tuple[ReadError, ...]:
                 own.append(error)
     results = []
     for group in groups:
-        probability = sum(error.probability for error in group) / len(readings)
+        probability = round(sum(error.probability for error in group) / len(readings), 6)
         if probability >= LEAST_PROBABILITY:
             best = max(group, key=lambda error: (error.start is not None, error.probability))
             results.append(best.model_copy(update={"probability": probability}))

@@ -14,6 +14,7 @@ from dialint.detector.judge.reading import (
     Question,
     ReadError,
     Reading,
+    average,
     format_reading,
     locate,
     parse_decisions,
@@ -131,6 +132,21 @@ def test_a_quote_with_other_quotation_marks_and_case_is_found_and_another_text_i
     assert locate('he said "we\'ll call you - today"', text) == (0, len(text) - 1)
     assert locate("…", text) is None
     assert locate("we will call", text) is None
+
+
+def test_votes_count_by_their_mean_so_that_copies_weigh_no_more_than_one() -> None:
+    def reading(*errors: dict[str, Any]) -> Reading:
+        result = parse_reading(json.dumps({"errors": list(errors)}), QUESTION)
+        assert isinstance(result, Reading)
+        return result
+
+    one = reading(error(), error(turn=5, quote="Goodbye", code="R1", probability=0.5))
+    assert average([one]) == average([one] * 7) == one.errors
+    other = reading(error(code="U4", second_code="I1", probability=0.6))
+    [both] = average([one, other])
+    assert (both.turn, both.code, both.probability) == (3, "I1", pytest.approx(0.75))
+    twice = reading(error(), error(code="U4", second_code="I1"))
+    assert [each.code for each in average([twice, twice])] == ["I1", "U4"]
 
 
 def test_decisions() -> None:

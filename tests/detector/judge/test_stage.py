@@ -196,6 +196,21 @@ def test_an_unusable_answer_is_asked_for_once_more_and_then_a_failure_and_never_
     assert verdict.judge.codes == ()
 
 
+def test_votes_are_sampled_and_one_without_an_answer_leaves_the_others() -> None:
+    def answers(request: JudgeRequest) -> Sequence[str]:
+        said = {0: listed(C1), 1: lambda _: ["nonsense"] * 2, 2: listed({**C1, "probability": 0.8})}
+        return said[request.vote](request)
+
+    verdict, engine = judge(answers, votes=3)
+    assert [request.vote for request in engine.requests] == [0, 1, 2]
+    [only] = verdict.findings
+    assert only.probability == pytest.approx(0.85)
+    assert verdict.quality is not None
+    verdict, _ = judge(answers, votes=3, budget=parse_budget("1000 questions"))
+    assert [each.probability for each in verdict.findings] == [0.9]  # the others are beyond the budget
+    assert verdict.quality is not None
+
+
 def test_a_failed_second_look_leaves_what_was_read_and_counts() -> None:
     verdict, _ = judge(listed({**C1, "probability": 0.6}), has_second_look=True)
     assert [each.code for each in verdict.suggestions] == ["C1"]
