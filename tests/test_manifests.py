@@ -168,7 +168,7 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
         "inputs": [{"name": "x", "bytes": 1, "sha256": "0" * 64}], "ended_at": "2026-11-20T08:00:00+00:00",
         "counts": {"scored": 1, "failed": 0, "not_judged": 0, "failures": {}, "findings": {"T1": {"S2": 1}}},
         "reading": {"read": 1, "rejected": 1, "rejects": {"E_ROLE": 1}}, "not_covered": ["T2"],
-        "judge": {"name": "j", "questions": {"screens": 1, "details": 1}, "unasked": {"T1": 1}},
+        "judge": {"name": "j", "questions": {"readings": 1, "second_looks": 1}, "unasked": {"T1": 1}},
     })  # fmt: skip
 
     work = read_manifest(manifest_path(out))["work"]

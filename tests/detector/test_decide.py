@@ -12,7 +12,7 @@ from dialint.detector.calibration import (
 )
 from dialint.detector.checks.context import GateResult
 from dialint.detector.checks.gates import GATES
-from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, review
+from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, deny
 from dialint.detector.log_profile import Domain
 from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Turn
@@ -153,20 +153,15 @@ def test_what_only_the_judge_found(
 
 
 @pytest.mark.parametrize(
-    ("before", "probability", "verdict", "threshold", "expected", "proof"),
+    ("overrides", "threshold", "expected", "proof"),
     [
-        ("finding", 0.1, "no_error", None, "finding", "the judge j denies it, but is not measured"),
-        ("finding", 0.1, "no_error", 0.8, "suggestion", "demoted: the judge j denies it"),
-        ("finding", 0.1, "not_applicable", 0.8, "suggestion", "demoted: the judge j calls it not applicable"),
-        ("finding", 0.1, "error", 0.8, "suggestion", "demoted: the judge j does not confirm it"),
-        ("finding", 0.4, "no_error", 0.8, "finding", "the judge j is undecided, 0.40"),
-        ("suggestion", 0.9, "error", None, "suggestion", ""), ("suggestion", 0.9, "error", 0.8, "finding", ""),
-        ("finding", 0.9, "error", None, "finding", ""),
+        (None, None, "finding", "the judge j denies it, but is not measured"),
+        (None, 0.8, "suggestion", "demoted: the judge j denies it"),
+        (judged(0.8), None, "suggestion", "demoted: the judge j denies it"),
     ],
-)  # fmt: skip
-def test_what_the_judge_says_of_the_scans(
-    before: Outcome, probability: float, verdict: str, threshold: float | None, expected: Outcome, proof: str
+)
+def test_what_the_judge_does_not_list_is_demoted_by_a_measured_one(
+    overrides: Overrides | None, threshold: float | None, expected: Outcome, proof: str
 ) -> None:
-    answer, rules = suspect("judge", probability, "j"), Rules({}, judge_threshold=threshold)
-    result = review(before, answer, verdict, rules, Facts(DIALOGUE, {}))
-    assert (result.outcome, result.proof, result.is_confirmed) == (expected, proof, not proof)
+    rules = Rules({}, overrides or Overrides(), judge_threshold=threshold)
+    assert deny("finding", "C1", "j", rules) == (expected, proof)

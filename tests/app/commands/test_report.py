@@ -372,13 +372,13 @@ def test_a_code_without_a_policy_was_looked_for_by_nobody(tmp_path: Path) -> Non
 
 def test_what_the_judge_was_not_asked_is_no_silence(tmp_path: Path) -> None:
     asked = {
-        "questions": {"screens": 12, "details": 3}, "unasked": {"I1": 4}, "unmet": {"P1": 2}, "failures": {},
+        "questions": {"readings": 12, "second_looks": 3}, "unasked": {"I1": 4}, "unmet": {"P1": 2}, "failures": {},
     }  # fmt: skip
     judge = {"name": "tiny", "contract": None, **asked}
     verdicts = finished(tmp_path, [scored("d", finding())], judge=judge)
     report(verdicts, config=ReportConfig(html=tmp_path / "r.html"))
     page = (tmp_path / "r.html").read_text()
-    assert "tiny was asked 12 questions about whole dialogues and 3 about single turns" in page
+    assert "tiny was asked 12 questions about whole dialogues and 3 second looks" in page
     assert "it was measured on no labels" in page
     assert "left unasked by the budget: I1 4; not asked, as sources" in page
     report(finished(tmp_path / "", [scored("d")], "csv"), config=ReportConfig(html=tmp_path / "none.html"))

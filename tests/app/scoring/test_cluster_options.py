@@ -15,7 +15,6 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector import environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.watchdog import WatchConfig
 
 SAMPLE = Path(cluster.__file__).parents[1] / "sample/dialogues.jsonl"
@@ -32,14 +31,6 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, object], messa
     with pytest.raises(ConfigError) as refused:
         ClusterConfig(**options)  # type: ignore[arg-type]
     assert message in refused.value.message
-
-
-def test_a_reading_on_a_cluster_is_refused(tmp_path: Path) -> None:
-    """Each actor would measure the judge anew."""
-    judge = JudgeConfig(judge="http://127.0.0.1:1/v1", judge_form="reading", judge_precision=0.9)
-    config = ScoreConfig(out=tmp_path / "v.jsonl", cluster=ClusterConfig(cluster="ray"), judge=judge)
-    with pytest.raises(ConfigError, match="not with --cluster so far"):
-        run([str(SAMPLE)], config)
 
 
 @pytest.mark.parametrize("address", ["head", "head:0", "ray://head:10001"])
