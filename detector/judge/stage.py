@@ -2,7 +2,7 @@
 
 It runs in the parent of the process that scans, so that waits for a server are not taken for a dialogue that
 takes too long; a text reaches it only after the scan has masked the same text within its limit. Each dialogue
-is one question, in the order of a hash of their ids, so that those that a budget reaches are a random sample.
+is one question, first those in which the scan, checks and policies report most, as far as a budget reaches.
 Errors that the judge is not sure of, and critical ones, are asked about once more, those of a dialogue
 together. What was not asked is recorded in the verdict, and is not clean.
 """
@@ -197,7 +197,7 @@ class JudgedDetector:
         judged = [index for index, case in enumerate(cases) if case.verdict.status != "failed"]
         for index in judged:
             self._plan_questions(cases[index])
-        order = sorted(judged, key=lambda index: (_draw(cases[index].dialogue.id), index))
+        order = sorted(judged, key=lambda index: _rank(cases[index]))
         room = self.engine.max_prompt_tokens
         left = self._ask_within(cases, purse, self._plan_readings(cases, order))
         while self.engine.max_prompt_tokens < room:  # the server has refused a prompt as too long
@@ -386,6 +386,8 @@ class JudgedDetector:
         self.usage.failures[failure] = self.usage.failures.get(failure, 0) + 1
 
 
-def _draw(dialogue_id: str) -> float:
-    """A number in [0, 1) that depends on the id alone."""
-    return int.from_bytes(hashlib.sha256(dialogue_id.encode()).digest()[:8], "big") / 2**64
+def _rank(case: Case) -> tuple[float, bytes]:
+    """Sorts dialogues: first those in which the detector inside expects most errors, by the probabilities of
+    what it reports; equal ones by a hash of their ids."""
+    expected = sum(each.probability for each in (*case.verdict.findings, *case.verdict.suggestions))
+    return -expected, hashlib.sha256(case.dialogue.id.encode()).digest()

@@ -252,6 +252,25 @@ def test_a_budget_reads_a_share_of_the_dialogues_and_names_what_was_left() -> No
     )
 
 
+def test_a_budget_reaches_first_what_the_detector_inside_suspects() -> None:
+    class Suspects(Inner):
+        def verdicts(
+            self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
+        ) -> list[Verdict]:
+            suspicion = finding("L1", 3, "scan", probability=0.3)
+            return [
+                each.model_copy(update={"suggestions": (suspicion,)}) if each.dialogue_id == "d7" else each
+                for each in super().verdicts(dialogues)
+            ]
+
+    engine = ScriptedJudge(listed())
+    options = StageOptions(codes=CODES, threshold=0.8, budget=parse_budget("100 questions"))
+    JudgedDetector(Suspects(), engine, options).verdicts(
+        [DIALOGUE.model_copy(update={"id": f"d{n}"}) for n in range(10)]
+    )
+    assert [request.dialogue_id for request in engine.requests] == ["d7"]
+
+
 def test_a_server_that_refuses_long_prompts_is_asked_in_smaller_parts() -> None:
     good = listed(C1)
 
