@@ -5,6 +5,7 @@ Training, scoring and serving use the same ids. A base without a chat template g
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from dialint.detector.engines.base_models import (
 from dialint.detector.engines.json_escapes import JsonEscaper
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge.config import read_trained_prompt
+from dialint.detector.judge.engine import answer_room
 from dialint.detector.judge.prompt import Detail, Reader
 from dialint.detector.taxonomy import Taxonomy
 
@@ -153,3 +155,22 @@ def load_prompt(source: ModelSource) -> JudgePrompt:
     if trained is None:
         return JudgePrompt.of(folder)
     return JudgePrompt.of(folder, trained.detail, trained.prompt_tokens, trained.codes)
+
+
+def prompt_room(source: ModelSource, context: int | None, most: int) -> int:
+    """Tokens that a prompt may have, of a `context` that the user names; else as many as a judge was trained
+    with, or as a base's own context has beside an answer, up to `most`.
+
+    Raises:
+        ConfigError: E_OPTION, a context that the model does not have; E_JUDGE, see `load_prompt`.
+    """
+    config = json.loads((source.base.folder / "config.json").read_bytes())
+    config = config.get("text_config") or config
+    own = int(config.get("max_position_embeddings") or most)
+    if context is not None:
+        if context > own:
+            raise ConfigError("E_OPTION", f"--judge-context {context}: the model has {own}")
+        return context - answer_room(context)
+    trained = read_trained_prompt(source.folder)
+    room = own - answer_room(own)
+    return min(room, most if trained is None else trained.prompt_tokens)

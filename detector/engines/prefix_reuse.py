@@ -1,35 +1,34 @@
-"""Forward passes and greedy answers in which the tokens that a prompt shares with the one before it are not
+"""Greedy answers under a grammar, in which the tokens that a prompt shares with the one before it are not
 computed again: their keys and values stay in transformers' cache, the rest is cropped.
 
 Prompts go in the order of their tokens, so that each one's longest common beginning with any earlier one is
-that with its neighbour. Answers are written side by side from copies of the prompts' keys and values.
+that with its neighbour: the system message that all dialogues share is computed once. Answers are written
+side by side from copies of the prompts' keys and values, as many as `batch_bytes` holds. A model whose cache
+cannot be cropped computes every prompt as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-ROW_TOKENS = 8192
-"""Tokens of prompts whose keys and values are copied to write answers side by side."""
+from dialint.detector.engines.json_grammar import JsonMatcher
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """Keys and values of each layer, of shape (1, heads, tokens, width)."""
-Constrain = Callable[[int, list[int], torch.Tensor], torch.Tensor]
-"""Called with a row's index, the tokens of its answer so far and the logits of the next token, of shape
-(vocabulary,); returns the logits with -inf for what may not follow."""
+PLAIN_TOKENS = 16_384
+"""Tokens of prompts that are computed side by side where nothing can be shared."""
 
 
 def can_crop(model: Any) -> bool:
     """Whether all layers of a causal language model keep the keys and values of every token: no sliding
     windows, no recurrent states."""
     layers = DynamicCache(config=model.config).layers
-    return all(type(layer) is DynamicLayer for layer in layers)
+    return bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
 
 
 class PrefixCache:
@@ -64,79 +63,141 @@ class PrefixCache:
         return [(layer.keys.clone(), layer.values.clone()) for layer in self._cache.layers]  # type: ignore[union-attr]
 
 
-def last_logits(
-    model: Any, rows: Sequence[Sequence[int]], device: torch.device
-) -> tuple[list[torch.Tensor], list[int]]:
-    """Logits behind the last token of each row, each of shape (tokens of the vocabulary), and how many tokens
-    of each row were computed."""
-    cache = PrefixCache(model, device)
-    results = {index: cache.last_logits(rows[index]) for index in _in_order(rows)}
-    return [results[n][0] for n in range(len(rows))], [results[n][1] for n in range(len(rows))]
-
-
 def write_answers(
     model: Any,
     rows: Sequence[Sequence[int]],
+    matchers: Sequence[JsonMatcher],
+    max_tokens: Sequence[int],
     device: torch.device,
-    constrain: Constrain,
-    stops: Sequence[int],
-    max_tokens: int,
+    *,
+    pad: int,
+    batch_bytes: int,
 ) -> tuple[list[list[int]], list[int]]:
-    """What is written greedily behind each row, up to one of `stops`, which is left out, or `max_tokens`; and
-    how many tokens of each row were computed."""
-    cache = PrefixCache(model, device)
-    written: dict[int, list[int]] = {}
-    computed = [0] * len(rows)
-    for group in _groups(rows):
-        layers, logits = [], []
-        for index in group:
-            following, computed[index] = cache.last_logits(rows[index])
-            logits.append(following)
-            layers.append(cache.copy())
+    """What is written greedily behind each row under its matcher, up to the end or so many tokens; and how
+    many tokens of each row were computed. `pad` is any token."""
+    written: list[list[int]] = [[] for _ in rows]
+    computed = [len(row) for row in rows]
+    order = sorted(range(len(rows)), key=lambda index: list(rows[index]))
+    batches = (
+        _shared(model, rows, order, computed, device, batch_bytes)
+        if can_crop(model)
+        else _plain(model, rows, order, device, pad)
+    )
+    for places, cache, logits in batches:
         answers = _decode(
-            model, layers, torch.stack(logits), partial(_of_group, constrain, group), stops, max_tokens
+            model,
+            cache,
+            logits,
+            [len(rows[place]) for place in places],
+            [matchers[place] for place in places],
+            [max_tokens[place] for place in places],
+            pad,
         )
-        written |= dict(zip(group, answers, strict=True))
-    return [written[index] for index in range(len(rows))], computed
+        for place, answer in zip(places, answers, strict=True):
+            written[place] = answer
+    return written, computed
 
 
-def _of_group(
-    constrain: Constrain, group: Sequence[int], row: int, ids: list[int], scores: torch.Tensor
-) -> torch.Tensor:
-    return constrain(group[row], ids, scores)
+Batch = tuple[list[int], Any, torch.Tensor]
+"""Indices of rows, the cache of their tokens, each padded at its beginning to the longest, and the logits
+behind them, of shape (rows, vocabulary)."""
+
+
+def _shared(
+    model: Any,
+    rows: Sequence[Sequence[int]],
+    order: Sequence[int],
+    computed: list[int],
+    device: torch.device,
+    batch_bytes: int,
+) -> Iterator[Batch]:
+    prefix = PrefixCache(model, device)
+    places: list[int] = []
+    layers: list[Layers] = []
+    logits: list[torch.Tensor] = []
+    for index in order:
+        following, computed[index] = prefix.last_logits(rows[index])
+        own = prefix.copy()
+        size = max((len(rows[place]) for place in (*places, index)), default=0)
+        row_bytes = sum(part.nbytes for layer in own for part in layer) // len(rows[index]) * size
+        if places and row_bytes * (len(places) + 1) > batch_bytes:
+            yield places, _stack(model, layers), torch.stack(logits)
+            places, layers, logits = [], [], []
+        places.append(index)
+        layers.append(own)
+        logits.append(following)
+    if places:
+        yield places, _stack(model, layers), torch.stack(logits)
+
+
+def _stack(model: Any, rows: list[Layers]) -> DynamicCache:
+    """One cache of several rows; their own are released layer by layer."""
+    size = max(row[0][0].shape[2] for row in rows)
+    cache = DynamicCache(config=model.config)
+    for layer in range(len(rows[0])):
+        parts = [row[layer] for row in rows]
+        cache.update(*(torch.cat([_pad(part[side], size) for part in parts]) for side in (0, 1)), layer)
+        for row in rows:
+            row[layer] = (torch.empty(0), torch.empty(0))
+    return cache
+
+
+def _pad(part: torch.Tensor, size: int) -> torch.Tensor:
+    """Keys or values with zeros before them, up to `size` tokens."""
+    return torch.nn.functional.pad(part, (0, 0, size - part.shape[2], 0))
+
+
+def _plain(
+    model: Any, rows: Sequence[Sequence[int]], order: Sequence[int], device: torch.device, pad: int
+) -> Iterator[Batch]:
+    by_size = sorted(order, key=lambda index: len(rows[index]))
+    while by_size:
+        size = len(rows[by_size[-1]])
+        n = max(1, PLAIN_TOKENS // size)
+        places, by_size = by_size[-n:], by_size[:-n]
+        ids = [[pad] * (size - len(rows[place])) + list(rows[place]) for place in places]
+        mask = _mask([len(rows[place]) for place in places], device)
+        output = model(
+            input_ids=torch.tensor(ids, device=device),
+            attention_mask=mask,
+            position_ids=(mask.cumsum(-1) - 1).clamp(min=0),
+            logits_to_keep=1,
+            use_cache=True,
+        )
+        yield places, output.past_key_values, output.logits[:, -1].float()
+
+
+def _mask(lengths: Sequence[int], device: torch.device) -> torch.Tensor:
+    size = max(lengths)
+    return torch.tensor([[0] * (size - n) + [1] * n for n in lengths], device=device)
 
 
 def _decode(
     model: Any,
-    rows: list[Layers],
+    cache: Any,
     logits: torch.Tensor,
-    constrain: Constrain,
-    stops: Sequence[int],
-    max_tokens: int,
+    lengths: Sequence[int],
+    matchers: Sequence[JsonMatcher],
+    max_tokens: Sequence[int],
+    pad: int,
 ) -> list[list[int]]:
-    """Greedy answers behind rows whose keys and values are given, with the logits of their first tokens, of
-    shape (rows, vocabulary). Rows are padded at their beginning, which nothing attends to."""
-    lengths = [row[0][0].shape[2] for row in rows]
-    size, device = max(lengths), logits.device
-    cache = DynamicCache(config=model.config)
-    for layer in range(len(rows[0])):
-        keys, values = (torch.cat([_pad(row[layer][part], size) for row in rows]) for part in (0, 1))
-        cache.update(keys, values, layer)
-    rows.clear()
-    mask = torch.tensor([[0] * (size - n) + [1] * n for n in lengths], device=device)
+    """Greedy answers behind rows that are in the cache, with the logits of their first tokens."""
+    device = logits.device
+    mask = _mask(lengths, device)
     positions = torch.tensor(lengths, device=device)[:, None]
     answers: list[list[int]] = [[] for _ in lengths]
-    is_open = [True] * len(lengths)
-    for step in range(max_tokens):
-        following = [
-            int(constrain(row, answers[row], logits[row]).argmax()) if is_open[row] else stops[0]
-            for row in range(len(lengths))
-        ]
-        for row, token in enumerate(following):
-            is_open[row] = is_open[row] and token not in stops
-            if is_open[row]:
-                answers[row].append(token)
-        if not any(is_open) or step == max_tokens - 1:
+    is_open = [most > 0 for most in max_tokens]
+    for step in range(max(max_tokens)):
+        following = [pad] * len(lengths)
+        for row, matcher in enumerate(matchers):
+            token = matcher.take_likeliest(logits[row]) if is_open[row] else None
+            if token is None:
+                is_open[row] = False
+                continue
+            following[row] = token
+            answers[row].append(token)
+            is_open[row] = not matcher.is_complete and len(answers[row]) < max_tokens[row]
+        if not any(is_open):
             break
         mask = torch.cat([mask, mask.new_ones(len(lengths), 1)], 1)
         output = model(
@@ -149,26 +210,3 @@ def _decode(
         )
         logits = output.logits[:, -1].float()
     return answers
-
-
-def _pad(part: torch.Tensor, size: int) -> torch.Tensor:
-    """Keys or values with zeros before them, up to `size` tokens."""
-    return torch.nn.functional.pad(part, (0, 0, size - part.shape[2], 0))
-
-
-def _in_order(rows: Sequence[Sequence[int]]) -> list[int]:
-    return sorted(range(len(rows)), key=lambda index: list(rows[index]))
-
-
-def _groups(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Indices of rows that are answered side by side, in the order of their tokens."""
-    group: list[int] = []
-    longest = 0
-    for index in _in_order(rows):
-        longest = max(longest, len(rows[index]))
-        if group and longest * (len(group) + 1) > ROW_TOKENS:
-            yield group
-            group, longest = [], len(rows[index])
-        group.append(index)
-    if group:
-        yield group

@@ -10,6 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+ANSWER_TOKENS = 1500
+"""Tokens of an answer about a dialogue; a second try has twice as many."""
+
+
+def answer_room(context: int) -> int:
+    """Tokens of a model's context that are kept for an answer."""
+    return min(ANSWER_TOKENS, context // 4)
+
 
 def _accept(_: str) -> str:
     return ""
@@ -36,6 +44,12 @@ class JudgeRequest:
     def with_answers(self, answers: int) -> JudgeRequest:
         """The request with so many answers paid for."""
         return replace(self, answers=answers)
+
+    def with_complaint(self, complaint: str) -> JudgeRequest:
+        """The request with what was wrong with an earlier answer."""
+        *head, last = self.messages
+        content = f"{last['content']}\nAn earlier answer could not be used: {complaint}"
+        return replace(self, messages=(*head, {**last, "content": content}))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,9 @@ LEAST_PROBABILITY = 0.3
 """From which an error is to be listed."""
 MAX_ERRORS = 60
 NONE = "none"
+_NUMBER = {"type": "integer", "minimum": 0, "maximum": 99_999}
+_PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
+"""With bounds, as a grammar would let a weak model write digits without an end."""
 
 
 class Clause(Record):
@@ -81,11 +84,11 @@ class Question:
         it."""
         names = list(self.codes)
         item: dict[str, Any] = {
-            "turn": {"type": "integer"},
+            "turn": _NUMBER,
             "quote": {"type": "string"},
             "code": {"enum": names},
             "second_code": {"enum": [*names, NONE]},
-            "probability": {"type": "number"},
+            "probability": _PROBABILITY,
             "severity": {"enum": ["S1", "S2", "S3", "S4"]},
             "reason": {"type": "string"},
             "clause": {"type": "string"},
@@ -111,9 +114,9 @@ def _array(items: dict[str, Any]) -> dict[str, Any]:
 def second_look_schema(codes: Sequence[str]) -> dict[str, Any]:
     """The JSON schema of a second look."""
     decision = {
-        "number": {"type": "integer"},
+        "number": _NUMBER,
         "code": {"enum": [*codes, NONE]},
-        "probability": {"type": "number"},
+        "probability": _PROBABILITY,
         "severity": {"enum": ["S1", "S2", "S3", "S4"]},
         "reason": {"type": "string"},
     }

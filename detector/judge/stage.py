@@ -22,7 +22,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.judge.budget import Budget, Price, Purse
 from dialint.detector.judge.case import Case
-from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
+from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence
 from dialint.detector.judge.merging import Merger
 from dialint.detector.judge.prompt import (
@@ -48,8 +48,6 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Verdict
 from dialint.detector.release import ReleaseInfo
 from dialint.detector.taxonomy import Taxonomy
 
-ANSWER_TOKENS = 1500
-"""Tokens of an answer; a second try has twice as many."""
 SECOND_LOOK = (0.3, 0.8)
 """Probabilities of errors that are asked about once more."""
 CRITICAL = "S1"

@@ -1,0 +1,100 @@
+"""Holds greedy generation to a JSON schema, token by token, with llguidance.
+
+Answers have the blanks of ``json.dumps``, as those that are taught, and no control token stands in them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from llguidance import LLMatcher
+from llguidance.hf import from_tokenizer
+
+from dialint.detector.errors import ConfigError, native_errors
+
+SPACING: dict[str, Any] = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+ESCAPES: dict[str, Any] = {"json_allow_general_unicode_escapes": True}
+"""Any character may be escaped, as `JsonEscaper` does; llguidance before 1.8, which vLLM pins, escapes
+control characters alone."""
+MAX_CHARS = 1000
+"""Of a text in an answer."""
+
+
+class JsonGrammar:
+    """Compiles schemas, each once, for one tokenizer. `n_logits` is the width of the model's logits; an
+    answer ends with one of `stops`."""
+
+    def __init__(self, tokenizer: Any, n_logits: int, stops: Sequence[int]) -> None:
+        """
+        Raises:
+            ConfigError: E_BASE, a tokenizer of a kind that llguidance does not read.
+        """
+        with native_errors(
+            lambda name: ConfigError("E_BASE", f"the base's tokenizer cannot be held to a schema ({name})")
+        ):
+            n_vocab = max(n_logits, len(tokenizer))
+            self._tokenizer = from_tokenizer(tokenizer, n_vocab=n_vocab, eos_token=list(stops))
+        self._compiled: dict[str, LLMatcher] = {}
+
+    def matcher(self, schema: Mapping[str, Any]) -> JsonMatcher:
+        """The state of an answer under `schema` before its first token.
+
+        Raises:
+            ConfigError: E_JUDGE, a schema that llguidance does not enforce.
+        """
+        key = json.dumps(_bounded(schema))
+        if key not in self._compiled:
+            self._compiled[key] = self._compile(key)
+        return JsonMatcher(self._compiled[key].deep_copy())
+
+    def _compile(self, schema: str) -> LLMatcher:
+        error = ""
+        for options in (SPACING | ESCAPES, SPACING):
+            grammar = LLMatcher.grammar_from_json_schema(schema, defaults=options)  # type: ignore[arg-type]
+            matcher = LLMatcher(self._tokenizer, grammar, log_level=0)
+            if not matcher.is_error():
+                return matcher
+            error = matcher.get_error()
+        raise ConfigError("E_JUDGE", f"a schema that cannot be enforced: {error.splitlines()[0][:200]}")
+
+
+def _bounded(schema: Any) -> Any:
+    """The schema with ends for what a weak model writes again and again: decimals and texts."""
+    if isinstance(schema, list):
+        return [_bounded(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bounds: dict[Any, dict[str, Any]] = {"number": {"multipleOf": 0.01}, "string": {"maxLength": MAX_CHARS}}
+    kind = schema.get("type")
+    bound = bounds.get(kind, {}) if isinstance(kind, str) else {}
+    return {**bound, **{name: _bounded(value) for name, value in schema.items()}}
+
+
+class JsonMatcher:
+    """What may follow in one answer."""
+
+    def __init__(self, matcher: LLMatcher) -> None:
+        self._matcher = matcher
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the answer is whole."""
+        return self._matcher.is_stopped() and not self._matcher.is_error()
+
+    def accepts(self, ids: Sequence[int]) -> bool:
+        """Whether tokens may follow, all of them; they are taken."""
+        return self._matcher.try_consume_tokens(list(ids)) == len(ids)
+
+    def take_likeliest(self, logits: torch.Tensor) -> int | None:
+        """Take the likeliest of the tokens that may follow, by `logits` of shape (vocabulary,); None where
+        nothing may."""
+        bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
+        allowed = torch.from_numpy(np.unpackbits(bits, count=len(logits), bitorder="little")).bool()
+        token = int(logits.masked_fill(~allowed.to(logits.device), -torch.inf).argmax())
+        if not allowed[token] or not self._matcher.consume_token(token):
+            return None
+        return token
