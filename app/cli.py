@@ -99,7 +99,7 @@ TRAIN: Commands = {
 }
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
-    "judge": ("dialint.eval.judge:judge", "Evaluate a judge on held-out questions."),
+    "judge": ("dialint.eval.judge:judge", "Evaluate judges on labelled dialogues."),
     "attack": ("dialint.eval.attack.run:attack", "Measure how text in dialogues can steer verdicts."),
     "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),
     "tally": ("dialint.eval.tally:tally", "Precision and recall from a judged spot check."),
@@ -139,7 +139,6 @@ EXTRAS = {
     "train merge": "train",
     "train screen": "train",
     "train search": "search",
-    "eval judge": "train",
 }
 """The extra that a command, or every command of a group, requires. What only some options require is checked
 where they are."""

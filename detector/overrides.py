@@ -175,17 +175,13 @@ LEAST = 1e-6
 
 
 class JudgedCode(Record):
-    """Calibrated probability is sigmoid(slope x logit(probability) + offset). From the calibrated probability
-    `threshold` on, `right` of the `flagged` questions were errors; None where no threshold was precise
-    enough, so that the code is only suggested."""
+    """Calibrated probability is sigmoid(slope x logit(probability) + offset). What the judge lists is a
+    finding from the calibrated probability `threshold` on; None where no threshold was precise enough, so
+    that the code is only suggested."""
 
     slope: Annotated[float, Field(gt=0)]
     offset: float
     threshold: Probability | None = None
-    flagged: Annotated[int, Field(ge=0)] = 0
-    right: Annotated[int, Field(ge=0)] = 0
-    n_errors: Annotated[int, Field(ge=0)]
-    n_questions: Annotated[int, Field(ge=1)]
 
     def calibrate(self, probability: float) -> float:
         """The calibrated probability."""
@@ -194,9 +190,9 @@ class JudgedCode(Record):
 
 
 class JudgeContract(Record):
-    """What was measured. `judge` is the name of the judge that was measured, `precision` what was
-    required of findings. In `dialogues` with labels it listed so many errors, of which `right` were labelled,
-    and `found` so many of the labels."""
+    """What a judge's probabilities are worth, by code. `judge` is its name, `prompt` the version of the
+    questions, `precision` what was required of findings. In `dialogues` with labels it listed so many errors,
+    of which `right` were labelled, and `found` so many of the labels."""
 
     judge: str
     prompt: str

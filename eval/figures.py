@@ -103,7 +103,7 @@ def _ranking(hits_down: Floats, flagged: Floats, clean: Floats) -> tuple[Floats,
 
 
 def calibration_errors(
-    truth: Bools, probabilities: Floats, groups: NDArray[np.int64], counts: Counts, bins: int = 15
+    truth: Bools | Floats, probabilities: Floats, groups: NDArray[np.int64], counts: Counts, bins: int = 15
 ) -> Floats:
     """Expected calibration error in every round, over the sample's own bins of equal count.
 

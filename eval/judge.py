@@ -1,15 +1,18 @@
-"""Evaluates a judge on held-out questions that people answered, alone or against other judges.
+"""Evaluates judges on dialogues of a data set that people labelled, alone or against others.
 
     dialint eval judge build/dataset --judge build/aligned --against build/judge --out report.json
+    dialint eval judge build/dataset --judge http:http://127.0.0.1:8000/v1 --split dev --overrides team.yaml
 
-Reads one split of a data set's folder, labelled and unlabelled questions alike: the randomly sampled ones
-stand for all that are not asked. Prints a table, and with ``--out`` writes the report as JSON, without
-dialogue text. Trains and tunes nothing: the split must not have been used in training.
+Each judge reads the dialogues of one split as `dialint score --judge` has it do, and what it lists is
+compared with their labels. Prints tables, and with ``--out`` writes the report as JSON, without dialogue
+text. With ``--overrides`` writes what the judge's probabilities are worth, for `dialint score`. Trains
+nothing: the split must not have been used in training.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,28 +21,32 @@ from pydantic import Field
 
 from dialint.detector.artifacts import MANIFEST, package_versions, read_manifest, write_json
 from dialint.detector.errors import ConfigError
-from dialint.detector.example_files import find_set, list_sets
-from dialint.detector.interface import default_threads
+from dialint.detector.interface import JudgeUsage, default_threads
+from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.manifests import Model
 from dialint.detector.option_ranges import check_ranges
-from dialint.eval.questions import QuestionConfig
+from dialint.detector.overrides import JudgeContract
+from dialint.detector.records import Example
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.eval.judge_measure import Comparison
+from dialint.eval.labelled import SelectionConfig
 
 TABLE_FIGURES = (
-    "f1",
     "precision",
     "recall",
+    "f_half",
+    "f1",
+    "right_turns",
     "false_accusations_per_100_turns",
     "average_precision",
-    "token_average_precision",
-    "token_recall_at_1_false",
     "brier",
     "calibration_error",
-    "token_calibration_error",
     "quote_overlap",
     "readable",
-    "accused",
 )
 """Figures of the table on the screen; the JSON has all."""
+USAGE = ("questions", "prompt_tokens", "cached_tokens", "output_tokens", "seconds", "unquoted", "shortened")
+"""What reading took, as `JudgeUsage` counts it."""
 REWARD_MODEL = "reward_model"
 """Key of the figures of the reward model that a judge was aligned with."""
 MAX_WITH_INTERVALS = 2
@@ -51,29 +58,25 @@ MAX_WITH_INTERVALS = 2
 class EvaluateConfig:
     """Options of `dialint eval judge`."""
 
-    judge: str
-    """Folder of the judge."""
     against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Other judges, each compared with it question by question."""
+    """Other judges, as --judge names one, each compared with it on the same dialogues."""
     split: str = "test"
-    """Split whose questions are asked."""
+    """Split whose dialogues are read."""
     out: Path | None = None
     """Write the report to this file, as JSON."""
     overrides: Path | None = None
     """Write what the judge's probabilities are worth, by code, into this file, for `dialint score
-    --overrides`. The split must be one that nothing was trained or chosen on, and is used up by it."""
-    contract_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
-    """Share of right findings that a code's threshold must reach on the split; codes that do not are only
-    suggested."""
+    --overrides`: its findings are right as often as --min-precision says. The split must be one that nothing
+    was trained or chosen on, and is used up by it."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
-    question_config: QuestionConfig = field(default_factory=QuestionConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
     seed: Annotated[int, Field(ge=0)] = 1
-    """Seed of the questions that are sampled."""
+    """Seed of the dialogues that --limit draws."""
     device: str = "auto"
-    """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
+    """cpu, cuda or cuda:N for judges in this process; auto takes a GPU if there is one."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Arithmetic of the judges; auto takes bf16 on CUDA only."""
+    """Arithmetic of judges in this process; auto takes bf16 on CUDA only."""
     threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
     """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
 
@@ -81,15 +84,21 @@ class EvaluateConfig:
         check_ranges(self)
 
 
-def judge(dataset: Path, *, config: Annotated[EvaluateConfig, Parameter(name="*")]) -> None:
-    """Evaluate a judge on held-out questions.
+def judge(
+    dataset: Path,
+    *,
+    asked: Annotated[JudgeConfig, Parameter(name="*")] | None = None,
+    config: Annotated[EvaluateConfig, Parameter(name="*")] | None = None,
+) -> None:
+    """Evaluate a judge on labelled dialogues.
 
     Parameters
     ----------
     dataset
         Folder of `dialint export dataset` or `dialint data inject`.
     """
-    report = evaluate(dataset, config)
+    config = config or EvaluateConfig()
+    report = evaluate(dataset, asked or JudgeConfig(), config)
     _print_report(report)
     if config.overrides is not None:
         print(f"{config.overrides}: {report['contract']}")
@@ -97,75 +106,113 @@ def judge(dataset: Path, *, config: Annotated[EvaluateConfig, Parameter(name="*"
         write_json(config.out, report)
 
 
-def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
+def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[str, Any]:
     """The report.
 
     Raises:
-        ConfigError: a judge that does not load, no questions.
+        ConfigError: a judge that does not open, no dialogues, unusable answers where a contract is asked for.
+        OutputRefused: the data set was changed.
+        WorldError: a server is gone.
     """
-    import torch
-
     from dialint.detector.artifacts import data_fingerprint
-    from dialint.detector.engines.judge_local import load_judge
-    from dialint.detector.engines.local import resolve_device
     from dialint.detector.environment import require_single_process
     from dialint.detector.overrides import read_overrides, update_overrides
-    from dialint.eval.judge_metrics import (
-        describe_contract,
-        fit_judge_contract,
-        judge_difference,
-        run_judge,
-        summarize_judge,
-    )
-    from dialint.eval.questions import count_agent_turns, read_questions
+    from dialint.eval.judge_measure import fit_contract, require_readable
+    from dialint.eval.judge_metrics import judge_difference, summarize_judge
+    from dialint.eval.labelled import asked_codes, select_examples
     from dialint.eval.run import check_writable
 
     require_single_process("eval judge")
-    device = resolve_device(config.device)
-    bf16 = config.precision == "bf16" or (config.precision == "auto" and device != "cpu")
+    judges = _judge_configs(asked, config.against)
     for path in (config.out, config.overrides):
         if path is not None:
             check_writable(path)
     if config.overrides is not None and config.overrides.exists():
         read_overrides(config.overrides)
-    if dataset.is_dir() and find_set(dataset, config.split) is None:
-        splits = ", ".join(list_sets(dataset)) or "none"
-        raise ConfigError(
-            "E_EXAMPLE", f"--split {config.split}: {dataset} has no such split; it has {splits}"
-        )
-    torch.set_num_threads(config.threads)
-    questions = read_questions(dataset, config.split, config.question_config, config.seed)
-    if not questions:
-        raise ConfigError(
-            "E_EXAMPLE",
-            f"--split {config.split}: holds no question; {dataset} has {', '.join(list_sets(dataset))}",
-        )
-    turns = count_agent_turns(dataset, config.split, config.question_config, config.seed)
-    results = {
-        name: run_judge(load_judge(name, device=device, bf16=bf16), questions)
-        for name in dict.fromkeys((config.judge, *config.against))
-    }
+    taxonomy = load_taxonomy(config.selection.taxonomy)
+    examples = select_examples(dataset, config.split, config.selection, config.seed)
+    if not examples:
+        raise ConfigError("E_EXAMPLE", f"--split {config.split}: {dataset} holds no dialogue there")
+    codes = frozenset(asked_codes(dataset, config.split, config.selection))
+    results = {name: _read(own, config, taxonomy, examples, codes) for name, own in judges.items()}
+    first, (result, _, name_of_first) = next(iter(results.items()))
     contract = None
     if config.overrides is not None:
-        name = Path(config.judge).name
-        contract = fit_judge_contract(name, results[config.judge], config.contract_precision)
+        require_readable(name_of_first, result)
+        own_codes = codes if asked.trained is None else codes & set(asked.trained.codes)
+        contract = fit_contract(name_of_first, result, taxonomy, own_codes, asked.min_precision)
         update_overrides(config.overrides, None, judge=contract)
     return {
         "kind": "judges",
         "dataset": data_fingerprint(dataset),
         "split": config.split,
+        "codes": sorted(codes),
         "rounds": config.rounds,
         "versions": package_versions("dialint", "torch", "transformers", "peft"),
         "judges": {
-            name: summarize_judge(own, turns, config.rounds) | reward_model_figures(Path(name))
-            for name, own in results.items()
+            name: {
+                "name": own_name,
+                **summarize_judge(own, taxonomy, config.rounds),
+                "usage": {each: getattr(usage, each) for each in USAGE},
+                **reward_model_figures(Path(parse_judge(name)[1])),
+            }
+            for name, (own, usage, own_name) in results.items()
         },
         "differences": {
-            name: judge_difference(results[config.judge], results[name], turns, config.rounds)
-            for name in config.against
+            name: judge_difference(result, own, config.rounds)
+            for name, (own, _, _) in results.items()
+            if name != first
         },
         **({} if contract is None else {"contract": describe_contract(contract)}),
     }
+
+
+def _judge_configs(asked: JudgeConfig, against: tuple[str, ...]) -> dict[str, JudgeConfig]:
+    """The options of each judge by its name, that of --judge first.
+
+    Raises:
+        ConfigError: E_OPTION, none is named, or an option that keeps it from reading everything.
+    """
+    if asked.judge is None:
+        raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
+    for name in ("judge_budget", "judge_precision"):
+        if getattr(asked, name) is not None:
+            option = name.replace("_", "-")
+            raise ConfigError("E_OPTION", f"--{option}: an evaluation reads every dialogue, and measures")
+    return {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *against))}
+
+
+def _read(
+    asked: JudgeConfig,
+    config: EvaluateConfig,
+    taxonomy: Taxonomy,
+    examples: list[Example],
+    codes: frozenset[str],
+) -> tuple[Comparison, JudgeUsage, str]:
+    """What a judge lists in the dialogues against their labels, what it took, and its name."""
+    from dialint.detector.engines.judge_engines import open_judge
+    from dialint.detector.judge.stage import StageOptions
+    from dialint.eval.judge_measure import measure
+
+    if parse_judge(asked.judge or "")[0] == "local":
+        import torch
+
+        torch.set_num_threads(config.threads)
+    bf16 = {"auto": None, "fp32": False, "bf16": True}[config.precision]
+    options = StageOptions.of(asked, codes)
+    with closing(open_judge(asked, device=config.device, bf16=bf16)) as engine:
+        return *measure(engine, taxonomy, options, examples, codes), engine.name
+
+
+def describe_contract(contract: JudgeContract) -> str:
+    """One line: which codes may accuse from now on, and which are only suggested."""
+    accusing = [code for code, own in contract.codes.items() if own.threshold is not None]
+    rest = [code for code, own in contract.codes.items() if own.threshold is None]
+    return (
+        f"{contract.right} of {contract.listed} listed errors right, {contract.found} of {contract.labels} "
+        f"labels found on {contract.dialogues} dialogues; findings for {' '.join(accusing) or 'no code'}"
+        + (f", suggestions only for {' '.join(rest)}" if rest else "")
+    )
 
 
 def reward_model_figures(folder: Path) -> dict[str, Any]:
@@ -183,26 +230,42 @@ def _print_report(report: dict[str, Any]) -> None:
     judges = report["judges"]
     has_intervals = len(judges) <= MAX_WITH_INTERVALS
     first = next(iter(judges.values()))
-    title = f"{report['split']}, {first['questions']} questions, {first['errors']} errors"
-    caption = "95 % intervals by dialogue" + ("" if has_intervals else ": in --out")
-    table = Table(title=title, caption=caption)
+    console = Console(markup=False, emoji=False)
+    table = Table(
+        title=f"{report['split']}, {first['dialogues']} dialogues, {first['errors']} errors",
+        caption="95 % intervals by dialogue" + ("" if has_intervals else ": in --out"),
+    )
     table.add_column("figure")
-    for name in judges:
-        table.add_column(Path(name).name)
+    for own in judges.values():
+        table.add_column(own["name"])
     for figure in TABLE_FIGURES:
         table.add_row(figure, *(_format(own, figure, has_intervals) for own in judges.values()))
-    Console(markup=False, emoji=False).print(table)
-    for name, own in judges.items():
+    for name in ("accusations", "listed", "second_looks"):
+        table.add_row(name, *(str(own[name]) for own in judges.values()))
+    for name in ("questions", "prompt_tokens", "output_tokens"):
+        table.add_row(name, *(f"{own['usage'][name]:,}" for own in judges.values()))
+    console.print(table)
+    parts = Table(title=f"{first['name']}, by family of codes and by severity")
+    for column in ("codes", "errors", "accusations", "precision", "recall", "f_half"):
+        parts.add_column(column)
+    for name, own in (*first["by_family"].items(), *first["by_severity"].items()):
+        figures = (_format(own, figure, True) for figure in ("precision", "recall", "f_half"))
+        parts.add_row(name, str(own["errors"]), str(own["accusations"]), *figures)
+    console.print(parts)
+    for own in judges.values():
+        if own["failures"]:
+            failed = ", ".join(f"{n} {failure}" for failure, n in sorted(own["failures"].items()))
+            print(f"{own['name']}: dialogues without a usable answer: {failed}")
         for origin, part in own.get(REWARD_MODEL, {}).items():
             accuracy, baseline = part["accuracy"], part["answer_only"]["accuracy"]
             print(
-                f"{Path(name).name}: accuracy of its reward model on held-out pairs of {origin} "
+                f"{own['name']}: accuracy of its reward model on held-out pairs of {origin} "
                 f"{accuracy:.3f}, of the answers alone {baseline:.3f}"
             )
 
 
 def _format(figures: dict[str, Any], name: str, has_intervals: bool) -> str:
-    value, (low, high) = figures[name], figures[f"{name}_95"]
+    value, (low, high) = figures[name], figures.get(f"{name}_95", (None, None))
     if value is None:
         return ""
     return f"{value:.3f}" + (f" ({low:.3f} to {high:.3f})" if has_intervals and low is not None else "")

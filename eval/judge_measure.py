@@ -1,4 +1,4 @@
-"""Measures a judge that reads whole dialogues: it reads some with labels, and what it lists is compared.
+"""Has a judge read dialogues with labels, compares what it lists, and says what its probabilities are worth.
 
 An error that it lists is right if a label of that turn has its code. How often that is so decides, by family
 of codes, from which probability on its errors are findings; a family of which it lists few is shrunk to all
@@ -8,24 +8,37 @@ of them. A judge of which it is not sure that it keeps the precision accuses of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from pydantic import Field
 
 from dialint.detector.artifacts import atomic_file, fingerprint, make_output_folder
 from dialint.detector.calibration import sigmoid
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import PlainDetector
+from dialint.detector.interface import JudgeUsage, PlainDetector
+from dialint.detector.judge.case import Case
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.prompt import PROMPT_VERSION, load_words, split_families
 from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
+from dialint.detector.log_profile import profile_log
 from dialint.detector.overrides import LEAST, JudgeContract, JudgedCode
-from dialint.detector.records import Dialogue, Label, Record, Verdict
+from dialint.detector.records import (
+    JUDGED_ROLES,
+    Dialogue,
+    Example,
+    Label,
+    Probability,
+    Record,
+    Verdict,
+)
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.contract import fit_platt
+from dialint.eval.metrics import span_f1
+from dialint.eval.results import source_of
 
 PRIOR = 5.0
 """Weight of the shrinkage of a family to all codes, as listed errors."""
@@ -33,23 +46,40 @@ CONFIDENCE = 0.8
 """With which the precision of all findings together must be reached."""
 MIN_LISTED = 20
 """Errors that a judge must list before anything is concluded."""
+MAX_FAILED = 0.1
+"""Share of dialogues without a usable answer above which nothing is concluded."""
 
 
-class ListedError(Record):
-    """An error that a judge listed in a dialogue with labels."""
+class ErrorRow(Record):
+    """A turn and code that a judge listed, a label names, or both. `truth` is the label's probability, 0
+    without a label, `probability` the judge's, None if it listed nothing; `overlap` the F1 of the quote's
+    characters with the label's evidence, if there is any. `source` is the dialogue it was made from."""
 
+    source: str
+    dialogue: str
+    turn: int
     code: str
-    probability: float
-    is_right: bool
+    truth: Probability = 0.0
+    probability: Probability | None = None
+    overlap: Probability | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether a label says that it is an error."""
+        return self.truth > 0.5
 
 
 class Comparison(Record):
-    """What a judge listed, in how many dialogues, and how many of the labels it found, by code."""
+    """What a judge listed in dialogues with labels: the rows with an error, listed or labelled; the judged
+    turns of each source dialogue; how many dialogues it read, and of how many a question has no usable
+    answer."""
 
+    rows: tuple[ErrorRow, ...]
+    turns: dict[str, int]
     n_dialogues: int
-    listed: tuple[ListedError, ...]
-    labels: dict[str, int]
-    found: dict[str, int]
+    n_unread: int = 0
+    n_second_looks: int = 0
+    failures: dict[str, int] = Field(default_factory=dict)
 
 
 class Silent(PlainDetector):
@@ -76,82 +106,101 @@ class Silent(PlainDetector):
         ]
 
 
-def compare(
-    dialogues: Sequence[Dialogue], errors: Sequence[Sequence[ReadError]], labels: Sequence[Label]
-) -> Comparison:
-    """What the judge listed in the dialogues against their labels. Errors whose quote is not in the turn are
-    left out, as they become no findings."""
-    labelled = {(label.dialogue_id, label.turn, label.code) for label in labels if label.probability > 0.5}
-    listed: list[ListedError] = []
-    found: set[tuple[str, int, str]] = set()
-    for dialogue, own in zip(dialogues, errors, strict=True):
-        best: dict[tuple[str, int, str], float] = {}
-        for error in own:
-            if error.start is not None and error.probability >= LEAST_PROBABILITY:
-                key = (dialogue.id, error.turn, error.code)
-                best[key] = max(error.probability, best.get(key, 0.0))
-        listed += [
-            ListedError(code=key[2], probability=probability, is_right=key in labelled)
-            for key, probability in best.items()
-        ]
-        found |= labelled & best.keys()
-    codes = sorted({code for _, _, code in labelled})
+def compare(cases: Sequence[Case], examples: Sequence[Example], codes: Collection[str]) -> Comparison:
+    """What the judge listed in the examples' dialogues against their labels of `codes`; codes that nobody has
+    looked for in a dialogue, or for which it lacks the evidence, are left out there. Errors whose quote is
+    not in the turn are not listed, as they become no findings."""
+    rows: list[ErrorRow] = []
+    turns: dict[str, int] = {}
+    failures: dict[str, int] = Field(default_factory=dict)
+    for case, example in zip(cases, examples, strict=True):
+        rows.extend(_rows(case, example, set(codes) - set(example.unlabelled) - set(case.unmet)))
+        judged = sum(turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in case.dialogue.turns)
+        turns[source_of(example)] = turns.get(source_of(example), 0) + judged
+        for failure in case.failures:
+            failures[failure] = failures.get(failure, 0) + 1
+    n_unread = sum(bool(case.failures) for case in cases)
     return Comparison(
-        n_dialogues=len(dialogues),
-        listed=tuple(listed),
-        labels={code: sum(each[2] == code for each in labelled) for code in codes},
-        found={code: sum(each[2] == code for each in found) for code in codes},
+        rows=tuple(rows),
+        turns=turns,
+        n_dialogues=len(cases),
+        n_unread=n_unread,
+        n_second_looks=sum(case.n_second_looks for case in cases),
+        failures=failures,
     )
 
 
-def fit_contract(judge: str, result: Comparison, taxonomy: Taxonomy, precision: float) -> JudgeContract:
-    """What the judge's probabilities are worth, for all codes of the taxonomy, and from which on they are
-    findings at a `precision` of at least so much."""
-    families = [tuple(family) for family in split_families(taxonomy, taxonomy.codes)]
-    listed = result.listed
-    right = np.array([each.is_right for each in listed], bool)
-    stated = np.array([_logit(each.probability) for each in listed])
+def _rows(case: Case, example: Example, codes: Collection[str]) -> Iterator[ErrorRow]:
+    listed: dict[tuple[int, str], ReadError] = {}
+    for error in case.errors:
+        if error.start is None or error.probability < LEAST_PROBABILITY or error.code not in codes:
+            continue
+        best = listed.setdefault((error.turn, error.code), error)
+        if error.probability > best.probability:
+            listed[error.turn, error.code] = error
+    labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
+    for turn, code in sorted(listed.keys() | labels.keys()):
+        error, label = listed.get((turn, code)), labels.get((turn, code))
+        if error is None and label is not None and label.probability <= 0.5:
+            continue
+        yield ErrorRow(
+            source=source_of(example),
+            dialogue=example.dialogue.id,
+            turn=turn,
+            code=code,
+            truth=0.0 if label is None else label.probability,
+            probability=None if error is None else error.probability,
+            overlap=_overlap(case, error, label),
+        )
+
+
+def _overlap(case: Case, error: ReadError | None, label: Label | None) -> float | None:
+    if error is None or error.start is None or error.end is None:
+        return None
+    if label is None or label.start is None or label.end is None:
+        return None
+    start, end = case.texts[case.position_of[label.turn]].from_original(label.start, label.end)
+    return span_f1((error.start, error.end), (start, end)) if end > start else None
+
+
+def fit_contract(
+    judge: str, result: Comparison, taxonomy: Taxonomy, codes: Collection[str], precision: float
+) -> JudgeContract:
+    """What the judge's probabilities are worth for each of `codes`, and from which on they are findings at a
+    `precision` of at least so much."""
+    listed = [row for row in result.rows if row.probability is not None]
+    right = np.array([row.is_error for row in listed], bool)
+    stated = np.array([_logit(row.probability or 0.0) for row in listed])
     slope, offset = fit_platt(right, stated) if len(listed) and right.any() else (1.0, 0.0)
     calibrated = np.array([sigmoid(slope * each + offset) for each in stated.tolist()])
     pooled = float(right.mean()) if len(listed) else 0.5
-    codes: dict[str, JudgedCode] = {}
+    fitted: dict[str, JudgedCode] = {}
     flagged = np.zeros(len(listed), bool)
-    for family in families:
-        own = np.array([each.code in family for each in listed], bool)
+    for family in split_families(taxonomy, {code: taxonomy.codes[code] for code in codes}):
+        own = np.array([row.code in family for row in listed], bool)
         n, n_right, expected = int(own.sum()), int(right[own].sum()), float(calibrated[own].sum())
         share = (n_right + PRIOR * pooled) / (n + PRIOR)
         shift = _logit(share) - _logit((expected + PRIOR * pooled) / (n + PRIOR))
         values = np.array([sigmoid(_logit(each) + shift) for each in calibrated[own].tolist()])
         threshold = _lowest_threshold(values, right[own], precision, pooled)
-        above = values >= threshold if threshold is not None else np.zeros(n, bool)
-        flagged[np.flatnonzero(own)[above]] = True
-        for code in family:
-            codes[code] = JudgedCode(
-                slope=slope,
-                offset=offset + shift,
-                threshold=threshold,
-                flagged=int(above.sum()),
-                right=int(right[own][above].sum()),
-                n_errors=result.labels.get(code, 0),
-                n_questions=max(1, result.n_dialogues),
-            )
+        if threshold is not None:
+            flagged[np.flatnonzero(own)[values >= threshold]] = True
+        measured = JudgedCode(slope=slope, offset=offset + shift, threshold=threshold)
+        fitted |= dict.fromkeys(family, measured)
     n_flagged, n_right = int(flagged.sum()), int(right[flagged].sum())
     lower = 1.0 - clopper_pearson_upper(n_flagged - n_right, n_flagged, CONFIDENCE) if n_flagged else 0.0
     if n_flagged < MIN_LISTED or lower < precision:
-        codes = {
-            code: own.model_copy(update={"threshold": None, "flagged": 0, "right": 0})
-            for code, own in codes.items()
-        }
+        fitted = {code: own.model_copy(update={"threshold": None}) for code, own in fitted.items()}
     return JudgeContract(
         judge=judge,
         prompt=PROMPT_VERSION,
         precision=precision,
-        codes=codes,
+        codes=fitted,
         dialogues=result.n_dialogues,
         listed=len(listed),
         right=int(right.sum()),
-        labels=sum(result.labels.values()),
-        found=sum(result.found.values()),
+        labels=sum(row.is_error for row in result.rows),
+        found=int(right.sum()),
     )
 
 
@@ -160,8 +209,10 @@ def _lowest_threshold(values: np.ndarray, right: np.ndarray, precision: float, p
     mean of the probabilities and by the shrunk share of those that were right. A family of which nothing was
     listed begins at the precision itself."""
     best = None
-    for threshold in sorted({round(float(value), 6) for value in values} | {precision}, reverse=True):
-        above = values >= threshold - 1e-9
+    for threshold in sorted(
+        {math.floor(1e6 * value) / 1e6 for value in values.tolist()} | {precision}, reverse=True
+    ):
+        above = values >= threshold
         n = int(above.sum())
         share = (int(right[above].sum()) + PRIOR * pooled) / (n + PRIOR)
         mean = float(values[above].mean()) if n else threshold
@@ -180,26 +231,31 @@ def measure(
     engine: JudgeEngine,
     taxonomy: Taxonomy,
     options: StageOptions,
-    dialogues: Sequence[Dialogue],
-    labels: Sequence[Label],
-) -> Comparison:
-    """Has the judge read the dialogues and compares what it lists.
+    examples: Sequence[Example],
+    codes: Collection[str],
+) -> tuple[Comparison, JudgeUsage]:
+    """Has the judge read the examples' dialogues, compares what it lists with their labels of `codes`, and
+    says what it took.
 
     Raises:
-        ConfigError: E_JUDGE; it gave no usable answer to a tenth of them.
         WorldError: it is gone.
     """
-    reader = JudgedDetector(Silent(taxonomy), engine, options)
-    cases = reader.read(dialogues)
-    failed = sum(bool(case.failures) for case in cases)
-    if 10 * failed > len(cases):
-        causes = sorted({failure for case in cases for failure in case.failures})
+    dialogues = [example.dialogue for example in examples]
+    reader = JudgedDetector(Silent(taxonomy), engine, options).with_log(profile_log(dialogues))
+    return compare(reader.read(dialogues), examples, codes), reader.usage
+
+
+def require_readable(judge: str, result: Comparison) -> None:
+    """
+    Raises:
+        ConfigError: E_JUDGE; the judge gave no usable answer to a tenth of the dialogues.
+    """
+    if result.n_unread > MAX_FAILED * result.n_dialogues:
         raise ConfigError(
             "E_JUDGE",
-            f"{reader.judge_name} could not be measured: no usable answer about {failed} of {len(cases)} "
-            f"dialogues ({', '.join(causes)})",
+            f"{judge} could not be measured: no usable answer about {result.n_unread} of "
+            f"{result.n_dialogues} dialogues ({', '.join(sorted(result.failures))})",
         )
-    return compare(dialogues, [case.errors for case in cases], labels)
 
 
 def sample_tokens(
@@ -221,21 +277,26 @@ def measured_contract(
     announce: Callable[[], None],
 ) -> JudgeContract:
     """The contract of a judge: from `folder`, where what was measured is kept by model, prompt and options,
-    or measured now, after a call of `announce`."""
+    or measured now, after a call of `announce`.
+
+    Raises:
+        ConfigError: E_JUDGE; it gave no usable answer to a tenth of the dialogues.
+        WorldError: it is gone.
+    """
+    labels_of: dict[str, list[Label]] = {}
+    for label in labels:
+        labels_of.setdefault(label.dialogue_id, []).append(label)
+    examples = [
+        Example(dialogue=each, labels=tuple(labels_of.get(each.id, ())), split="sample") for each in dialogues
+    ]
     key = fingerprint(
         [
             engine.fingerprint,
             load_words().fingerprint,
             taxonomy.model_dump(mode="json"),
-            [
-                sorted(options.codes),
-                options.detail,
-                options.language,
-                options.has_rewrites,
-                options.has_second_look,
-            ],
-            [dialogue.model_dump(mode="json") for dialogue in dialogues],
-            [label.model_dump(mode="json") for label in labels],
+            sorted(options.codes),
+            [options.detail, options.language, options.has_rewrites, options.has_second_look, options.votes],
+            [example.model_dump(mode="json") for example in examples],
         ]
     )
     path = folder / f"{key}.json"
@@ -243,8 +304,9 @@ def measured_contract(
         result = Comparison.model_validate_json(path.read_bytes())
     else:
         announce()
-        result = measure(engine, taxonomy, options, dialogues, labels)
+        result, _ = measure(engine, taxonomy, options, examples, options.codes)
+        require_readable(engine.name, result)
         make_output_folder(folder)
         with atomic_file(path) as file:
             file.write(result.model_dump_json().encode())
-    return fit_contract(engine.name, result, taxonomy, precision)
+    return fit_contract(engine.name, result, taxonomy, options.codes, precision)

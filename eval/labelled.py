@@ -98,11 +98,22 @@ def read_labelled(dataset: Path, split: str, config: SelectionConfig, seed: int)
     """
     taxonomy = load_taxonomy(config.taxonomy)
     wanted = asked_codes(dataset, split, config)
-    examples = list(_sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed))
+    examples = select_examples(dataset, split, config, seed)
     has_calls = any(
         turn.tool_calls or turn.role == "tool" for example in examples for turn in example.dialogue.turns
     )
     return [label_dialogue(example, wanted, taxonomy, logs_tools=has_calls or None) for example in examples]
+
+
+def select_examples(dataset: Path, split: str, config: SelectionConfig, seed: int) -> list[Example]:
+    """The examples of one split of a data set's folder, in their order, at most as many sources as `config`
+    says.
+
+    Raises:
+        OutputRefused: the folder is not complete, or the split's file was changed.
+        InputRefused: a file of it cannot be read.
+    """
+    return list(_sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed))
 
 
 def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.judge.guidelines import read_guideline
 from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.judge.stage import NO_ROOM, JudgedDetector, StageOptions
 from dialint.detector.overrides import JudgeContract, read_overrides
@@ -79,9 +78,6 @@ def judged_detector(
     return JudgedDetector(inner, engine, replace(options, overrides=overrides))
 
 
-LANGUAGES = {"en": "English", "es": "Spanish", "ru": "Russian"}
-
-
 def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
     """What the judge may be asked, with the files that the options name. A judge that was trained here is
     asked about the codes that it was trained on.
@@ -97,21 +93,14 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
             f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
             f"and this is {PROMPT_VERSION}",
         )
-    codes = select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes)
-    if judge.trained is not None:
-        codes &= set(judge.trained.codes)
-    return StageOptions(
-        codes=codes,
-        detail=judge.detail,
-        language=LANGUAGES[judge.judge_language],
-        has_rewrites=judge.judge_rewrites,
-        votes=judge.judge_votes,
+    return StageOptions.of(
+        judge,
+        select_codes(config.codes, taxonomy) or taxonomy.codes,
         threshold=_stated_threshold(judge),
         budget=judge.budget,
         price=judge.price,
         overrides=overrides,
         policies=load_policies(config.detector.policy),
-        guideline=tuple(clause for path in judge.guideline for clause in read_guideline(path)),
     )
 
 
@@ -135,15 +124,8 @@ def judge_contract(engine: JudgeEngine, config: ScoreConfig, taxonomy: Taxonomy)
     from dialint.eval.judge_measure import measured_contract, sample_tokens
 
     dialogues, labels = read_sample()
-    trained = config.judge.trained
-    own = StageOptions(
-        codes=frozenset(taxonomy.codes if trained is None else trained.codes),
-        detail=options.detail,
-        language=options.language,
-        has_rewrites=options.has_rewrites,
-        votes=options.votes,
-        policies=load_policies(sorted((SAMPLE / "policies").glob("*.yaml"))),
-    )
+    policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
+    own = StageOptions.of(config.judge, taxonomy.codes, policies=policies, guideline=())
 
     def announce() -> None:
         print_status(

@@ -153,6 +153,11 @@ class JudgeConfig:
         return None if kind == "http" else read_trained_prompt(Path(where))
 
     @property
+    def language(self) -> str:
+        """The language of the questions and of the judge's reasons, in English."""
+        return {"en": "English", "es": "Spanish", "ru": "Russian"}[self.judge_language]
+
+    @property
     def detail(self) -> Detail:
         """How much of a code's entry the judge is shown."""
         if self.judge_detail != "auto" or self.trained is None:
@@ -180,11 +185,14 @@ class JudgeConfig:
 
 
 def parse_judge(value: str) -> tuple[str, str]:
-    """Splits the value of ``--judge`` into the engine's name and its folder, URL or other argument.
+    """Splits the value of ``--judge`` into the engine's name and its folder, URL or other argument. A folder
+    that is there means ``local:``.
 
     Raises:
         ConfigError: E_OPTION, no engine has this name, or a key stands in the URL.
     """
+    if value and Path(value).is_dir():
+        return "local", value
     name, _, rest = value.partition(":")
     if name in ("http", "https") and rest.startswith("//"):
         name, rest = "http", value

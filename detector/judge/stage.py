@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +22,9 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.judge.budget import Budget, Price, Purse
 from dialint.detector.judge.case import Case
+from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
-from dialint.detector.judge.guidelines import collect_evidence
+from dialint.detector.judge.guidelines import collect_evidence, read_guideline
 from dialint.detector.judge.merging import Merger
 from dialint.detector.judge.prompt import (
     Detail,
@@ -71,6 +72,24 @@ class StageOptions:
     overrides: Overrides = NO_OVERRIDES
     policies: Mapping[str, Policy] = field(default_factory=dict)
     guideline: tuple[Clause, ...] = ()
+
+    @classmethod
+    def of(cls, judge: JudgeConfig, codes: Iterable[str], **options: Any) -> StageOptions:
+        """How `judge` is asked about `codes`; one that was trained here about those that it was trained on.
+
+        Raises:
+            ConfigError: a guideline that cannot be used.
+        """
+        trained = judge.trained
+        own = {
+            "detail": judge.detail,
+            "language": judge.language,
+            "has_rewrites": judge.judge_rewrites,
+            "votes": judge.judge_votes,
+            "guideline": tuple(clause for path in judge.guideline for clause in read_guideline(path)),
+        }
+        asked = frozenset(codes) if trained is None else frozenset(codes) & set(trained.codes)
+        return cls(codes=asked, **(own | options))
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def test_a_check_accuses_where_it_covers_the_language_and_the_release_lets_it() 
 
 
 def judged(threshold: float | None) -> Overrides:
-    code = JudgedCode(slope=1.0, offset=0.0, threshold=threshold, n_errors=9, n_questions=90)
+    code = JudgedCode(slope=1.0, offset=0.0, threshold=threshold)
     return Overrides(judge=JudgeContract(judge="j", prompt="1", precision=0.8, codes={"C1": code}))
 
 

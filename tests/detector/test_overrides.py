@@ -32,7 +32,7 @@ CODES = {
 }
 SPOT_CHECK = tiny.spot_check("r-1", R1=Judged(reported=9, right=0, arguable=0, wrong=6, stated=4.0))
 JUDGE = JudgeContract(
-    judge="j", prompt="1", precision=0.8, codes={"C2": JudgedCode(slope=1.0, offset=0.0, n_errors=9, n_questions=90)}
+    judge="j", prompt="1", precision=0.8, codes={"C2": JudgedCode(slope=1.0, offset=0.0)}
 )  # fmt: skip
 
 
