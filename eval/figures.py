@@ -32,13 +32,11 @@ def ranking_figures(
     scores: Floats,
     groups: NDArray[np.int64],
     counts: Counts,
-    weights: Floats | None = None,
 ) -> dict[str, Floats]:
     """Figures of the order of `scores`, shape (n,), each of shape (1 + rounds,), NaN without a positive:
 
     `average_precision`; `precision_at_recall_50`, the best at which half of the errors are found;
     `false_alarms_at_recall_50` for 100 clean rows; `recall_at_1_false_alarm` for 100 clean rows.
-    A row counts as `weights` say, shape (n,), above 0; without them as one.
     """
     names = (
         "average_precision",
@@ -50,13 +48,11 @@ def ranking_figures(
         return {name: np.full(len(counts), np.nan) for name in names}
     order = np.argsort(-scores, kind="stable")
     hits, ranked, groups = truth[order], scores[order], groups[order]
-    row_weights = None if weights is None else weights[order]
     ends = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
     with_hits = np.diff(np.cumsum(hits)[ends], prepend=0) > 0
     ends = ends[with_hits]  # only where an error is found can any of these figures change
     parts = [
-        _ranking(*_cumulate(hits, groups, ends, counts[rows], row_weights))
-        for rows in _chunks(len(counts), len(hits))
+        _ranking(*_cumulate(hits, groups, ends, counts[rows])) for rows in _chunks(len(counts), len(hits))
     ]
     return {name: np.concatenate([part[index] for part in parts]) for index, name in enumerate(names)}
 
@@ -72,10 +68,9 @@ def _cumulate(
     groups: NDArray[np.int64],
     ends: NDArray[np.int64],
     counts: Counts,
-    row_weights: Floats | None,
 ) -> tuple[Floats, Floats, Floats]:
     """Errors found and rows flagged down to each of `ends`, shape (rounds, ends); clean rows in all."""
-    weights: NDArray[Any] = counts[:, groups] if row_weights is None else counts[:, groups] * row_weights
+    weights = counts[:, groups]
     starts = np.concatenate(([0], ends[:-1] + 1))
     flagged = np.cumsum(np.add.reduceat(weights, starts, axis=1), axis=1, dtype=float)
     if ends[-1] + 1 < len(hits):  # reduceat runs its last segment to the end of the row

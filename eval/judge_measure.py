@@ -112,7 +112,7 @@ def compare(cases: Sequence[Case], examples: Sequence[Example], codes: Collectio
     not in the turn are not listed, as they become no findings."""
     rows: list[ErrorRow] = []
     turns: dict[str, int] = {}
-    failures: dict[str, int] = Field(default_factory=dict)
+    failures: dict[str, int] = {}
     for case, example in zip(cases, examples, strict=True):
         rows.extend(_rows(case, example, set(codes) - set(example.unlabelled) - set(case.unmet)))
         judged = sum(turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in case.dialogue.turns)

@@ -1,57 +1,114 @@
-"""A judge's exam: what it answers becomes rows, rows become figures, and two judges are compared."""
+"""`dialint eval judge`: judges read a data set, are compared, and get a contract."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rude_dialogues import RUDE, SORRY, written
+from scripted_judge import ScriptedJudge, listed
 
-from dialint.detector.engines.judge_local import load_judge
+from dialint.detector.engines import judge_engines
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.overrides import read_overrides
 from dialint.eval.judge import EvaluateConfig, judge
-from dialint.eval.judge_metrics import run_judge
-from dialint.eval.questions import QuestionConfig, count_agent_turns, read_questions
+from dialint.eval.labelled import SelectionConfig
+
+GOOD, BAD = "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"
 
 
-def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
-    asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
-    results = run_judge(load_judge(str(tiny)), asked)
-    assert [(r.dialogue, r.turn, r.code) for r in results] == [
-        (a.question.dialogue.id, a.question.turn, a.question.code) for a in asked
-    ]
-    assert all(result.token_probability is not None for result in results)
-    assert not any(result.accuses for result in results)  # random weights end no answer
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("dataset"), lambda place: 1.0)
 
 
-def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
-    question_config = QuestionConfig(random_questions=1)
-    asked = read_questions(dataset, "test", question_config, 1)
-    turns = count_agent_turns(dataset, "test", question_config, 1)
-    assert sum(item.stands_for for item in asked) == sum(
-        turns.values()
-    )  # one code: every turn is one question
-    assert {item.stands_for for item in asked if item.is_error} == {1.0}
+def good(request: Any) -> Any:
+    is_rude = RUDE in request.messages[-1]["content"]
+    return listed(*[{"turn": 3, "code": "T1", "quote": RUDE}] * is_rude)(request)
 
 
-def test_the_command_compares_two_judges(tiny: Path, dataset: Path, tmp_path: Path) -> None:
-    out = tmp_path / "report.json"
-    config = EvaluateConfig(
-        judge=str(tiny), against=(str(tiny),), out=out, rounds=20, threads=1, device="cpu"
-    )
-    judge(dataset, config=config)
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedJudge]:
+    """One judge finds each rude turn, the other accuses every first answer."""
+    both = {
+        GOOD: ScriptedJudge(good, name="good"),
+        BAD: ScriptedJudge(listed({"turn": 1, "code": "T1", "quote": SORRY}), name="bad"),
+    }
+    monkeypatch.setattr(judge_engines, "open_judge", lambda config, **_: both[config.judge])
+    return both
+
+
+def test_two_judges_are_compared_and_the_first_gets_a_contract(
+    dataset: Path, engines: dict[str, ScriptedJudge], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, overrides = tmp_path / "report.json", tmp_path / "team.yaml"
+    config = EvaluateConfig(against=(BAD,), split="train", out=out, overrides=overrides, rounds=50)
+    judge(dataset, asked=JudgeConfig(judge=GOOD, min_precision=0.7), config=config)
     report = json.loads(out.read_text())
-    assert set(report["differences"][str(tiny)]["f1"]) == {"difference", "low", "high"}
-    assert report["judges"][str(tiny)]["errors"] == 4
+    first, second = report["judges"][GOOD], report["judges"][BAD]
+    assert (first["errors"], first["precision"], first["recall"], first["f_half"]) == (16, 1.0, 1.0, 1.0)
+    assert (second["precision"], second["recall"], second["false_accusations_per_100_turns"]) == (
+        0.0,
+        0.0,
+        50.0,
+    )
+    assert report["differences"] == {BAD: report["differences"][BAD]}
+    assert report["differences"][BAD]["f_half"] == {"difference": 1.0, "low": 1.0, "high": 1.0}
+    assert first["usage"]["questions"] == len(engines[GOOD].requests) == 32
+    contract = read_overrides(overrides).judge
+    assert contract is not None
+    assert (contract.judge, contract.precision, contract.listed, contract.right) == ("good", 0.7, 16, 16)
+    assert not contract.accuses  # too few errors were listed to be sure
+    printed = capsys.readouterr().out
+    assert (
+        "16 of 16 listed errors right, 16 of 16 labels found on 32 dialogues; findings for no code" in printed
+    )
+    for text in (RUDE, SORRY):
+        assert text not in out.read_text()
+        assert text not in printed
 
 
-def test_what_was_changed_is_not_examined(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+def test_a_drawn_part_and_chosen_codes_are_read(dataset: Path, engines: dict[str, ScriptedJudge]) -> None:
+    config = EvaluateConfig(rounds=0, selection=SelectionConfig(codes=("T1", "L1"), limit=3))
+    judge(dataset, asked=JudgeConfig(judge=GOOD), config=config)
+    requests = engines[GOOD].requests
+    assert len(requests) == 3
+    assert {name for each in requests for name in each.schema["properties"]["errors"]["items"]["properties"]["code"]["enum"]} == {"T1", "L1"}  # fmt: skip
+
+
+def test_mistakes_are_refused_before_anything_is_asked(
+    dataset: Path, engines: dict[str, ScriptedJudge], tmp_path: Path
+) -> None:
     changed = tmp_path / "changed"
     changed.mkdir()
     for path in dataset.iterdir():
         (changed / path.name).write_bytes(path.read_bytes())
     (changed / "test.jsonl").write_text((dataset / "dev.jsonl").read_text())
+    good = JudgeConfig(judge=GOOD)
     with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        judge(changed, config=EvaluateConfig(judge=str(tiny), threads=1))
-    with pytest.raises(ConfigError, match="E_EXAMPLE"):
-        judge(dataset, config=EvaluateConfig(judge=str(tiny), split="nowhere", threads=1))
+        judge(changed, asked=good)
+    for asked, config, message in (
+        (JudgeConfig(), EvaluateConfig(), "--judge: name the judge"),
+        (good, EvaluateConfig(split="nowhere"), "E_EXAMPLE"),
+        (good, EvaluateConfig(against=("nobody",)), "expected local:FOLDER"),
+        (good, EvaluateConfig(out=tmp_path / "none" / "report.json"), "no file can be written"),
+        (JudgeConfig(judge=GOOD, judge_budget="5 questions"), EvaluateConfig(), "--judge-budget"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            judge(dataset, asked=asked, config=config)
+    assert not engines[GOOD].requests
+
+
+def test_a_judge_without_usable_answers_gets_no_contract(
+    dataset: Path, engines: dict[str, ScriptedJudge], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engines[GOOD].answers = lambda _: ["no"]
+    judge(dataset, asked=JudgeConfig(judge=GOOD), config=EvaluateConfig(rounds=0))
+    assert "good: dialogues without a usable answer: 8 E_ANSWER" in capsys.readouterr().out
+    overrides = tmp_path / "team.yaml"
+    with pytest.raises(ConfigError, match="no usable answer about 8 of 8"):
+        judge(dataset, asked=JudgeConfig(judge=GOOD), config=EvaluateConfig(rounds=0, overrides=overrides))
+    assert not overrides.exists()
