@@ -1,9 +1,7 @@
 """trl's trainers with private methods overridden, written for trl 1.16.
 
-GRPO samples with quotes constrained to the turn (`dialint.detector.engines.quote_constraint`), as in
-serving, and computes each prompt once for its group of answers. Where vLLM samples or the model is sharded,
-trl's own methods run, without that constraint. DPO takes token ids as they are: trl would render each answer
-by the chat template again.
+GRPO computes each prompt once for its group of answers; where vLLM samples or the model is sharded, trl's own
+methods run. DPO takes token ids as they are: trl would render each answer by the chat template again.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from typing import Any
 import torch
 from trl import DPOTrainer, GRPOTrainer
 
-from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
 from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
 from dialint.finetune.rl.sampling import sample
 from dialint.finetune.train.distributed import unwrap
@@ -25,8 +22,7 @@ have a standard deviation of about 1."""
 
 
 class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
-    """Samples and scores answers by our own methods. The rows of its data set have the ``turn`` that the
-    prompt asks about.
+    """Samples and scores answers by our own methods.
 
     Trains on groups of different rewards; the others are removed from a step's loss, its KL divergence and
     its denominator, and counted as ``idle_groups``.
@@ -40,8 +36,6 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         the model is sharded."""
         is_sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
         self.own_sampling = not (is_sharded or self.use_vllm)
-        self._verbatim = TokenSpellings(self.processing_class)
-        self._quotes: dict[tuple[int, ...], QuoteConstraint] = {}
         self._attention = unwrap(self.model).config._attn_implementation
         if self.own_sampling and self.accelerator.num_processes == 1:
             self.packed = enable_packed_attention(self.model, longest)
@@ -58,9 +52,6 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         prompts = [tuple(prompt_ids[start]) for start in range(0, len(prompt_ids), n)]
         if any(tuple(ids) != prompts[index // n] for index, ids in enumerate(prompt_ids)):
             raise ValueError("prompts of a group are not adjacent")
-        self._quotes = {
-            ids: self._verbatim.of(turn) for ids, turn in zip(prompts, self._turns[::n], strict=True)
-        }
         generator = torch.Generator().manual_seed(int(torch.randint(2**62, (1,))))
         with self.accelerator.autocast():
             answers = sample(
@@ -71,7 +62,6 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
                 temperature=1.0,
                 stop_ids=self.eos_token_ids,
                 generator=generator,
-                allowed=[self._quotes[ids] for ids in prompts],
             )
         return [list(answer) for group in answers for answer in group]
 
@@ -105,7 +95,7 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         )  # a gradient without rows too
         if rows:
             with self.accelerator.autocast():
-                tokens = compute_logprobs(model, prompts, answers, [self._quotes[ids] for ids in prompts])
+                tokens = compute_logprobs(model, prompts, answers)
             logprobs = logprobs.masked_scatter(is_answer, tokens.logprobs)
             entropies = entropies.masked_scatter(is_answer, tokens.entropies)
         return logprobs, entropies, None
@@ -117,7 +107,6 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         return output
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        self._turns = [row["turn"] for row in inputs]
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         varied = mask_varied_groups(output["advantages"], self.num_generations)
         all_varied = self.accelerator.gather(varied.float())

@@ -8,7 +8,6 @@ fp32.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from torch.nn.functional import cross_entropy
 
 from dialint.detector.engines import packed
 from dialint.detector.engines.equivalence_check import equivalence_error
-from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.detector.errors import ConfigError
 from dialint.finetune.train.distributed import unwrap
 
@@ -52,14 +50,9 @@ def compute_logprobs(
     model: Any,
     prompts: Sequence[Sequence[int]],
     answers: Sequence[Sequence[int]],
-    allowed: Sequence[AllowedTokens | None] | None = None,
 ) -> TokenLogprobs:
-    """Log-probabilities of every token of `answers`, each after the prompt of the same index; none is empty.
-
-    `allowed` has for each answer the rule of its allowed tokens, as in `sample`: all other tokens have
-    probability 0, and the answer contains none of them.
-    """
-    rules = allowed or [None] * len(answers)
+    """Log-probabilities of every token of `answers`, each after the prompt of the same index; none is
+    empty."""
     if unwrap(model).config._attn_implementation == packed.NAME:
         passes = _packed_passes(prompts, answers)
     else:
@@ -68,17 +61,11 @@ def compute_logprobs(
     for one in passes:
         lengths = [len(answers[index]) for index in one.answers]
         targets = [token for index in one.answers for token in answers[index]]
-        prefixes = [
-            (rules[index], answers[index][:size])
-            for index in one.answers
-            for size in range(len(answers[index]))
-        ]
         inputs = {name: part.to(model.device) for name, part in one.inputs.items()}
         if one.bounds is not None:
             inputs["cu_seq_lens_q"] = one.bounds  # stays on the CPU, where every layer reads it
         with _select_head_inputs(model, one.rows, one.columns) as states:
             logits = model(**inputs, use_cache=False).logits[0].float()
-        logits = logits.masked_fill(forbidden_mask(prefixes, logits), -math.inf)
         logprobs = -cross_entropy(logits, torch.tensor(targets, device=logits.device), reduction="none")
         with torch.no_grad():
             entropies = torch.special.entr(torch.softmax(logits, -1)).sum(-1)
@@ -86,22 +73,6 @@ def compute_logprobs(
         for index, parts in zip(one.answers, zip(*split, strict=True), strict=True):
             by_answer[index] = parts
     return TokenLogprobs(*(torch.cat(parts) for parts in zip(*by_answer, strict=True)))
-
-
-def forbidden_mask(
-    prefixes: Sequence[tuple[AllowedTokens | None, Sequence[int]]], logits: torch.Tensor
-) -> torch.Tensor:
-    """Which tokens may not follow, bool of shape (rows, vocabulary), by the rule and the answer's prefix of
-    each row; all False, of shape (rows, 1), where no row has a rule."""
-    allowed = [None if rule is None else rule(ids) for rule, ids in prefixes]
-    if all(ids is None for ids in allowed):
-        return torch.zeros(len(allowed), 1, dtype=torch.bool, device=logits.device)
-    mask = torch.zeros(len(allowed), logits.shape[-1], dtype=torch.bool)
-    for row, ids in enumerate(allowed):
-        if ids is not None:
-            mask[row] = True
-            mask[row, ids] = False
-    return mask.to(logits.device)
 
 
 @contextmanager

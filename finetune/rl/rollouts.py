@@ -20,7 +20,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.detector.errors import ConfigError
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.rl.ppo_math import gae, kl_k1, token_rewards, whiten
@@ -34,12 +33,10 @@ Decode = Callable[[Sequence[int]], str]
 
 @dataclass(frozen=True)
 class Prompt:
-    """Token ids of a question; `about`, whatever the reward function needs to know about it; and which tokens
-    an answer may have."""
+    """Token ids of a question, and `about`, whatever the reward function needs to know about it."""
 
     ids: tuple[int, ...]
     about: Any = None
-    allowed: AllowedTokens | None = None
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,7 @@ class PolicyModel:
         """Scores of the answers' tokens; the share `value_reach` of the values' gradient reaches the
         model."""
         with self.autocast():
-            rules = [prompt.allowed for prompt in prompts]
-            tokens = compute_logprobs(self.model, [prompt.ids for prompt in prompts], answers, rules)
+            tokens = compute_logprobs(self.model, [prompt.ids for prompt in prompts], answers)
         states = tokens.states.float()
         if value_reach == 0:
             states = states.detach()
@@ -195,7 +191,6 @@ def roll_out(
             temperature=1.0,
             stop_ids=policy.stop_ids,
             generator=generator,
-            allowed=[prompts[index].allowed for index in selected],
         )
     answers = [answer for of_prompt in sampled for answer in of_prompt]
     indices = [index for index in selected for _ in range(options.answers)]

@@ -14,7 +14,6 @@ and computes probabilities in fp32 or fp64.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +22,6 @@ from typing import Any
 import torch
 
 from dialint.detector.engines import packed
-from dialint.detector.engines.quote_constraint import AllowedTokens
-from dialint.finetune.rl.logprobs import forbidden_mask
 from dialint.finetune.train.distributed import unwrap
 
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
@@ -65,16 +62,13 @@ def sample(
     temperature: float,
     stop_ids: Collection[int],
     generator: torch.Generator,
-    allowed: Sequence[AllowedTokens | None] | None = None,
 ) -> list[list[tuple[int, ...]]]:
     """Sample `n` answers for each prompt of at least one token, in order: their token ids, with the stop
     token of those that ended. Temperature 0 is greedy.
 
-    `allowed` has for each prompt the rule of the tokens that its answers may have; all others have
-    probability 0. `model` is a causal language model of transformers, with or without adapters; its mode and
-    attention are restored.
+    `model` is a causal language model of transformers, with or without adapters; its mode and attention are
+    restored.
     """
-    rules = allowed or [None] * len(prompts)
     shape = (len(prompts), n, max_new_tokens)
     seeds = torch.randint(-(2**63), 2**63 - 1, shape, generator=generator)
     answers: list[list[tuple[int, ...]]] = [[] for _ in prompts]
@@ -84,8 +78,7 @@ def sample(
         for start in range(0, len(order), batch_prompts):
             indices = order[start : start + batch_prompts]
             batch = _prefill(model, [prompts[index] for index in indices], seeds[indices])
-            batch_rules = [rules[index] for index in indices for _ in range(n)]
-            generated = _generate(model, batch, temperature, frozenset(stop_ids), batch_rules)
+            generated = _generate(model, batch, temperature, frozenset(stop_ids))
             for row, index in enumerate(indices):
                 answers[index] = generated[row * n : (row + 1) * n]
     return answers
@@ -112,18 +105,13 @@ def _prefill(model: Any, prompts: Sequence[Sequence[int]], seeds: torch.Tensor) 
 
 
 def _generate(
-    model: Any,
-    batch: _Generation,
-    temperature: float,
-    stop_ids: frozenset[int],
-    rules: Sequence[AllowedTokens | None],
+    model: Any, batch: _Generation, temperature: float, stop_ids: frozenset[int]
 ) -> list[tuple[int, ...]]:
     """Token after token until every answer has ended; finished answers leave the batch."""
     ids: list[list[int]] = [[] for _ in range(len(batch.numbers))]
     for position in range(batch.seeds.shape[1]):
         numbers = batch.numbers.tolist()
-        forbidden = forbidden_mask([(rules[number], ids[number]) for number in numbers], batch.logits)
-        distribution = torch.log_softmax(batch.logits.float().masked_fill(forbidden, -math.inf), -1)
+        distribution = torch.log_softmax(batch.logits.float(), -1)
         tokens = _gumbel_argmax(distribution, temperature, batch.seeds[:, position])
         token_ids = tokens.tolist()
         for number, token in zip(numbers, token_ids, strict=True):
