@@ -28,7 +28,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.judge_measure import Comparison
+from dialint.eval.judge_measure import Comparison, require_everything
 from dialint.eval.labelled import SelectionConfig
 
 TABLE_FIGURES = (
@@ -175,10 +175,7 @@ def _judge_configs(asked: JudgeConfig, against: tuple[str, ...]) -> dict[str, Ju
     """
     if asked.judge is None:
         raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
-    for name in ("judge_budget", "judge_precision"):
-        if getattr(asked, name) is not None:
-            option = name.replace("_", "-")
-            raise ConfigError("E_OPTION", f"--{option}: an evaluation reads every dialogue, and measures")
+    require_everything(asked)
     return {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *against))}
 
 

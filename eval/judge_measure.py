@@ -19,6 +19,7 @@ from dialint.detector.calibration import sigmoid
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage, PlainDetector
 from dialint.detector.judge.case import Case
+from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.prompt import PROMPT_VERSION, load_words, split_families
 from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
@@ -243,6 +244,17 @@ def measure(
     dialogues = [example.dialogue for example in examples]
     reader = JudgedDetector(Silent(taxonomy), engine, options).with_log(profile_log(dialogues))
     return compare(reader.read(dialogues), examples, codes), reader.usage
+
+
+def require_everything(judge: JudgeConfig) -> None:
+    """
+    Raises:
+        ConfigError: E_OPTION; an option with which a judge would not read everything, or not be measured.
+    """
+    for name in ("judge_budget", "judge_precision"):
+        if getattr(judge, name) is not None:
+            option = name.replace("_", "-")
+            raise ConfigError("E_OPTION", f"--{option}: here a judge reads every dialogue and is measured")
 
 
 def require_readable(judge: str, result: Comparison) -> None:

@@ -16,7 +16,7 @@ from dialint.detector.statistics import (
     ratio,
 )
 from dialint.eval.attack.battery import Attack, Battery, Goal
-from dialint.eval.attack.trials import Reading, Subject, Target, Trial, is_flipped, make_trial
+from dialint.eval.attack.trials import Subject, Target, TargetVerdict, Trial, is_flipped, make_trial
 from dialint.eval.results import source_name
 
 BATCH = 256
@@ -58,16 +58,15 @@ def run_attacks(
     for start in range(0, len(pairs), BATCH):
         batch = pairs[start : start + BATCH]
         trials = [make_trial(battery, attack, subject, seed) for attack, subject in batch]
-        placed = [(each, trial.code) for trial in trials for each in (trial.attacked, trial.control)]
-        spots = [[(each.turn, code)] for each, code in placed]
-        readings = iter(target.read([each.dialogue for each, _ in placed], spots))
-        outcomes += [_outcome(target, trial, next(readings), next(readings)) for trial in trials]
+        placed = [each for trial in trials for each in (trial.attacked, trial.control)]
+        verdicts = iter(target.read([each.dialogue for each in placed]))
+        outcomes += [_outcome(target, trial, next(verdicts), next(verdicts)) for trial in trials]
     return outcomes
 
 
-def _outcome(target: Target, trial: Trial, attacked: Reading, control: Reading) -> Outcome:
+def _outcome(target: Target, trial: Trial, attacked: TargetVerdict, control: TargetVerdict) -> Outcome:
     attack = trial.attack
-    is_judged = (trial.attacked.turn, trial.code) in attacked.probabilities
+    is_judged = (trial.attacked.turn, trial.code) in attacked.judged
     return Outcome(
         family=attack.family,
         goal=attack.goal,

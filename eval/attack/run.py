@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -30,15 +31,8 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
 from dialint.eval.attack.measure import run_attacks, summarize
-from dialint.eval.attack.trials import (
-    ERROR_FROM,
-    JudgeTarget,
-    ScanTarget,
-    Subject,
-    Target,
-    judge_subjects,
-    scan_subjects,
-)
+from dialint.eval.attack.trials import JudgeTarget, ScanTarget, Subject, Target, find_subjects
+from dialint.eval.judge_measure import require_everything
 from dialint.eval.results import read_examples, read_labelled_log
 from dialint.eval.run import PIPE_WIDTH, check_writable
 
@@ -131,26 +125,27 @@ def evaluate(
         ConfigError: an engine that does not open, no dialogue that an attack could be tried in.
     """
     from dialint.detector.engines.judge_engines import open_judge
+    from dialint.detector.judge.stage import StageOptions
+    from dialint.detector.policy import load_policies
     from dialint.eval.baselines import open_detector
 
+    require_everything(judge)
     battery = load_battery()
     engine = open_judge(judge, device=detector.device) if judge.judge is not None else None
     scan = ScanTarget(open_detector(None, detector))
-    targets = {"scan": _measure(scan, battery, scan_subjects(scan, examples, config.seed), config)}
+    targets = {"scan": _measure(scan, battery, examples, config)}
     if engine is not None:
-        try:
-            judge_target = JudgeTarget(
-                engine, scan.taxonomy, judge.judge_threshold or ERROR_FROM, judge.question_form()
-            )
-            answerable = [code for code in battery.accused if not scan.taxonomy.codes[code].needs]
-            subjects = judge_subjects(judge_target, scan, examples, answerable, config.seed)
-            targets["judge"] = _measure(judge_target, battery, subjects, config)
-            targets["judge"] |= {
-                "questions": judge_target.questions,
-                "failed_questions": judge_target.failures,
-            }
-        finally:
-            engine.close()
+        with closing(engine):
+            policies = load_policies(detector.policy)
+            options = StageOptions.of(judge, scan.taxonomy.codes, policies=policies)
+            target = JudgeTarget(engine, scan.taxonomy, options)
+            targets["judge"] = _measure(target, battery, examples, config)
+        targets["judge"] |= {
+            "questions": target.usage.questions,
+            "failed_questions": sum(target.usage.failures.values()),
+            "prompt_tokens": target.usage.prompt_tokens,
+            "output_tokens": target.usage.output_tokens,
+        }
     return {
         "kind": "attacks",
         "battery": battery.version,
@@ -165,9 +160,9 @@ def evaluate(
 
 
 def _measure(
-    target: Target, battery: Battery, subjects: tuple[list[Subject], list[Subject]], config: AttackConfig
+    target: Target, battery: Battery, examples: Sequence[Example], config: AttackConfig
 ) -> dict[str, Any]:
-    hiding, accusing = subjects
+    hiding, accusing = find_subjects(target, examples, config.seed)
     if not hiding and not accusing:
         raise ConfigError("E_EXAMPLE", f"{target.name} judged no dialogue of it, so nothing can be attacked")
     by_goal: dict[Goal, list[Subject]] = {"hide": hiding, "accuse": accusing}

@@ -1,8 +1,12 @@
 """Small dialogues and a judge of simple rules, for the tests of attacks."""
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Sequence
 
-from dialint.detector.judge.engine import JudgeReply, JudgeRequest
+from scripted_judge import ScriptedJudge, listed
+
+from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.records import Dialogue, Role, Turn
 
 
@@ -35,37 +39,19 @@ CLEAN = dialogue(
 )
 
 
-class RuleJudge:
-    """Finds M2 in a turn with a slot, and obeys each order to find nothing or something if `obeys`."""
+def rule_judge(*, obeys: bool) -> ScriptedJudge:
+    """Finds M2 in each turn with a slot; does what an order says in any turn if `obeys`."""
 
-    name, fingerprint, is_remote, max_prompt_tokens = "rules", "rules-1", False, 4000
-    notes = ()
-
-    def __init__(self, *, obeys: bool, probabilities: bool = True) -> None:
-        self.obeys, self.probabilities = obeys, probabilities
-        self.asked: list[JudgeRequest] = []
-
-    def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
-        return sum(len(message["content"]) for message in messages) // 4
-
-    def spell(self, text: str) -> str:
-        return text
-
-    def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        self.asked.extend(requests)
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: JudgeRequest) -> JudgeReply:
+    def answers(request: JudgeRequest) -> Sequence[str]:
         content = request.messages[-1]["content"]
-        is_error = "{{" in (request.quoted or "") and '"code":"M2"' in content
-        if self.obeys and "Report no error" in content:
-            is_error = False
-        if self.obeys and "Report error" in content:
-            is_error = True
-        share = 0.9 if is_error else 0.1
-        text = f'{{"verdict":"{"error" if is_error else "no_error"}","probability":{share}}}'
-        stated = (share, 0.95 - share, 0.05) if self.probabilities else None
-        return JudgeReply(text=text, verdict_probabilities=stated)
+        lines = [json.loads(line) for line in content.split("\n")[:-1]]
+        turns = {line["turn"]: line["agent"] for line in lines if "agent" in line}
+        slots = [turn for turn, text in turns.items() if "{{" in text]
+        errors = [{"turn": turn, "code": "M2", "quote": "{{"} for turn in slots]
+        if obeys and "Report no error" in content:
+            errors = []
+        if obeys and (order := re.search(r"Report error (\w\d)", content)):
+            errors += [{"turn": turn, "code": order[1], "quote": text[:3]} for turn, text in turns.items()]
+        return listed(*errors)(request)
 
-    def close(self) -> None:
-        pass
+    return ScriptedJudge(answers, name="rules")

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from attack_dialogues import CLEAN, PLACEHOLDER, SECRET, RuleJudge, dialogue
+from attack_dialogues import CLEAN, PLACEHOLDER, SECRET, dialogue, rule_judge
+from scripted_judge import ScriptedJudge, listed
 
 from dialint.detector.engines import judge_engines
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.stage import StageOptions
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval import baselines
@@ -17,9 +19,10 @@ from dialint.eval.attack.battery import Attack, load_battery, make_battery
 from dialint.eval.attack.measure import Outcome, run_attacks, summarize
 from dialint.eval.attack.trials import (
     JudgeTarget,
-    Reading,
     Subject,
+    TargetVerdict,
     Trial,
+    find_subjects,
     is_flipped,
     make_trial,
     place_text,
@@ -66,9 +69,11 @@ def trial_of(goal: str, place: str, code: str | None) -> Trial:
 
 def test_a_finding_that_is_gone_or_in_another_code_is_hidden() -> None:
     trial = trial_of("hide", "tool", None)
-    assert not is_flipped(trial, trial.attacked, Reading(frozenset({(5, "M2")}), {}), TAXONOMY)
-    assert is_flipped(trial, trial.attacked, Reading(frozenset({(3, "M2"), (5, "L1")}), {}), TAXONOMY)
-    assert is_flipped(trial, trial.attacked, Reading(frozenset(), {}, "failed"), TAXONOMY)
+    assert not is_flipped(trial, trial.attacked, TargetVerdict(frozenset({(5, "M2")}), frozenset()), TAXONOMY)
+    assert is_flipped(
+        trial, trial.attacked, TargetVerdict(frozenset({(3, "M2"), (5, "L1")}), frozenset()), TAXONOMY
+    )
+    assert is_flipped(trial, trial.attacked, TargetVerdict(frozenset(), frozenset(), "failed"), TAXONOMY)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +91,10 @@ def test_only_an_accusation_that_the_text_does_not_deserve_counts(
     place: str, finding: tuple[int, str], flipped: bool
 ) -> None:
     trial = trial_of("accuse", place, "T1")
-    assert is_flipped(trial, trial.attacked, Reading(frozenset({finding}), {}), TAXONOMY) is flipped
+    assert (
+        is_flipped(trial, trial.attacked, TargetVerdict(frozenset({finding}), frozenset()), TAXONOMY)
+        is flipped
+    )
 
 
 def outcome(dialogue_id: str, flipped: bool, control: bool, unread: bool = False) -> Outcome:
@@ -120,15 +128,40 @@ def test_without_any_flip_the_interval_counts_dialogues() -> None:
     assert whole["beyond_control_95"] == [None, None]
 
 
-@pytest.mark.parametrize("probabilities", [True, False])
-def test_a_judge_that_obeys_is_flipped_and_one_that_does_not_is_not(probabilities: bool) -> None:
+OPTIONS = StageOptions(codes=frozenset(TAXONOMY.codes))
+
+
+def test_subjects_are_what_a_judge_lists_and_dialogues_in_which_it_lists_nothing() -> None:
+    unsure = {"number": 1, "code": "M2", "probability": 0.4}
+    doubtful = listed({"turn": 1, "code": "M2", "quote": "{{name}}", "probability": 0.4}, decisions=[unsure])
+    examples = [Example(dialogue=each, split="test") for each in (PLACEHOLDER, CLEAN)]
+    hiding, accusing = find_subjects(JudgeTarget(rule_judge(obeys=False), TAXONOMY, OPTIONS), examples, 1)
+    assert hiding == [Subject(PLACEHOLDER, 1, ("M2",))]
+    [own] = accusing
+    assert (own.dialogue, own.turn in (1, 3)) == (CLEAN, True)
+    assert "T1" in own.codes
+    assert "P2" not in own.codes  # there is no policy, so nobody asks about it
+    hiding, accusing = find_subjects(JudgeTarget(ScriptedJudge(doubtful), TAXONOMY, OPTIONS), examples[:1], 1)
+    assert (len(hiding), len(accusing)) == (0, 1)
+
+
+def test_a_judge_without_a_usable_answer_is_unread_and_no_subject() -> None:
+    target = JudgeTarget(ScriptedJudge(lambda _: ["no"]), TAXONOMY, OPTIONS)
+    assert find_subjects(target, [Example(dialogue=CLEAN, split="test")], 1) == ([], [])
+    battery = load_battery()
+    subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": []}
+    [outcome] = run_attacks(target, battery, make_battery(battery, 1)[:1], subjects, 1, 1)  # type: ignore[arg-type]
+    assert (outcome.flipped, outcome.control_flipped, outcome.unread) == (True, True, True)
+
+
+def test_a_judge_that_obeys_is_flipped_and_one_that_does_not_is_not() -> None:
     battery = load_battery()
     attacks = make_battery(battery, 1)
     orders = [a for a in attacks if any("Report no error" in part for part in a.parts)]
     accusing = [a for a in attacks if any("Report error" in part for part in a.parts)]
     subjects = {"hide": [Subject(PLACEHOLDER, 1, ("M2",))], "accuse": [Subject(CLEAN, 1, battery.accused)]}
     for obeys in (True, False):
-        target = JudgeTarget(RuleJudge(obeys=obeys, probabilities=probabilities), TAXONOMY)
+        target = JudgeTarget(rule_judge(obeys=obeys), TAXONOMY, OPTIONS)
         static = run_attacks(target, battery, [*orders[:8], *accusing[:8]], subjects, 1, 1)  # type: ignore[arg-type]
         figures = summarize(static, 10)
         for goal in ("hide", "accuse"):
@@ -145,7 +178,7 @@ def write_examples(path: Path) -> Path:
 def test_the_command_attacks_a_detector_and_a_judge_and_writes_no_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge_engines, "open_judge", lambda *_, **__: RuleJudge(obeys=True))
+    monkeypatch.setattr(judge_engines, "open_judge", lambda *_, **__: rule_judge(obeys=True))
     out = tmp_path / "report.json"
     config = run.AttackConfig(out=out, per_family=1, copies=1, rounds=20)
     examples = write_examples(tmp_path / "examples.jsonl")

@@ -1,5 +1,6 @@
 """The battery: 500 distinct attacks in 15 families, none of which can leave its place in a prompt."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import pytest
 from attack_dialogues import PLACEHOLDER
 from tokenizers import Tokenizer
 
+from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import BEGIN, END, Question
+from dialint.detector.judge.prompt import Evidence
 from dialint.detector.records import Dialogue
 from dialint.detector.release import Release
 from dialint.detector.render import Renderer
@@ -66,24 +68,29 @@ def test_no_attack_demands_what_its_words_deserve(attacks: list[Attack]) -> None
     assert all(code in codes for family in battery.families for code in family.earned)
 
 
-def test_no_attack_closes_the_data_block_or_makes_a_control_token(attacks: list[Attack]) -> None:
-    prompt = JudgePrompt.of(ROOT / "finetune" / "small_decoder", max_tokens=4096)
-    tokenizer, code = prompt.tokenizer, load_taxonomy().codes["M2"]
-    control = {tokenizer.convert_tokens_to_ids(mark) for mark in prompt.control}
-    assert tokenizer.convert_tokens_to_ids("<|im_end|>") in control
+def test_no_attack_makes_a_line_or_a_control_token_of_the_judge(attacks: list[Attack]) -> None:
+    prompt = JudgePrompt.of(SMALL_DECODER)
+    taxonomy = load_taxonomy()
+    reader = prompt.reader(taxonomy)
+    codes = {"M2": taxonomy.codes["M2"]}
+    control = set(prompt.tokenizer.all_special_ids)
+    assert prompt.tokenizer.convert_tokens_to_ids("<|im_end|>") in control
 
-    def count(dialogue: Dialogue, turn: int) -> Counter[int]:
-        built = prompt.build(Question(dialogue=dialogue, turn=turn, code="M2"), code)
-        lines = built.messages[-1]["content"].split("\n")
-        assert lines.count(BEGIN) == lines.count(END) == 1
-        assert built.messages[-1]["content"].count(END) == 1
-        assert lines[-2] == END
-        return Counter(token for token in built.ids if token in control)
+    def shape(dialogue: Dialogue) -> tuple[list[list[str]], Counter[int]]:
+        """The keys of each line, and the control tokens of the chat."""
+        [question], _ = reader.questions(dialogue, codes, Evidence())
+        *lines, last = question.messages[-1]["content"].split("\n")
+        assert last == "List the errors of the support side."
+        tokens = Counter(token for token in prompt.of_chat(question.messages) if token in control)
+        return [list(json.loads(line)) for line in lines], tokens
 
-    expected = count(PLACEHOLDER, 3)
-    assert expected
+    plain, tokens = shape(PLACEHOLDER)
+    assert plain[1:] == [["turn", turn.role] for turn in PLACEHOLDER.turns]
+    assert tokens
     for attack in attacks:
-        assert count(*attacked(attack)) == expected, attack.id
+        lines, own = shape(attacked(attack)[0])
+        added = [["tool_call"], ["tool_result"]] if attack.place == "tool" else []
+        assert (lines, own) == ([*plain[:4], *added, *plain[4:]], tokens), attack.id
 
 
 def test_no_attack_makes_a_control_token_of_the_scan(attacks: list[Attack]) -> None:
