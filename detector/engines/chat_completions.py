@@ -1,42 +1,36 @@
 """The wire form of a chat completion: what is sent, what comes back, what a server says it lacks, and how
 many tokens a chat has at most where the tokenizer is not at hand.
-
-Probabilities of verdicts are read from the log-probabilities beside the answer, at the tokens in which the
-verdict begins, however the server's tokenizer cuts them: a token may hold what stands before the verdict,
-only its first letter, or all of it and more.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dialint.detector.engines.json_escapes import escape_control_tokens
-from dialint.detector.engines.server_answers import AnswerToken, ChatCompletion, TokenUsage, parse
-from dialint.detector.judge import VERDICTS, JudgeRequest, compact_json
+from dialint.detector.engines.server_answers import ChatCompletion, TokenUsage, parse
+from dialint.detector.judge.engine import VOTE_TEMPERATURE, JudgeRequest
+from dialint.detector.judge.json_lines import compact_json
 
 AnswerFormat = Literal["strict schema", "schema", "object", "text"]
 FORMATS: tuple[AnswerFormat, ...] = ("strict schema", "schema", "object", "text")
 """What a server enforces, the most first."""
-TOP_LOGPROBS = (20, 5, 0)
 
 PROBE = JudgeRequest(
     dialogue_id="",
     messages=(
         {"role": "system", "content": "Answer with one JSON object and no more."},
-        {"role": "user", "content": 'Answer {"verdict":"no_error"}'},
+        {"role": "user", "content": 'Answer {"ready": "yes"}'},
     ),
     schema={
         "type": "object",
-        "properties": {"verdict": {"enum": list(VERDICTS)}},
-        "required": ["verdict"],
+        "properties": {"ready": {"enum": ["yes", "no"]}},
+        "required": ["ready"],
         "additionalProperties": False,
     },
     max_tokens=32,
-    wants_verdict=True,
 )
 """A short question that any judge answers."""
 
@@ -46,21 +40,16 @@ class Dialect:
     """The form of requests that a server takes; the first is the richest."""
 
     answer_format: AnswerFormat = "strict schema"
-    top_logprobs: int = TOP_LOGPROBS[0]
     tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     has_temperature: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """`probabilities` of the verdicts, where the tokens state them; `is_approximate`: beside an answer of the
-    server's own form. `cut`: it had no room to end. `is_readable`: the response was a completion, whatever
-    the model wrote. Tokens are 0 where
-    nobody counted them."""
+    """`cut`: it had no room to end. `is_readable`: the response was a completion, whatever the model wrote.
+    Tokens are 0 where nobody counted them."""
 
     text: str
-    probabilities: tuple[float, float, float] | None = None
-    is_approximate: bool = False
     cut: bool
     is_readable: bool = True
     prompt_tokens: int
@@ -85,17 +74,14 @@ def payload(
 ) -> dict[str, Any]:
     """The body of a request. The schema stands in words where the server does not enforce it, and in a second
     try (`remind`)."""
-    messages = [dict(message) for message in request.messages]
+    asked = request.with_complaint(complaint) if complaint else request
+    messages = [dict(message) for message in asked.messages]
     if remind or dialect.answer_format in ("object", "text"):
         schema = escape_control_tokens(compact_json(request.schema))
         messages[-1]["content"] += f"\nAnswer with one JSON object of this JSON schema and no more: {schema}"
-    if complaint:
-        messages[-1]["content"] += f"\nAn earlier answer could not be used: {complaint}"
     body: dict[str, Any] = {"model": model, "messages": messages, dialect.tokens_field: max_tokens}
     if dialect.has_temperature:
-        body["temperature"] = 0
-    if request.wants_verdict and dialect.top_logprobs:
-        body |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
+        body["temperature"] = VOTE_TEMPERATURE if request.vote else 0
     if dialect.answer_format == "object":
         body["response_format"] = {"type": "json_object"}
     elif dialect.answer_format != "text":
@@ -114,8 +100,6 @@ def parse_completion(body: bytes) -> Completion:
     text = choice.message.text
     return Completion(
         text=text,
-        probabilities=verdict_probabilities(None if choice.logprobs is None else choice.logprobs.content),
-        is_approximate=True,
         cut=choice.finish_reason == "length",
         prompt_tokens=usage.prompt_tokens or 0,
         cached_tokens=usage.cached_tokens,
@@ -156,9 +140,6 @@ def simpler_dialect(dialect: Dialect, message: str, *, is_probe: bool) -> Dialec
     kind. To a probe any refusal is about form."""
     words = message.lower()
     formats = FORMATS[FORMATS.index(dialect.answer_format) + 1 :]
-    fewer = TOP_LOGPROBS[TOP_LOGPROBS.index(dialect.top_logprobs) + 1 :]
-    if "logprobs" in words and fewer:
-        return replace(dialect, top_logprobs=fewer[0])
     if "max_completion_tokens" in words and dialect.tokens_field == "max_tokens":
         return replace(dialect, tokens_field="max_completion_tokens")
     if "temperature" in words and dialect.has_temperature:
@@ -166,73 +147,7 @@ def simpler_dialect(dialect: Dialect, message: str, *, is_probe: bool) -> Dialec
     names_format = any(word in words for word in _FORMAT_WORDS)
     if formats and (names_format or (is_probe and "model" not in words)):
         return replace(dialect, answer_format=formats[0])
-    return replace(dialect, top_logprobs=0) if is_probe and fewer and "model" not in words else None
-
-
-_KEY = re.compile(rb'"verdict"\s{0,8}:\s{0,8}"')
-_VERDICTS = tuple(verdict.encode() for verdict in VERDICTS)
-
-
-def verdict_probabilities(tokens: Sequence[AnswerToken] | None) -> tuple[float, float, float] | None:
-    """Of `VERDICTS`, in order, summing to 1; None where `tokens` do not say, or one that begins a verdict has
-    no log-probability.
-
-    Alternatives that begin no verdict are left out. An alternative that begins two of them ("no") counts half
-    for each, unless it was taken: then the next token tells. The probability of an error is exact either way.
-    """
-    spelled = [token.spelling for token in tokens or ()]
-    key = _KEY.search(b"".join(spelled))
-    if key is None:
-        return None
-    position = start = 0
-    while start + len(spelled[position]) <= key.end():
-        start += len(spelled[position])
-        position += 1
-        if position == len(spelled):
-            return None
-    lead = b"".join(spelled)[start : key.end()]  # of the token, what stands before the verdict
-    mass, path, written = [0.0] * len(VERDICTS), 1.0, b""
-    for token, text in zip((tokens or ())[position:], spelled[position:], strict=True):
-        chosen = 0.0
-        for alternative, probability in _alternatives(token):
-            if not alternative.startswith(lead):
-                continue
-            starts = _begins(written + alternative[len(lead) :])
-            if starts and probability is None:
-                return None
-            probability = probability or 0.0
-            if alternative == text and len(starts) > 1:
-                chosen = probability
-            elif 0 < len(starts) < len(VERDICTS):
-                for verdict in starts:
-                    mass[verdict] += path * probability / len(starts)
-        written += text[len(lead) :]
-        if chosen == 0.0:
-            break
-        path, lead = path * chosen, b""
-    total = sum(mass)
-    if total < 1e-12:
-        return None
-    error, no_error, not_applicable = (part / total for part in mass)
-    return error, no_error, not_applicable
-
-
-def _begins(text: bytes) -> list[int]:
-    """The verdicts that `text`, what the answer says after the opening, may be the beginning of."""
-    return [
-        index
-        for index, verdict in enumerate(_VERDICTS)
-        if verdict.startswith(text) or text.startswith(verdict + b'"') or text == verdict
-    ]
-
-
-def _alternatives(token: AnswerToken) -> Iterator[tuple[bytes, float | None]]:
-    """The token and those that might have stood in its place, each once, with probabilities."""
-    seen = set()
-    for entry in (token, *(token.top_logprobs or ())):
-        if entry is not None and entry.spelling not in seen:
-            seen.add(entry.spelling)
-            yield entry.spelling, None if entry.logprob is None else math.exp(min(0.0, entry.logprob))
+    return None
 
 
 MESSAGE_TOKENS = 8

@@ -1,10 +1,8 @@
 """The judge behind any OpenAI-compatible server: vLLM, llama.cpp, or a provider.
 
-On vLLM requests are token ids (`token_completions`): probabilities are those of the same weights in this
-process. Elsewhere they are chat completions at temperature 0 with a JSON schema and log-probabilities. What a
-server does not take is found out by short questions before any dialogue is sent, and left out: token ids, a
-strict schema, schemas, JSON, log-probabilities, `max_tokens`, a temperature. `HttpJudge.notes` says what that
-means for the user, and replies whether their probabilities are approximate.
+Requests are chat completions with a JSON schema at temperature 0; further votes are sampled. What a server
+does not take is found out by a short question before any dialogue is sent, and left out: a strict schema,
+schemas, JSON, `max_tokens`, a temperature. `HttpJudge.notes` says what that means for the user.
 
 Failures that may pass are tried again by openai's client. A request that still has no answer waits until the
 server answers anything (the job stops if it does not in time) and is tried again with no other such request
@@ -19,7 +17,7 @@ import json
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeVar
 
@@ -45,25 +43,16 @@ from dialint.detector.engines.model_server import (
     run_in_thread,
     send_request,
 )
-from dialint.detector.engines.server_answers import (
-    ModelCard,
-    bare_json,
-    fits_schema,
-    parse_models,
-)
-from dialint.detector.engines.token_completions import TokenCompletions
+from dialint.detector.engines.server_answers import ModelCard, parse_models
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.judge import JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.api_key import read_key
 from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest, answer_room
 
-DEFAULT_CONTEXT = 8192
-READING_CONTEXT = 32_768
+DEFAULT_CONTEXT = 32_768
 """Where the server does not say: it refuses a prompt that is too long, and is asked in smaller parts then."""
 MAX_CHARS_PER_TOKEN = 8
 """A server that counts fewer tokens has read only a part of the prompt, as some do without a word."""
-ANSWER_TOKENS = 512
-"""Of the context that are kept for the answer, at most a quarter of it."""
 MIN_ANSWER_TOKENS = 64
 """A shorter room for the answer is not worth asking."""
 MIN_CONTEXT = 1000
@@ -120,7 +109,6 @@ class HttpJudge:
         self._outage_s = config.judge_outage_s
         self._estimate = TokenEstimate()
         self._dialect = Dialect()
-        self._tokens: TokenCompletions | None = None
         options = client_options(self._address, key, config.judge_timeout_s)
         self._client = openai.AsyncOpenAI(**options)
         self._loop = asyncio.new_event_loop()
@@ -130,8 +118,6 @@ class HttpJudge:
         self._is_up.set()
         self._answered_s = 0.0
         self._model, self._root, self._context = config.judge_model or "", "", config.judge_context
-        self._is_reading = config.judge_form == "reading"
-        self._default_context = READING_CONTEXT if self._is_reading else DEFAULT_CONTEXT
         try:
             self._run(self._open())
         except NoAnswer as failure:
@@ -152,15 +138,14 @@ class HttpJudge:
     def fingerprint(self) -> str:
         """Hash of the server's URL, the model's name and what the server says that it is, and the form of
         requests."""
-        form = "token ids" if self._tokens is not None else self._first_dialect.answer_format
-        parts = [self._address.url, self._model, self._root, form]
+        parts = [self._address.url, self._model, self._root, self._first_dialect.answer_format]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
     def max_prompt_tokens(self) -> int:
         """Tokens that a chat may have beside its answer; fewer after the server refused a longer one."""
-        context = self._context or self._default_context
-        return context - min(ANSWER_TOKENS, context // 4)
+        context = self._context or DEFAULT_CONTEXT
+        return context - answer_room(context)
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
         """An upper estimate by characters and scripts, corrected upwards by what the server counts."""
@@ -189,28 +174,12 @@ class HttpJudge:
     async def _open(self) -> None:
         """Finds the model and what the server takes."""
         await self._find_model()
-        where = self._address.host
-        if self._is_vllm:
-            self._tokens = await TokenCompletions.open(self._post, self._address, self._model)
-            if self._tokens is None:
-                self.notes.append(
-                    f"{where}: takes no questions as token ids (/tokenize, /v1/completions): probabilities "
-                    "are approximate, not those of the same model in this process"
-                )
-            elif self._tokens.context is not None:
-                self._limit_context(self._tokens.context)
         await self._probe()
         self._first_dialect = self._dialect
-        if self._tokens is not None:
-            return
         if self._dialect.answer_format not in FORMATS[:2]:
             self.notes.append(
-                f"{where}: takes no JSON schema: questions show it in words; answers that do not fit it are "
-                "failures"
-            )
-        if not self._dialect.top_logprobs and not self._is_reading:
-            self.notes.append(
-                f"{where}: gives no log-probabilities: probabilities are those that the model writes itself"
+                f"{self._address.host}: takes no JSON schema: questions show it in words; answers that do "
+                "not fit it are failures"
             )
 
     async def _find_model(self) -> None:
@@ -232,7 +201,6 @@ class HttpJudge:
             raise self._unknown_model(models)
         card = models.get(self._model, ModelCard(id=self._model))
         self._root = str([card.root, card.parent])
-        self._is_vllm = card.owned_by == "vllm"
         context = (
             card.max_model_len or models.get(card.parent or "", card).max_model_len
         )  # of an adapter's base
@@ -256,8 +224,6 @@ class HttpJudge:
             raise self._config_error(refusal, safe=True) from None
         if not completion.is_readable:
             raise NoAnswer("its answer is no completion")
-        if self._tokens is None and self._dialect.top_logprobs and completion.probabilities is None:
-            self._dialect = replace(self._dialect, top_logprobs=0)
 
     async def _deliver_all(self, pending: Sequence[_Pending]) -> None:
         """
@@ -341,18 +307,12 @@ class HttpJudge:
                 self._estimate.learn(request.messages, counted)
             size = sum(len(message["content"]) for message in request.messages)
             if counted >= MIN_CONTEXT and size > MAX_CHARS_PER_TOKEN * counted:
-                self._context = max(512, min(self._context or self._default_context, counted))
+                self._context = max(512, min(self._context or DEFAULT_CONTEXT, counted))
                 pending.finish(failure="E_CONTEXT")
                 return
-            text = bare_json(completion.text) if request.check is None else completion.text
-            pending.complaint = request.complaint(text)
-            if not pending.complaint if request.check else fits_schema(text, request.schema):
-                probabilities = completion.probabilities if request.wants_verdict else None
-                pending.finish(
-                    text=text,
-                    verdict_probabilities=probabilities,
-                    is_approximate=probabilities is not None and completion.is_approximate,
-                )
+            pending.complaint = request.check(completion.text)
+            if not pending.complaint:
+                pending.finish(text=completion.text)
                 return
             pending.answers += 1
             if pending.answers >= request.answers:
@@ -380,25 +340,23 @@ class HttpJudge:
         most, prompt_tokens = limit
         if prompt_tokens:
             self._estimate.learn(pending.request.messages, prompt_tokens)
-        if most is None or most >= (self._context or self._default_context):
+        if most is None or most >= (self._context or DEFAULT_CONTEXT):
             # The estimate or the answer's room was too small: the next prompt must be shorter than this one.
             most = None if prompt_tokens else int(0.9 * self._estimate.of_chat(pending.request.messages))
         if most is not None:
-            self._context = max(512, min(self._context or self._default_context, most))
+            self._context = max(512, min(self._context or DEFAULT_CONTEXT, most))
         pending.finish(failure="E_CONTEXT")
 
     async def _complete(
         self, request: JudgeRequest, max_tokens: int, *, again: bool, complaint: str = ""
     ) -> Completion:
         """A completion; what the server does not take is left out from then on. A second try (`again`) has
-        the schema in words or, by token ids, asks for no more than it requires.
+        the schema in words and what was wrong with the first.
 
         Raises:
             NoAnswer: worth another try.
             RequestRefused: not worth one.
         """
-        if self._tokens is not None and request.check is None:
-            return await self._tokens.complete(request, max_tokens, brief=again)
         while True:
             dialect = self._dialect
             try:

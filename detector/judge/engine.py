@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 ANSWER_TOKENS = 1500
 """Tokens of an answer about a dialogue; a second try has twice as many."""
+VOTE_TEMPERATURE = 0.7
+"""Of answers that are sampled."""
 
 
 def answer_room(context: int) -> int:

@@ -256,14 +256,16 @@ def parse_decisions(text: str, question: Question, n: int) -> dict[int, Decision
 
 MAX_ATTEMPTS = 24
 """Opening brackets from which an object is looked for, so that it takes time linear in the text."""
-_THOUGHTS = "</think>"
+_THOUGHTS = ("<think>", "</think>")
 _DECODER = json.JSONDecoder()
 
 
 def find_object(text: str, key: str) -> dict[str, Any] | None:
     """The last JSON object in `text`, outside of thoughts, that has a list of this key; keys in lower
-    case."""
-    text = text.rpartition(_THOUGHTS)[2]
+    case. Thoughts without an end are no answer."""
+    if text.lstrip().startswith(_THOUGHTS[0]) and _THOUGHTS[1] not in text:
+        return None
+    text = text.rpartition(_THOUGHTS[1])[2]
     result, position = None, text.find("{")
     for _ in range(MAX_ATTEMPTS):
         if position < 0:
