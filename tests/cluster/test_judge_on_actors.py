@@ -19,7 +19,7 @@ from fake_llm import FakeLLM, serving
 from dialint.detector.verdict_files import manifest_path
 
 KEY = "sk-planted-0123456789"
-BUDGET = ("--judge-budget", "1500 questions", "--judge-audit", "0.2", "--judge-threshold", "0.6")
+BUDGET = ("--judge-budget", "500 questions", "--judge-precision", "0.9")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def server() -> Iterator[tuple[FakeLLM, str]]:
-    llm = FakeLLM(key=KEY, false_positives={"": 0.3})
+    llm = FakeLLM(key=KEY, false_positives={"": 0.03})
     with serving(llm) as url:
         yield llm, url
 
@@ -80,9 +80,9 @@ def test_a_server_that_actors_ask(log: Path, tmp_path: Path, server: tuple[FakeL
     manifests = [manifest_of(out)["judge"] for out in (one, two)]
     for name in ("name", "fingerprint", "questions", "tokens", "budget", "unasked"):
         assert manifests[0][name] == manifests[1][name], name
-    assert manifests[0]["budget"]["spent"] == pytest.approx(96, abs=2)
+    assert manifests[0]["budget"]["spent"] == pytest.approx(32, abs=1)
     assert manifest_of(one)["work"] == manifest_of(two)["work"]
-    assert "takes no questions as token ids" in printed or "fake-4b" in printed
+    assert "judge fake-4b: " in printed
     printed = score(log, three, url, *BUDGET, "--cluster", "ray", "--actors", "2", kill=kill_actor)
     assert "an actor died" in printed
     assert three.read_bytes() == one.read_bytes()
@@ -94,7 +94,16 @@ def test_a_server_that_actors_ask(log: Path, tmp_path: Path, server: tuple[FakeL
 
 def test_a_local_judge_in_each_actor(log: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    options = ("--judge-budget", "300 questions", "--limit", "32", "--judge-audit", "0", "--codes", "T,C")
+    options = (
+        "--judge-budget",
+        "300 questions",
+        "--limit",
+        "32",
+        "--judge-precision",
+        "0.9",
+        "--codes",
+        "T,C",
+    )
     options += ("--max-failed", "1")  # the small decoder does not end each answer in its room
     score(log, one, "local:small_decoder", *options)
     printed = score(

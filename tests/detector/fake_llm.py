@@ -177,6 +177,7 @@ def spoken(text: Any) -> str:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     llm: FakeLLM
 
     def log_message(self, *_: object) -> None:
@@ -186,7 +187,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.handle_one(None)
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        size = int(self.headers["Content-Length"])
+        raw = self.rfile.read(size)
+        if len(raw) < size:  # the client is gone
+            self.close_connection = True
+            return
         self.llm.received += raw
         self.handle_one(json.loads(raw))
 

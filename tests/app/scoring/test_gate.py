@@ -83,7 +83,9 @@ def gate(write_log: Any, driver: ModuleType, tmp_path: Path) -> Iterator[Callabl
         if mutate is None:
             return run([str(log)], ScoreConfig(**config), detector)
         llm.mutate = mutate
-        return run([str(log)], ScoreConfig(**config, judge=JudgeConfig(judge=url)), detector)
+        return run(
+            [str(log)], ScoreConfig(**config, judge=JudgeConfig(judge=url, judge_precision=0.9)), detector
+        )
 
     llm = FakeLLM()
     with serving(llm) as url:
