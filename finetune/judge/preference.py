@@ -22,13 +22,16 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, validate_config
+from dialint.finetune.judge.stage import prepare, require_positions, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
     from dialint.finetune.rewards.pairs import PreferencePair
+
+
+SIDES = ("chosen_ids", "rejected_ids")
 
 
 @Parameter(name="*")
@@ -100,6 +103,8 @@ def _build_trainer(
     from dialint.finetune.judge.trl_trainers import JudgeDPOTrainer
     from dialint.finetune.train.hf_trainer import build_trainer_config
 
+    rows = dpo_rows(pairs, prompt)
+    require_positions(model, [[*row["prompt_ids"], *row[side]] for row in rows for side in SIDES])
     disagreement = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
     arguments = build_trainer_config(
         DPOConfig,
@@ -118,7 +123,7 @@ def _build_trainer(
     return JudgeDPOTrainer(
         model=model,
         args=arguments,
-        train_dataset=Dataset.from_list(dpo_rows(pairs, prompt)),
+        train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
     )
 

@@ -33,8 +33,9 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questions
-from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
-from dialint.finetune.train.distributed import unwrap, uses_bf16
+from dialint.finetune.judge.stage import require_positions
+from dialint.finetune.rl.logprobs import compute_logprobs
+from dialint.finetune.train.distributed import uses_bf16
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.hf_trainer import TrainResult
 from dialint.finetune.train.loop import (
@@ -158,9 +159,8 @@ def train_privately(
     rate = min(1.0, config.questions * learning.accumulate / len(questions))
     n_steps = learning.steps or math.ceil(learning.epochs / rate)
     noise = noise_multiplier(config.private_epsilon or math.inf, delta, rate, n_steps)
-    attention = unwrap(model).config._attn_implementation
     dev_rows = tokenize_questions(dev_questions, prompt)
-    enable_packed_attention(model, max(len(row["input_ids"]) for owned in (*rows, dev_rows) for row in owned))
+    require_positions(model, [row["input_ids"] for owned in (*rows, dev_rows) for row in owned])
     make_output_folder(config.out)
     judge = LocalJudge(model, prompt, bf16=uses_bf16(running))
     weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -208,8 +208,6 @@ def train_privately(
     )
     if not loop.run():
         sys.exit(0)
-    last = evaluate_dev()
-    unwrap(model).set_attn_implementation(attention)
     private = {
         "epsilon": round(compute_epsilon(noise, delta, rate, n_steps), 4),
         "delta": delta,
@@ -219,7 +217,7 @@ def train_privately(
         "dialogues": len(rows),
     }
     figures = {"steps": n_steps, "seconds": round(time.monotonic() - started, 1), "private": private}
-    return TrainResult(model, {**figures, "last": last})
+    return TrainResult(model, {**figures, "last": evaluate_dev()})
 
 
 def _rows_by_dialogue(

@@ -21,7 +21,7 @@ from pydantic import Field
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, validate_config
+from dialint.finetune.judge.stage import prepare, require_positions, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -96,10 +96,9 @@ def run(config: RewardConfig) -> dict[str, Any]:
         **schedule_arguments(config.learning, "log_loss"),
         max_length=None,
     )
-    dev_rows = tokenize_pairs(dev_pairs, prompt)
-    trainer = JudgeRewardTrainer.create(
-        model, arguments, prompt, tokenize_pairs(train_pairs, prompt), dev_rows[: config.dev_pairs]
-    )
+    rows, dev_rows = tokenize_pairs(train_pairs, prompt), tokenize_pairs(dev_pairs, prompt)
+    require_positions(model, [row["chosen_ids"] for row in (*rows, *dev_rows)])
+    trainer = JudgeRewardTrainer.create(model, arguments, prompt, rows, dev_rows[: config.dev_pairs])
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_output_folder(config.out)
     result = run_trainer(trainer, config.out, context.job, config.running)

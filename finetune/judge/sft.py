@@ -20,7 +20,7 @@ from dialint.detector.environment import require_library, require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.sft_options import SftJudgeConfig
-from dialint.finetune.judge.stage import prepare, validate_config
+from dialint.finetune.judge.stage import prepare, require_positions, validate_config
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -83,12 +83,14 @@ def _train(
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
+    rows, dev_rows = tokenize_questions(questions, prompt), tokenize_questions(dev_questions, prompt)
+    require_positions(model, [row["input_ids"] for row in (*rows, *dev_rows)])
     trainer = JudgeSFTTrainer.create(
         model,
         arguments,
         prompt,
-        tokenize_questions(questions, prompt),
-        tokenize_questions(dev_questions, prompt),
+        rows,
+        dev_rows,
         dev_questions[: config.dev_answers],
         bf16=uses_bf16(config.running),
     )

@@ -64,7 +64,7 @@ def compute_logprobs(
         inputs = {name: part.to(model.device) for name, part in one.inputs.items()}
         if one.bounds is not None:
             inputs["cu_seq_lens_q"] = one.bounds  # stays on the CPU, where every layer reads it
-        with _select_head_inputs(model, one.rows, one.columns) as states:
+        with select_head_inputs(model, one.rows, one.columns) as states:
             logits = model(**inputs, use_cache=False).logits[0].float()
         logprobs = -cross_entropy(logits, torch.tensor(targets, device=logits.device), reduction="none")
         with torch.no_grad():
@@ -76,7 +76,7 @@ def compute_logprobs(
 
 
 @contextmanager
-def _select_head_inputs(model: Any, rows: list[int], columns: list[int]) -> Iterator[list[torch.Tensor]]:
+def select_head_inputs(model: Any, rows: Any, columns: Any) -> Iterator[list[torch.Tensor]]:
     """The language model head computes these hidden states only, as one row; the list that is yielded gets
     them."""
     selected: list[torch.Tensor] = []

@@ -32,7 +32,7 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConf
     given = {"steps": 6, "eval_steps": 3}
     given |= {name: more.pop(name) for name in ("steps", "eval_steps", "epochs") if name in more}  # type: ignore[misc]
     options = {
-        "questions": 2, "learning_rate": 1e-2, "dev_questions": 4, "dev_answers": 0,
+        "questions": 1, "learning_rate": 1e-2, "dev_questions": 4, "dev_answers": 0,
         "learning": ScheduleOptions(**given),
         "running": RunOptions(threads=1, precision="fp32", device="cpu"), **more,
     }  # fmt: skip
@@ -44,13 +44,8 @@ def metrics(out: Path, name: str) -> list[float]:
     return [row[name] for row in rows if name in row]
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_the_loss_is_the_mean_over_the_tokens_of_answers(
-    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
-) -> None:
+def test_the_loss_is_the_mean_over_the_tokens_of_answers(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     """Of the first step, whose batch is the whole split, and by hand."""
-    if not packed:
-        monkeypatch.setattr("dialint.finetune.judge.sft_trainer.enable_packed_attention", lambda *_: False)
     selection = SelectionConfig(limit=4)
     run(config(tiny, dataset, tmp_path, steps=1, questions=4, selection=selection))
     prompt = JudgePrompt.of(tiny, "short", 2048)
@@ -71,9 +66,13 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(
 
 def test_it_learns_and_says_how_it_asks(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     full = tmp_path / "full"
-    run(config(tiny, dataset, full, steps=30, eval_steps=30, adapters=AdapterOptions(adapter="none")))
+    run(
+        config(
+            tiny, dataset, full, steps=12, eval_steps=12, questions=2, adapters=AdapterOptions(adapter="none")
+        )
+    )
     losses = metrics(full, "loss")
-    assert np.mean(losses[-5:]) < 0.5 * losses[0]
+    assert np.mean(losses[-3:]) < 0.7 * losses[0]
     assert len(metrics(full, "eval_loss")) == 1
     assert base_models.resolve_source(str(full)).adapter is None
     out = tmp_path / "judge"
@@ -109,23 +108,23 @@ def test_dev_answers_are_compared_with_the_labels(
 def test_a_stopped_run_resumes_bit_for_bit(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     """Stopped by an error in the middle of an epoch, resumed from the checkpoint before it."""
     running = RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2)
-    whole = config(tiny, dataset, tmp_path / "whole", steps=9, running=running)
+    whole = config(tiny, dataset, tmp_path / "whole", steps=5, running=running)
     run(whole)
-    stopped = config(tiny, dataset, tmp_path / "stopped", steps=9, running=running)
+    stopped = config(tiny, dataset, tmp_path / "stopped", steps=5, running=running)
     on_step_end = hf_trainer.TrainingCallback.on_step_end
 
-    def break_at_5(
+    def break_at_3(
         self: hf_trainer.TrainingCallback, args: object, state: object, control: object, **kw: object
     ) -> object:
-        if state.global_step == 5:  # type: ignore[attr-defined]
+        if state.global_step == 3:  # type: ignore[attr-defined]
             raise KeyboardInterrupt
         return on_step_end(self, args, state, control, **kw)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hf_trainer.TrainingCallback, "on_step_end", break_at_5)
+        patch.setattr(hf_trainer.TrainingCallback, "on_step_end", break_at_3)
         with pytest.raises(KeyboardInterrupt):
             run(stopped)
-    assert (tmp_path / "stopped" / "checkpoint-4").exists()
+    assert (tmp_path / "stopped" / "checkpoint-2").exists()
     run(stopped)
     for name in ("loss", "eval_loss"):
         assert metrics(tmp_path / "stopped", name) == metrics(tmp_path / "whole", name)
