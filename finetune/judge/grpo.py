@@ -1,9 +1,9 @@
 """Aligns a judge by GRPO: answers that earn more than the others of their group become more probable.
 
-    dialint train grpo --dataset build/dataset --model build/judge --ratio 5 --out build/aligned
+    dialint train grpo --dataset build/dataset --model build/judge --out build/aligned
 
 Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a reward
-model and a scanner's release. Several answers to each question are sampled from the judge and rewarded
+model. Several answers to each question are sampled from the judge and rewarded
 (`rewards/verifiable.py`), with a penalty on the KL divergence from the initial judge. Groups of equal rewards
 are left out and counted. Rewards are divided by the standard deviation of the whole step: divided by that of
 its own group, a costly mistake would weigh no more than a cheap one. Writes a model folder as SFT does. trl's
@@ -24,7 +24,8 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
-from dialint.eval.questions import LabelledQuestion, QuestionConfig
+from dialint.eval.labelled import LabelledQuestion, SelectionConfig
+from dialint.eval.matching import accusations
 from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
@@ -49,15 +50,13 @@ class GrpoConfig:
     reward: str | None = None
     """Folder of a reward model, or a function of your own, module:function or FILE.py:function, called as trl
     calls its reward_funcs; one more term."""
-    scanner: Path | None = None
-    """Release of a scanner; a good rewrite is one in which it no longer finds the error."""
     steps: Annotated[int, Field(ge=1)] = 200
     """Training steps."""
     questions: Annotated[int, Field(ge=1)] = 8
     """Questions in one step."""
     answers: Annotated[int, Field(ge=2)] = 8
     """Answers to each question (group size)."""
-    answer_tokens: Annotated[int, Field(ge=1)] = 128
+    answer_tokens: Annotated[int, Field(ge=1)] = 512
     """Maximum tokens of an answer."""
     accumulate: Annotated[int, Field(ge=1)] = 1
     """Forward passes that a step's answers are split into: less memory, the same step."""
@@ -66,10 +65,9 @@ class GrpoConfig:
     kl: Annotated[float, Field(ge=0)] = 0.04
     """Weight of the KL divergence from the initial judge."""
     vllm: bool = False
-    """Sample answers with vLLM in this process; on CUDA, where it is installed. Quotes are not constrained to
-    the turn then."""
+    """Sample answers with vLLM in this process; on CUDA, where it is installed."""
     weights: RewardWeights = field(default_factory=RewardWeights)
-    question_config: QuestionConfig = field(default_factory=QuestionConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
@@ -146,7 +144,7 @@ def _build_trainer(
         scale_rewards="batch",  # by the deviation of its own group, rewards would not depend on the ratio
     )
     rows = [
-        {"prompt": prompt.messages(item.question, item.code), "index": index, "turn": item.text}
+        {"prompt": prompt.fold(item.question.messages), "index": index}
         for index, item in enumerate(questions)
     ]
     trainer = JudgeGRPOTrainer(
@@ -156,12 +154,14 @@ def _build_trainer(
         train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
     )
-    trainer.enable_own_sampling(prompt.max_tokens + config.answer_tokens)
+    longest = max(prompt.count_tokens(item.question.messages) for item in questions)
+    trainer.enable_own_sampling(longest + config.answer_tokens)
     return trainer
 
 
 def to_trl_reward(reward_function: RewardFunction) -> Any:
-    """The reward function as trl calls it; the mean of each term is logged."""
+    """The reward function as trl calls it; the mean of each term and of the accusations in an answer are
+    logged, and the share of answers that can be read."""
 
     def verified(completions: list[Any], index: list[int], log_metric: Any = None, **_: Any) -> list[float]:
         texts = [completion[0]["content"] for completion in completions]
@@ -169,11 +169,9 @@ def to_trl_reward(reward_function: RewardFunction) -> Any:
         if log_metric is not None:
             for name in rewards[0].terms:
                 log_metric(f"terms/{name}", sum(reward.terms[name] for reward in rewards) / len(rewards))
-            log_metric("readable", sum(reward.answer is not None for reward in rewards) / len(rewards))
-            accused = sum(
-                reward.answer is not None and reward.answer.verdict == "error" for reward in rewards
-            )
-            log_metric("accused", accused / len(rewards))
+            readings = [reward.reading for reward in rewards if reward.reading is not None]
+            log_metric("readable", len(readings) / len(rewards))
+            log_metric("accusations", sum(len(accusations(one)) for one in readings) / len(rewards))
         return [reward.total for reward in rewards]
 
     return verified

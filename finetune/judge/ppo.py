@@ -3,9 +3,9 @@ self.
 
     dialint train ppo --dataset build/dataset --model build/judge --reward build/reward --out build/aligned
 
-Reads a model folder, the ``train`` split of a data set and, if named, a reward model and a scanner's release.
-Writes an adapter (or all weights), ``metrics.jsonl`` and last ``manifest.json``. trl has no PPO any more; the
-step is in `dialint.finetune.rl.ppo_trainer`.
+Reads a model folder, the ``train`` split of a data set and, if named, a reward model. Writes an adapter (or
+all weights), ``metrics.jsonl`` and last ``manifest.json``. trl has no PPO any more; the step is in
+`dialint.finetune.rl.ppo_trainer`.
 
 Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models
 from human preferences; Huang et al. 2024, The N+ implementation details of RLHF with PPO.
@@ -27,7 +27,7 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
-from dialint.eval.questions import QuestionConfig
+from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
@@ -50,14 +50,11 @@ class PpoConfig:
     """Folder for the aligned judge; a stopped run in it is resumed."""
     reward: str | None = None
     """Folder of a reward model, or a function of your own, module:function or FILE.py:function, called as trl
-    calls its reward_funcs; without
-    either all rewards are verifiable ones."""
+    calls its reward_funcs; without either all rewards are verifiable ones."""
     verifiable: Annotated[float, Field(ge=0)] = 0.0
     """Weight of the verifiable rewards beside that reward."""
-    scanner: Path | None = None
-    """Release of a scanner; a good rewrite is one in which it no longer finds the error."""
     weights: RewardWeights = field(default_factory=RewardWeights)
-    question_config: QuestionConfig = field(default_factory=QuestionConfig)
+    selection: SelectionConfig = field(default_factory=SelectionConfig)
     options: PpoOptions = field(default_factory=PpoOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
@@ -90,7 +87,6 @@ def run(config: PpoConfig) -> dict[str, Any]:
         OutputRefused: `out` has a finished judge, or a checkpoint of another job.
         ConfigError: a judge that does not load, no questions.
     """
-    from dialint.detector.engines.quote_constraint import TokenSpellings
     from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.rl.rollouts import Prompt
 
@@ -103,13 +99,12 @@ def run(config: PpoConfig) -> dict[str, Any]:
 
     def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
         return [
-            _weigh_terms(config, own.total, own.terms["preference"])
+            _weigh_terms(config, own.terms)
             for own in reward_function.rewards([prompt.about for prompt in prompts], texts)
         ]
 
-    verbatim = TokenSpellings(tokenizer)
     prompts = [
-        Prompt(tuple(context.prompt.ids(item.question, item.code)), index, verbatim.of(item.text))
+        Prompt(tuple(context.prompt.of_chat(item.question.messages)), index)
         for index, item in enumerate(questions)
     ]
     make_output_folder(config.out)
@@ -117,13 +112,13 @@ def run(config: PpoConfig) -> dict[str, Any]:
     return context.save("judge", model, figures)
 
 
-def _weigh_terms(config: PpoConfig, total: float, preference: float) -> dict[str, float]:
-    """The terms of an answer's reward in PPO: the reward model's score with weight 1, and the verifiable
-    terms."""
+def _weigh_terms(config: PpoConfig, terms: dict[str, float]) -> dict[str, float]:
+    """The terms of an answer's reward in PPO: with --reward that with weight 1, and the others with
+    --verifiable."""
     if config.reward is None:
-        return {"verifiable": total}
-    verifiable = config.verifiable * (total - preference)
-    return {"preference": preference / config.weights.preference_weight, "verifiable": verifiable}
+        return terms
+    weighed = {name: config.verifiable * value for name, value in terms.items()}
+    return weighed | {"preference": terms["preference"] / config.weights.preference_weight}
 
 
 def align(

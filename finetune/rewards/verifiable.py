@@ -1,113 +1,75 @@
-"""Verifiable rewards: terms of an answer's reward that follow from what is known about its question.
+"""Verifiable rewards: terms of a reading's reward that follow from the labels of its dialogue.
 
-Each term is a function of its own; `compute_reward` adds them up. In the unit of the terms a miss costs 1 and
-a false accusation `ratio`, both over 1 + ratio, so that the scale of rewards does not depend on the ratio.
-All terms but the reward model's are costs, at best 0. What evidence costs is a share of the value of a hit: a
-judge with sound evidence earns most by accusing where the probability of an error is above ratio / (1 +
-ratio), and at no ratio by accusing for the sake of its quotes. Calls no model: the outputs of scanner and
-reward model are arguments.
+| term | |
+|---|---|
+| f_score | F0.5 of the accusations by turn, code and quote; 1 for an empty list where there is no error |
+| evidence | less a share of that for a wrong severity and for a quote beside the evidence |
+| false_accusations | less the further cost of false accusations, by ``--ratio`` |
+| belief | less the squared errors of the stated probabilities |
+| form | less for what is not written as it is asked for |
+| preference | plus the standardized score of a reward model |
+
+An accusation is a listed error of probability 0.5 or more with a quote that stands in its turn. Labels hold
+by their posterior probability: `f_score` and `false_accusations` are expectations over independent labels. So
+in a dialogue with one possible error it pays to accuse exactly where its probability is above ratio / (1 +
+ratio), whether the label or the judge is unsure. Calls no model.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.errors import ConfigError
-from dialint.detector.judge import Answer, answer_json, locate_quote, parse_answer
+from dialint.detector.judge.reading import (
+    LEAST_PROBABILITY,
+    ReadError,
+    Reading,
+    find_object,
+    format_reading,
+    parse_reading,
+)
 from dialint.detector.option_ranges import check_ranges
-from dialint.detector.records import Severity
-from dialint.detector.render import visible_text
+from dialint.eval.labelled import LabelledQuestion, Truth
+from dialint.eval.matching import accusations, f_beta, match
 from dialint.eval.metrics import span_f1
 
-WRONG_ABSTENTION_COST = 0.1
-"""Cost, in misses, of saying no_error where not_applicable is right, and the other way round."""
-MIN_WORD_RECALL = 1 / 3
-"""Share of the words of the turn, or of a known good rewrite, that a rewrite must keep to count as one."""
-SEVERITIES: tuple[Severity, ...] = ("S1", "S2", "S3", "S4")
+SEVERITY_SHARE, QUOTE_SHARE = 0.1, 0.1
+"""Shares of a hit's value that a wrong severity and a quote without any of the evidence lose."""
+BELIEF_WEIGHT, MAX_SQUARED_ERROR = 0.2, 4.0
+"""Weight of the sum of squared errors of probabilities, and the sum from which it costs no more."""
+FORM_WEIGHT = 0.5
+NOTES_CHARS, REASON_CHARS = 1000, 500
+"""Characters of the notes and of a reason that are free."""
 MAX_DEVIATIONS = 3.0
 """Standard deviations from the mean at which a reward model's score is clipped."""
-
-
-Weight = Annotated[float, Field(ge=0, lt=math.inf)]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RewardWeights:
-    """The weights of the terms of a reward."""
+    """The weights of a reward that users choose."""
 
-    ratio: Annotated[float, Field(gt=0, lt=math.inf)] = 5.0
-    """How many missed errors are as bad as one false accusation."""
-    belief_weight: Weight = 1.0
-    """Weight of the stated probability's Brier score."""
-    decision_weight: Annotated[float, Field(gt=0)] = 4.0
-    """Weight of the verdict; --ratio has next to no effect if this is not much above --belief-weight."""
-    quote_share: Weight = 0.3
-    """Share of a hit's value that a quote outside of the evidence loses."""
-    severity_share: Weight = 0.1
-    """Share of a hit's value that a wrong severity loses."""
-    rewrite_share: Weight = 0.2
-    """Share of a hit's value that a rewrite loses in which the scanner still finds the error."""
-    form_weight: Weight = 0.2
-    """Weight of the answer's form: exact JSON, evidence and probability that agree with the verdict."""
-    brevity_weight: Weight = 0.2
-    """Weight of brevity."""
-    answer_chars: Annotated[int, Field(ge=1)] = 240
-    """Characters of an answer that are free; its quote and its rewrite are not counted up to the turn's
-    length each."""
-    preference_weight: Weight = 0.2
+    ratio: Annotated[float, Field(ge=1, lt=math.inf)] = 2.0
+    """How many missed errors are as bad as one false accusation, in a dialogue with one error or none."""
+    preference_weight: Annotated[float, Field(ge=0, lt=math.inf)] = 0.2
     """Weight of the reward model's score, with --reward."""
-    most_stands_for: Annotated[float, Field(ge=1, lt=math.inf)] = 10.0
-    """Largest weight of a randomly sampled question, which counts as the number of questions it stands for:
-    errors are rarer in use than among the training questions. 1: all questions have the same weight."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        if self.quote_share + self.severity_share + self.rewrite_share > 1:
-            raise ConfigError(
-                "E_OPTION", "--quote-share, --severity-share and --rewrite-share: at most 1 together"
-            )
-
-    @property
-    def threshold(self) -> float:
-        """The probability of an error above which an accusation pays."""
-        return self.ratio / (1 + self.ratio)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroundTruth:
-    """The facts about a question; None: unknown, not scanned.
-
-    `probability` that the turn is an error; `text` of the turn as the judge reads it; `span` of the evidence
-    in it; `rewrite`, the turn without the error; `applies`, whether the code is applicable at all; `before`,
-    the scanner's probability of the code at this turn, an error from `threshold` on; `stands_for`, how many
-    questions this one was sampled from.
-    """
-
-    probability: float
-    text: str
-    span: tuple[int, int] | None = None
-    severity: Severity | None = None
-    rewrite: str | None = None
-    applies: bool = True
-    before: float | None = None
-    threshold: float = 0.5
-    stands_for: float = 1.0
 
 
 @dataclass(frozen=True)
 class Reward:
-    """The terms of a reward by name; `answer` is None where the text could not be parsed."""
+    """The terms of a reward by name; `reading` is None where the text could not be read."""
 
     terms: dict[str, float]
-    answer: Answer | None
+    reading: Reading | None
 
     @property
     def total(self) -> float:
@@ -116,158 +78,137 @@ class Reward:
 
 
 def compute_reward(
-    text: str,
-    truth: GroundTruth,
-    weights: RewardWeights,
-    after: float | None = None,
-    preference: float | None = None,
+    text: str, item: LabelledQuestion, weights: RewardWeights, preference: float | None = None
 ) -> Reward:
-    """The reward of the answer `text`, times what its question stands for. A text that is no answer gets less
-    than any answer.
+    """The reward of `text` as the answer to a question. What cannot be read gets less than any reading.
 
-    `after` is the scanner's probability for the turn rewritten as `scannable_rewrite` says; `preference` the
-    reward model's score in [-1, 1]; None without a scanner or model.
+    `preference` is the reward model's score in [-1, 1], None without one.
     """
-    answer = parse_answer(text)
-    scale = min(truth.stands_for, weights.most_stands_for)
-    if answer is None:
-        terms = dict.fromkeys(("quote", "severity", "rewrite"), 0.0) | {
-            "belief": -weights.belief_weight,
-            "decision": -weights.decision_weight,
-            "form": -weights.form_weight,
-            "brevity": -weights.brevity_weight,
-            "preference": 0.0 if preference is None else -weights.preference_weight,
-        }
-    else:
-        hit = 0.0
-        if is_accusation(answer, truth):
-            hit = weights.decision_weight * truth.probability / (1 + weights.ratio)
-        terms = {
-            "belief": weights.belief_weight * belief(answer.probability, truth.probability),
-            "decision": weights.decision_weight * decision(answer, truth, weights.ratio),
-            "quote": -weights.quote_share * hit * (1 - quote(answer, truth)),
-            "severity": -weights.severity_share * hit * (1 - severity(answer, truth)),
-            "rewrite": -weights.rewrite_share * hit * (1 - rewrite(answer, truth, after)),
-            "form": -weights.form_weight * (1 - form(answer, text, truth, weights.threshold)),
-            "brevity": -weights.brevity_weight * (1 - brevity(answer, text, truth, weights.answer_chars)),
-            "preference": weights.preference_weight * (preference or 0.0),
-        }
-    return Reward({name: scale * value for name, value in terms.items()}, answer)
+    reading = parse_reading(text, item.question)
+    if isinstance(reading, str):
+        return Reward(_unreadable_terms(text, weights, preference), None)
+    accused = accusations(reading)
+    pairs = match(accused, item.truths)
+    posteriors = [0.0] * len(accused)
+    for index, row in pairs:
+        posteriors[index] = item.truths[row].probability
+    matched = {row for _, row in pairs}
+    hits = count_distribution(posteriors)
+    misses = count_distribution(
+        truth.probability for row, truth in enumerate(item.truths) if row not in matched
+    )
+    f_score = expected_f_score(hits, misses)
+    terms = {
+        "f_score": f_score,
+        "evidence": -f_score * evidence_loss([(accused[index], item.truths[row]) for index, row in pairs]),
+        "false_accusations": -sum(
+            share * false_cost(len(accused) - n, weights.ratio) for n, share in enumerate(hits)
+        ),
+        "belief": -BELIEF_WEIGHT * min(MAX_SQUARED_ERROR, squared_error(reading, item.truths)),
+        "form": -FORM_WEIGHT * _saturate(count_faults(text, reading)),
+        "preference": weights.preference_weight * (preference or 0.0),
+    }
+    return Reward(terms, reading)
 
 
-def is_accusation(answer: Answer, truth: GroundTruth) -> bool:
-    """Return whether the answer becomes a finding: an error with a verbatim quote."""
-    return answer.verdict == "error" and locate_quote(answer, truth.text) is not None
+def _unreadable_terms(text: str, weights: RewardWeights, preference: float | None) -> dict[str, float]:
+    """Each term as low as it can be; `form` takes the place of false accusations, of which there are none. An
+    object with a list of errors that cannot be used is better than none."""
+    n_broken = 1 if find_object(text, "errors") is not None else 2
+    return {
+        "f_score": 0.0,
+        "evidence": 0.0,
+        "false_accusations": 0.0,
+        "belief": -BELIEF_WEIGHT * MAX_SQUARED_ERROR,
+        "form": -n_broken * FORM_WEIGHT - false_cost(math.inf, weights.ratio),
+        "preference": 0.0 if preference is None else -weights.preference_weight,
+    }
 
 
-def belief(stated: float, probability: float) -> float:
-    """The negative Brier score of a stated probability, in [-1, 0]: a proper score, for outcomes of 0 and 1
-    and for soft ones.
+def count_distribution(probabilities: Iterable[float]) -> list[float]:
+    """The probabilities that 0, 1, ... of independent events of these probabilities happen."""
+    shares = [1.0]
+    for probability in probabilities:
+        stay = [share * (1 - probability) for share in (*shares, 0.0)]
+        shares = [own + below * probability for own, below in zip(stay, (0.0, *shares), strict=True)]
+    return shares
+
+
+def expected_f_score(hits: Sequence[float], misses: Sequence[float]) -> float:
+    """The expected F0.5 in [0, 1], by the distributions of the number of right accusations, of 0 to all, and
+    of missed errors."""
+    n_accused = len(hits) - 1
+    return sum(
+        hit_share * miss_share * f_beta(n_hits, n_accused, n_hits + n_misses)
+        for n_hits, hit_share in enumerate(hits)
+        for n_misses, miss_share in enumerate(misses)
+    )
+
+
+def false_cost(n_false: float, ratio: float) -> float:
+    """The cost of so many false accusations beside that in F0.5, at least 0, below 2 ratio - 1 and rising.
+    One costs `ratio` missed errors, of which F0.5 has one; all others together cost as much as the first."""
+    return 2 * ratio * _saturate(n_false) - 1 if n_false else 0.0
+
+
+def _saturate(n: float) -> float:
+    """n / (1 + n): 1/2 of the first, below 1 for any number."""
+    return 1 - 1 / (1 + n)
+
+
+def evidence_loss(hits: Sequence[tuple[ReadError, Truth]]) -> float:
+    """The share of the value of hits, weighted by their posterior, that their severities and quotes lose."""
+    total = sum(truth.probability for _, truth in hits)
+    if not total:
+        return 0.0
+    return sum(truth.probability * _hit_loss(error, truth) for error, truth in hits) / total
+
+
+def _hit_loss(error: ReadError, truth: Truth) -> float:
+    loss = SEVERITY_SHARE * (error.severity != truth.severity)
+    if truth.span is None or error.start is None or error.end is None:
+        return loss
+    return loss + QUOTE_SHARE * (1 - span_f1((error.start, error.end), truth.span))
+
+
+def squared_error(reading: Reading, truths: Sequence[Truth]) -> float:
+    """The sum of squared errors of the stated probabilities against the posteriors of the labels, at least 0.
+    An error that no label names has posterior 0, and a label that is not listed a stated probability of 0. A
+    proper score.
 
     Source: Brier 1950; Gneiting and Raftery 2007, section 3.
     """
-    return -((stated - probability) ** 2)
+    rows = dict(match(reading.errors, truths))
+    listed = (
+        (error.probability - (truths[rows[index]].probability if index in rows else 0.0)) ** 2
+        for index, error in enumerate(reading.errors)
+    )
+    unlisted = (truth.probability**2 for row, truth in enumerate(truths) if row not in rows.values())
+    return sum(listed) + sum(unlisted)
 
 
-def decision(answer: Answer, truth: GroundTruth, ratio: float) -> float:
-    """The negative expected cost of the verdict, in [-1, 0]: a miss costs 1, a false accusation `ratio`, both
-    over 1 + ratio.
-
-    An error without a verbatim quote is dropped: it costs the accusation and the miss. Of the two verdicts
-    without an accusation the wrong one costs `WRONG_ABSTENTION_COST` misses, so that neither is a way around
-    the other.
-    """
-    missed, accused = truth.probability / (1 + ratio), (1 - truth.probability) * ratio / (1 + ratio)
-    if answer.verdict == "error":
-        return -accused if is_accusation(answer, truth) else -(accused + missed)
-    right = (answer.verdict == "no_error") == truth.applies
-    return -min(1.0, missed + (0.0 if right else WRONG_ABSTENTION_COST / (1 + ratio)))
+def count_faults(text: str, reading: Reading) -> int:
+    """Faults of form: words around the JSON or JSON that is not written as it is taught; for each error a
+    quote that does not stand in the turn, one that overlaps an earlier one of this turn and code, or a
+    probability too low to list; notes and reasons for each time that they are too long."""
+    has_rewrites = any(error.rewrite is not None for error in reading.errors)
+    faults = int(_unescape(text.strip()) != _unescape(format_reading(reading, has_rewrites=has_rewrites)))
+    faults += len(reading.notes) // NOTES_CHARS
+    for index, error in enumerate(reading.errors):
+        faults += len(error.reason) // REASON_CHARS + (error.probability < LEAST_PROBABILITY)
+        faults += error.start is None or any(_repeats(error, other) for other in reading.errors[:index])
+    return faults
 
 
-def quote(answer: Answer, truth: GroundTruth) -> float:
-    """The match of the quote with the labelled evidence, in [0, 1]: F1 of characters, less the share of the
-    turn that is quoted outside of the evidence. So the whole turn earns nothing where the evidence is less
-    than sqrt(2) - 1 of it. 1 for any verbatim quote where no evidence is labelled."""
-    quoted = locate_quote(answer, truth.text)
-    if quoted is None or truth.span is None:
-        return float(quoted is not None)
-    start, end = truth.span
-    outside = max(0, start - quoted[0]) + max(0, quoted[1] - end)
-    return max(0.0, span_f1(quoted, truth.span) - outside / len(truth.text))
-
-
-def severity(answer: Answer, truth: GroundTruth) -> float:
-    """1 for the right severity, 1/2 for an adjacent one, else 0; 1 where it is unknown."""
-    if truth.severity is None:
-        return 1.0
-    if answer.severity is None:
-        return 0.0
-    return max(0.0, 1 - abs(SEVERITIES.index(answer.severity) - SEVERITIES.index(truth.severity)) / 2)
-
-
-def scannable_rewrite(answer: Answer | None, truth: GroundTruth) -> str | None:
-    """The rewrite to scan, or None: that of a finding where the scanner found an error too, not blank, not
-    the unchanged turn, and with at least `MIN_WORD_RECALL` of the words of the turn, or of the known rewrite
-    (where the whole turn is the error, a good rewrite keeps none of it)."""
-    if answer is None or not is_accusation(answer, truth):
-        return None
-    if truth.before is None or truth.before < truth.threshold:
-        return None
-    new, old = _normalize(answer.rewrite or ""), _normalize(truth.text)
-    recall = max(word_recall(old, new), word_recall(truth.rewrite, new) if truth.rewrite else 0.0)
-    return answer.rewrite if new and new != old and recall >= MIN_WORD_RECALL else None
-
-
-def _normalize(text: str) -> str:
-    return " ".join(visible_text(text)[0].split())
-
-
-def word_recall(old: str, new: str) -> float:
-    """Share of the words of `old` that occur in `new`, each as often, in [0, 1]; 1 where `old` has none."""
-    before, after = (Counter(re.findall(r"\w+", text.casefold())) for text in (old, new))
-    return (before & after).total() / before.total() if before else 1.0
-
-
-def rewrite(answer: Answer, truth: GroundTruth, after: float | None) -> float:
-    """1 if the scanner finds no error `after` the rewrite, else 0; 1 where it found none before or there is
-    no scanner.
-
-    Raises:
-        ValueError: there is a rewrite to scan, and `after` is None. An outage is no bad answer.
-    """
-    if truth.before is None or truth.before < truth.threshold:
-        return 1.0
-    if scannable_rewrite(answer, truth) is None:
-        return 0.0
-    if after is None:
-        raise ValueError("the rewrite was not scanned")
-    return float(after < truth.threshold)
-
-
-def form(answer: Answer, text: str, truth: GroundTruth, threshold: float) -> float:
-    """Mean of three scores, in [0, 1]: the text is written exactly as in training; an error has its quote,
-    any other verdict no evidence; the verdict agrees with the stated probability, less the distance of that
-    to `threshold` on the wrong side. The last is gradual and small, or it would pay to state a probability
-    that suits the verdict."""
-    exact = _unescape(answer_json(answer)) == _unescape(text.strip())
-    if answer.verdict == "error":
-        backed, gap = is_accusation(answer, truth), threshold - answer.probability
-    else:
-        backed = answer.quote is None and answer.severity is None and answer.rewrite is None
-        gap = answer.probability - threshold
-    return (exact + backed + 1 - max(0.0, gap)) / 3
+def _repeats(error: ReadError, other: ReadError) -> bool:
+    if (error.turn, error.code) != (other.turn, other.code) or other.start is None or error.start is None:
+        return False
+    return error.start < (other.end or 0) and other.start < (error.end or 0)
 
 
 def _unescape(text: str) -> str:
     """JSON without escapes of letters: the spelling of control tokens depends on the tokenizer."""
-    return re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
-
-
-def brevity(answer: Answer, text: str, truth: GroundTruth, chars: int) -> float:
-    """1 up to `chars` characters, then falling linearly to 0 at twice as many. The quote and the rewrite are
-    not counted, each up to the turn's length."""
-    free = sum(min(len(part or ""), len(truth.text)) for part in (answer.quote, answer.rewrite))
-    return 1 - min(1.0, max(0, len(text) - free - chars) / chars)
+    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
 
 
 def standardize(score: float, mean: float, deviation: float) -> float:

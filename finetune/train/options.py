@@ -104,7 +104,7 @@ class PpoOptions:
     """Questions in a step."""
     answers: Annotated[int, Field(ge=1)] = 4
     """Answers sampled for each question."""
-    answer_tokens: Annotated[int, Field(ge=1)] = 128
+    answer_tokens: Annotated[int, Field(ge=1)] = 512
     """Maximum tokens of an answer."""
     epochs: Annotated[int, Field(ge=1)] = 2
     """Passes over the answers of a step."""

@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import load_file
 
 from dialint.detector.engines import adapter_files, base_models
-from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
 from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer
@@ -25,8 +24,7 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> GrpoConfig:
     )  # type: ignore[arg-type]
     options = {"steps": 4, "questions": 2, "answers": 4, "answer_tokens": 6, "learning_rate": 1e-2, **more}
     return GrpoConfig(
-        dataset=dataset, model=str(tiny), out=out, question_config=QuestionConfig(random_questions=0), adapters=AdapterOptions(rank=4),
-        running=running, **options,
+        dataset=dataset, model=str(tiny), out=out, adapters=AdapterOptions(rank=4), running=running, **options,
     )  # type: ignore[arg-type]  # fmt: skip
 
 
@@ -77,9 +75,7 @@ def test_prompts_computed_once_come_to_what_trl_computes(
         self.restore_attention()
         self.own_sampling = False
         theirs = ours(self, model, *given, **more)
-        quotes = self._quotes
         self.enable_own_sampling(100)
-        self._quotes = quotes
         assert self.packed
         there = found[0] != 0
         assert there.sum() > 8
@@ -161,10 +157,8 @@ def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: 
 def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     manifest = run(config(tiny, dataset, tmp_path, steps=2, weights=RewardWeights(ratio=20.0)))
     entry = entries(tmp_path)[0]
-    assert entry["terms/decision"] == pytest.approx(
-        -RewardWeights().decision_weight
-    )  # random weights write nothing that can be read
-    assert entry["readable"] == 0.0
+    assert entry["terms/f_score"] == entry["readable"] == entry["accusations"] == 0.0
+    assert entry["terms/form"] == pytest.approx(-40.0)  # random weights write nothing that can be read
     assert entry["idle_groups"] == 1.0  # such groups teach nothing, and are counted
     assert manifest["config"]["ratio"] == 20.0
     assert manifest["base"]["sha256"] == base_models.weights_sha256(tiny)

@@ -10,8 +10,7 @@ import pytest
 
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.engines import base_models
-from dialint.detector.errors import ConfigError
-from dialint.eval.questions import QuestionConfig
+from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge import grpo, ppo, reward
 from dialint.finetune.judge.ppo import PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
@@ -19,7 +18,6 @@ from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import PpoOptions, RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
-ASKING = QuestionConfig(random_questions=1)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +29,6 @@ def preferring(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFacto
             dataset=dataset,
             model=str(tiny),
             out=out,
-            question_config=ASKING,
             learning=learning,
             running=RUNNING,
         )
@@ -44,22 +41,22 @@ def test_a_judge_is_aligned_by_a_reward_model(
 ) -> None:
     options = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
     config = PpoConfig(
-        model=str(tiny), dataset=dataset, out=tmp_path, reward=str(preferring), verifiable=0.5, question_config=ASKING,
+        model=str(tiny), dataset=dataset, out=tmp_path, reward=str(preferring), verifiable=0.5,
         options=options, adapters=AdapterOptions(rank=4), running=RUNNING,
     )  # fmt: skip
     manifest = ppo.run(config)
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == [1, 2]
-    assert {"total", "preference", "verifiable"} <= rows[0]["reward"].keys()
     assert -1 <= rows[0]["reward"]["preference"] <= 1
+    assert rows[0]["reward"]["form"] == pytest.approx(0.5 * -4.0)  # nothing that can be read
     assert rows[0]["kl"]["answer"] == pytest.approx(0.0, abs=1e-5)  # nothing learnt, nothing moved
     assert manifest["data"].keys() == {"dataset", "reward"}
     assert base_models.resolve_source(str(tmp_path)).adapter == tmp_path
 
 
 OWN_REWARD = """
-def short(prompts, completions, *, code, text, **columns):
-    assert prompts[0][-1]["role"] == "user" and set(code) == {"T1"} and len(text) == len(completions)
+def short(prompts, completions, *, codes, turns, **columns):
+    assert prompts[0][-1]["role"] == "user" and codes[0] == ["T1"] and set(turns[0]) == {1, 3}
     return [-len(completion[0]["content"]) / 100 for completion in completions]
 """
 
@@ -69,7 +66,7 @@ def test_a_function_of_ones_own_rewards(tiny: Path, dataset: Path, tmp_path: Pat
     (tmp_path / "own.py").write_text(OWN_REWARD)
     common: dict[str, Any] = {
         "model": str(tiny), "dataset": dataset, "out": tmp_path / "out", "reward": f"{tmp_path / 'own.py'}:short",
-        "question_config": QuestionConfig(codes=("T1",)), "adapters": AdapterOptions(rank=4), "running": RUNNING,
+        "selection": SelectionConfig(codes=("T1",)), "adapters": AdapterOptions(rank=4), "running": RUNNING,
     }  # fmt: skip
     if stage == "ppo":
         options = PpoOptions(steps=1, questions=2, answers=2, answer_tokens=5, minibatch=4)
@@ -80,25 +77,3 @@ def test_a_function_of_ones_own_rewards(tiny: Path, dataset: Path, tmp_path: Pat
     lines = [json.loads(line) for line in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()]
     reward = lines[0]["reward"]["preference"] if stage == "ppo" else lines[0]["terms/preference"]
     assert reward < 0
-
-
-@pytest.mark.parametrize(
-    ("source", "name", "why"),
-    [
-        (OWN_REWARD, "nothing", "KeyError"),
-        ("x =", "short", "SyntaxError"),
-        ("def short(prompts, completions, **_): return [1.0]", "short", "1 values for 4 completions"),
-        ("def short(prompts, completions, **_): return [float('nan')] * 4", "short", "finite"),
-        ("def short(prompts, completions, **_): raise RuntimeError('down')", "short", "RuntimeError: down"),
-    ],
-)
-def test_a_function_that_gives_no_rewards_is_named(
-    tiny: Path, dataset: Path, tmp_path: Path, source: str, name: str, why: str
-) -> None:
-    (tmp_path / "own.py").write_text(source)
-    config = PpoConfig(
-        model=str(tiny), dataset=dataset, out=tmp_path / "out", reward=f"{tmp_path / 'own.py'}:{name}",
-        options=PpoOptions(steps=1, questions=2, answers=2, answer_tokens=5, minibatch=4), running=RUNNING,
-    )  # fmt: skip
-    with pytest.raises(ConfigError, match=f"E_REWARD: --reward .*own.py:{name}: .*{why}"):
-        ppo.run(config)

@@ -1,68 +1,79 @@
-"""What a reward model says where errors are rarer than among the pairs it learnt from."""
+"""The reward function: which question a text answers, and a function of one's own."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from pathlib import Path
 
-import numpy as np
 import pytest
+from made_questions import CODES, EVIDENCE, SPAN, TURNS, asked, error, truth, written
 
-from dialint.detector.judge import VERDICTS, Answer, Question, answer_json
-from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.questions import LabelledQuestion
-from dialint.finetune.rewards import reward_model
-from dialint.finetune.rewards.reward_function import no_error_log_odds
-from dialint.finetune.rewards.reward_model import RewardModel
+from dialint.detector.engines.base_models import SMALL_DECODER
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import ConfigError
+from dialint.finetune.rewards.reward_function import (
+    CustomReward,
+    RewardFunction,
+    load_function,
+    reward_fingerprint,
+)
 from dialint.finetune.rewards.verifiable import RewardWeights
 
-
-def asked(probability: float, stands_for: float) -> LabelledQuestion:
-    turns = (Turn(index=0, role="agent", text="a b"),)
-    question = Question(dialogue=Dialogue(id="d", turns=turns), turn=0, code="T1")
-    return LabelledQuestion(
-        question,
-        load_taxonomy().codes["T1"],
-        probability,
-        "a b",
-        None,
-        "S2",
-        None,
-        "s",
-        stands_for=stands_for,
-    )
+OWN = """
+def short(prompts, completions, *, source, turns, codes, labels):
+    assert prompts[0][-1]["content"].endswith("List the errors.")
+    return [-len(completion[0]["content"]) / 100 for completion in completions]
+"""
+QUESTIONS = [asked(), asked(truth(3, "V2", 0.8))]
 
 
-QUESTIONS = [asked(1.0, 1.0), asked(0.0, 3.0), asked(0.0, 50.0)]
+def test_texts_are_rewarded_by_the_labels_of_their_question() -> None:
+    texts = [written(), written(error(3, "V2"))]
+    rewards = RewardFunction(QUESTIONS, RewardWeights()).rewards([1, 0, 1, 0], [*texts, *texts[::-1]])
+    assert [one.terms["f_score"] for one in rewards] == pytest.approx([0.2, 0.0, 0.8, 1.0])
+    assert all(one.terms["preference"] == 0 for one in rewards)
 
 
-def test_odds_count_questions_as_what_they_stand_for() -> None:
-    assert no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=10.0)) == pytest.approx(math.log(13))
-    assert no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=1.0)) == 0.0
-    assert no_error_log_odds(QUESTIONS[1:], RewardWeights()) == 0.0  # no error to compare with
+def test_a_function_of_ones_own_is_one_more_term(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    name = f"{tmp_path / 'own.py'}:short"
+    own = CustomReward(name, load_function(name)[0], JudgePrompt.of(SMALL_DECODER))
+    text = written()
+    (reward,) = RewardFunction(QUESTIONS, RewardWeights(preference_weight=0.5), own).rewards([0], [text])
+    assert reward.terms["preference"] == pytest.approx(-0.5 * len(text) / 100)
+    before = reward_fingerprint(name)
+    (tmp_path / "own.py").write_text(OWN + "\n")
+    assert reward_fingerprint(name) != before
 
 
-class Prompt:
-    """Prompts of no tokens, answers of their length."""
+def test_a_function_gets_what_is_known_of_each_question() -> None:
+    seen: list[dict[str, object]] = []
 
-    class tokenizer:
-        pad_token_id = 0
+    def told(prompts: object, completions: list[object], **columns: object) -> list[float]:
+        seen.append(columns)
+        return [0.0] * len(completions)
 
-    def ids(self, *_: Any) -> list[int]:
-        return [1]
+    CustomReward("told", told, JudgePrompt.of(SMALL_DECODER)).preferences(QUESTIONS, [written()] * 2)
+    label = {"turn": 3, "code": "V2", "probability": 0.8, "span": SPAN, "severity": CODES["V2"].severity}
+    assert seen == [
+        {"source": ["d"] * 2, "turns": [TURNS] * 2, "codes": [list(CODES)] * 2, "labels": [[], [label]]}
+    ]
+    assert TURNS[3][SPAN[0] : SPAN[1]] == EVIDENCE
 
-    def answer_ids(self, text: str) -> list[int]:
-        return [len(text)]
 
-
-def test_an_accusation_must_outdo_the_odds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a model that likes all answers alike: an accusation gets log 13 less, in its standard deviations."""
-
-    monkeypatch.setattr(reward_model, "score_rows", lambda model, rows, pad: np.full(len(rows), 5.0))
-    against = no_error_log_odds(QUESTIONS, RewardWeights(most_stands_for=10.0))
-    model = RewardModel(None, Prompt(), 5.0, 2.0, against)  # type: ignore[arg-type]
-    texts = [*(answer_json(Answer(verdict=said, probability=0.5)) for said in VERDICTS[:2]), "{"]
-    accused, silent, broken = model.preferences(QUESTIONS, texts)
-    assert accused == pytest.approx(-math.log(13) / 2 / 3)
-    assert (silent, broken) == (0.0, 0.0)
+@pytest.mark.parametrize(
+    ("source", "name", "why"),
+    [
+        (OWN, "nothing", "KeyError"),
+        ("x =", "short", "SyntaxError"),
+        ("def short(prompts, completions, **_): return [1.0]", "short", "1 values for 2 completions"),
+        ("def short(prompts, completions, **_): return [float('nan')] * 2", "short", "finite"),
+        ("def short(prompts, completions, **_): raise RuntimeError('down')", "short", "RuntimeError: down"),
+    ],
+)
+def test_a_function_that_gives_no_rewards_is_named(tmp_path: Path, source: str, name: str, why: str) -> None:
+    (tmp_path / "own.py").write_text(source)
+    where = f"{tmp_path / 'own.py'}:{name}"
+    with pytest.raises(ConfigError, match=f"E_REWARD: --reward .*own.py:{name}: .*{why}"):
+        CustomReward(where, load_function(where)[0], JudgePrompt.of(SMALL_DECODER)).preferences(
+            QUESTIONS, [written()] * 2
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -187,32 +186,3 @@ def test_only_answers_go_through_the_head(model: Any) -> None:
     )
     compute_logprobs(model, prompts, answers)
     assert sum(seen) == sum(map(len, answers))
-
-
-def test_what_is_not_allowed_is_not_drawn_and_has_no_share(model: Any) -> None:
-    """Every second token of one prompt's answers is held to three; scoring knows the same probabilities."""
-
-    def held(ids: Any) -> list[int] | None:
-        return [STOP, 20, 33] if len(ids) % 2 else None
-
-    rules = [held, None, held, None]
-    groups = sample(
-        model, PROMPTS, 3, max_new_tokens=12, temperature=1.0, stop_ids=[STOP],
-        generator=torch.Generator().manual_seed(3), allowed=rules,
-    )  # fmt: skip
-    free = drawn(model, PROMPTS, 3, seed=3)
-    for rule, group, unheld in zip(rules, groups, free, strict=True):
-        if rule is None:
-            assert group == unheld
-        for answer in group if rule is held else []:
-            assert set(answer[1::2]) <= {STOP, 20, 33}
-    of = [place for place, group in enumerate(groups) for _ in group]
-    answers = [answer for group in groups for answer in group]
-    scores = compute_logprobs(
-        model, [PROMPTS[place] for place in of], answers, [rules[place] for place in of]
-    )
-    assert bool(scores.logprobs.isfinite().all())
-    assert bool(scores.entropies.isfinite().all())
-    of_first = [place for answer in answers[:3] for place in range(len(answer))]
-    second = scores.entropies[: len(of_first)][torch.tensor(of_first) % 2 == 1]
-    assert bool((second <= math.log(3) + 1e-5).all())
