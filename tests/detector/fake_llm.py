@@ -49,6 +49,7 @@ class FakeLLM:
     most_at_a_time: int | None = None  # beyond it: 429
     cuts: int = 0  # so many answers end in the middle
     mutate: Callable[[str, Any], Any] | None = None  # of path and body; bytes are sent as they are
+    content_type: str = "application/json"
     poison: str | None = None  # what kills the server, or hangs it
     poison_does: str = "die"
     down: bool = False
@@ -269,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
             data = self.llm.mutate(self.path, data)
         sent = data if isinstance(data, bytes) else json.dumps(data).encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+        for name, value in {"Content-Type": self.llm.content_type, **(headers or {})}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(sent)))
         self.end_headers()
