@@ -257,7 +257,16 @@ def parse_decisions(text: str, question: Question, n: int) -> dict[int, Decision
 MAX_ATTEMPTS = 24
 """Opening brackets from which an object is looked for, so that it takes time linear in the text."""
 _THOUGHTS = ("<think>", "</think>")
-_DECODER = json.JSONDecoder()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one that states a key twice contradicts itself and is none."""
+    if len({name.casefold() for name, _ in pairs}) < len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 def find_object(text: str, key: str) -> dict[str, Any] | None:

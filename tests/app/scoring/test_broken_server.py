@@ -94,6 +94,7 @@ MODES = {
     "errors as an object": unusable(said(lambda _: '{"notes": "", "errors": {}}')),
     "cut": unusable(said(lambda right: right[:-2], _finish_reason="length")),
     "trailing commas": unusable(said(lambda right: f"{right[:-2]},],}}")),
+    "a key twice": unusable(said(lambda right: f'{right[:-1]}, "Errors": []}}')),
     "Python": unusable(said(lambda right: str(json.loads(right)))),
     "no choices": unusable(lambda data: {**data, "choices": []}),
     "an error as a success": unusable(lambda data: {"error": {"message": "overloaded"}}),
