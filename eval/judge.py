@@ -135,7 +135,7 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         raise ConfigError("E_EXAMPLE", f"--split {config.split}: {dataset} holds no dialogue there")
     codes = frozenset(asked_codes(dataset, config.split, config.selection))
     results = {name: _read(own, config, taxonomy, examples, codes) for name, own in judges.items()}
-    first, (result, _, name_of_first) = next(iter(results.items()))
+    result, _, name_of_first = next(iter(results.values()))
     contract = None
     if config.overrides is not None:
         require_readable(name_of_first, result)
@@ -159,9 +159,7 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
             for name, (own, usage, own_name) in results.items()
         },
         "differences": {
-            name: judge_difference(result, own, config.rounds)
-            for name, (own, _, _) in results.items()
-            if name != first
+            name: judge_difference(result, results[name][0], config.rounds) for name in config.against
         },
         **({} if contract is None else {"contract": describe_contract(contract)}),
     }

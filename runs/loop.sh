@@ -6,9 +6,10 @@
 #   runs/loop.sh "" [WORK_FOLDER]                            a rehearsal: SIMULATED people, about the sample
 #   BASE=Qwen/Qwen3-4B-Instruct-2507 QUANTISE=nf4 LOG=chats.jsonl runs/loop.sh STORE [WORK_FOLDER]      on a GPU
 #
-# Better means: in FIGURE of `dialint eval judge` (token_average_precision: how well its probabilities put errors
-# first, which no judge gains by accusing nobody) the 95 % interval of the paired difference, over the same
-# questions and the same resampled dialogues, lies on the better side of 0. Else the old judge stays.
+# Better means: in FIGURE of `dialint eval judge` (f_half: of what it accuses of at .5 or more, where a false
+# accusation weighs more than a missed error) the 95 % interval of the paired difference, over the same resampled
+# dialogues, lies on the better side of 0. Else the old judge stays. CODES ("C1 M2") are those that it learns and is
+# compared on: all that the labels name, unless given; the small decoder of a rehearsal has room for a few.
 #
 # Each ROUND (a name, 1 unless given) has its folder, WORK_FOLDER/round-ROUND/{dataset,screened,sft,grpo or ppo,
 # candidate,comparison.json,decision.json,verdicts.jsonl}. A stopped round goes on where it was, a finished one does
@@ -24,7 +25,7 @@ store=${1:-}
 work=${2:-build/loop}
 python=${PYTHON:-.venv/bin/python}
 base=${BASE:-finetune/small_decoder}
-figure=${FIGURE:-token_average_precision}
+figure=${FIGURE:-f_half}
 seed=${SEED:-1}
 threads=${THREADS:-2}
 align=${ALIGN:-none}            # grpo or ppo: aligned after it has learnt by example
@@ -32,10 +33,11 @@ server=${SERVER:-}
 log=${LOG:-}                    # what the judge in use scores at the end; the sample in a rehearsal
 budget=${BUDGET:-500 questions} # for each thousand dialogues
 limit=(${LIMIT:+--limit "$LIMIT"})
+scored=()
 round=$work/round-${ROUND:-1}
 dialint() { "$python" -m dialint "$@"; }
-better_high="f1 precision recall average_precision token_average_precision token_recall_at_1_false quote_overlap"
-better_low="brier calibration_error token_calibration_error false_accusations_per_100_turns"
+better_high="f_half f1 precision recall right_turns average_precision quote_overlap"
+better_low="brier calibration_error false_accusations_per_100_turns"
 case " $better_high $better_low " in
     *" $figure "*) ;;
     *) echo "FIGURE=$figure: expected one of $better_high $better_low" >&2 && exit 2 ;;
@@ -50,14 +52,18 @@ fi
 mkdir -p "$round"
 
 if [ "$base" = finetune/small_decoder ]; then
-    sft=(--steps "${SFT_STEPS:-600}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
+    codes=${CODES:-C1 M2 U2}
+    sft=(--steps "${SFT_STEPS:-200}" --learning-rate 1e-3 --prompt-tokens 1536 --eval-steps 100)
     if [ -n "$server" ]; then sft+=(--rank 32); else sft+=(--adapter none); fi
-    aligned=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64 --rank 32)
+    aligned=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 128 --rank 32)
 else
-    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 2048 --detail full --rank 16 --gradient-checkpointing)
-    aligned=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192 --rank 16
+    codes=${CODES:-}
+    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 16384 --detail full --rank 16
         --gradient-checkpointing)
+    aligned=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 1000
+        --rank 16 --gradient-checkpointing)
 fi
+asked=(${codes:+--codes $codes})
 shared=(--seed "$seed" --threads "$threads" --quantise "${QUANTISE:-none}")
 
 if [ -n "$store" ]; then
@@ -70,6 +76,7 @@ else
     store=$work/crowd/store.sqlite
     export DIALINT_ACCOUNT=simulated-admin DIALINT_HOME=$work/home
     log=${log:-app/sample/dialogues.jsonl}
+    scored=(--judge-precision 0.01)
 fi
 key=()
 [ -n "${DIALINT_SPLIT_KEY:-}" ] || key=(--key-file "$work/split.key")
@@ -83,7 +90,7 @@ key=()
     dialint train screen --dataset "$round/dataset" --out "$round/screened"
 
 # 2. A judge learns from it: an adapter of the base, or all its weights, is the candidate.
-data=(--dataset "$round/screened" --random-questions 4)
+data=(--dataset "$round/screened" "${asked[@]}")
 [ -e "$round/sft/manifest.json" ] ||
     dialint train sft judge "${data[@]}" --model "$base" --out "$round/sft" "${sft[@]}" "${shared[@]}"
 candidate=$round/sft
@@ -98,15 +105,15 @@ if [ "$align" != none ]; then
     fi
 fi
 
-# 3. Both judges answer the same held-out questions. Without any before it, the old judge is the base itself.
+# 3. Both judges read the same held-out dialogues. Without any before it, the old judge is the base itself.
 if [ ! -e "$round/comparison.json" ]; then
     current=$("$python" -c 'from dialint.detector.registry import Registry
 registry = Registry("judge")
 pointer = registry.current()
 print(registry.folder / pointer.id if pointer else "")')
     old=${OLD:-${current:-$base}}
-    dialint eval judge "$round/screened" --split test --random-questions "${RANDOM_QUESTIONS:-4}" --seed "$seed" \
-        --threads "$threads" --judge "$candidate" --against "$old" --out "$round/comparison.json"
+    dialint eval judge "$round/screened" --split test "${asked[@]}" --seed "$seed" --threads "$threads" \
+        --judge "local:$candidate" --against "local:$old" --out "$round/comparison.json"
 fi
 
 # 4. The candidate is promoted, or the old judge stays; either way it is written down, after it was done.
@@ -121,14 +128,15 @@ gain = [row[part] for part in ("difference", "low", "high")]
 if figure in better_low.split() and None not in gain:
     gain = [0.0 - gain[0], 0.0 - gain[2], 0.0 - gain[1]]
 is_better = None not in gain and gain[1] > 0
-values = [report["judges"][name][figure] for name in (candidate, old)]
+values = [report["judges"][name][figure] for name in (f"local:{candidate}", old)]
 said = ", ".join("none" if value is None else f"{value:.3f}" for value in values)
 interval = "not known" if None in gain else f"{gain[0]:.3f} ({gain[1]:.3f} to {gain[2]:.3f})"
 first = report["judges"][old]
-print(f"{figure} of the new judge and the old one on {first['questions']} held-out questions with "
+print(f"{figure} of the new judge and the old one on {first['dialogues']} held-out dialogues with "
       f"{first['errors']} errors: {said}; gain {interval}: "
       + ("the new judge is better and is promoted" if is_better else "not better beyond the interval, the old judge stays"))  # fmt: skip
-decision = {"promoted": is_better, "figure": figure, "gain": gain, "judge": candidate, "old": old}
+decision = {"promoted": is_better, "figure": figure, "gain": gain, "judge": candidate}
+decision["old"] = old.removeprefix("local:")
 (round_ / "decision.tmp").write_text(json.dumps(decision, indent=1) + "\n")
 PY
 if [ ! -e "$decision" ]; then
@@ -138,7 +146,8 @@ if [ ! -e "$decision" ]; then
     mv "$round/decision.tmp" "$decision"
 fi
 
-# 5. The judge in use scores. What it finds stays a suggestion until it was measured: eval judge --overrides.
+# 5. The judge in use scores. It is measured at first use, and what it finds is a suggestion where it is not right
+# often enough; that of a rehearsal only suggests, whatever it is worth.
 if [ -n "$log" ]; then
     judge=$("$python" -c 'import json, sys
 from dialint.detector.registry import Registry
@@ -146,7 +155,7 @@ decision, server = json.load(open(sys.argv[1])), sys.argv[2]
 in_use = decision["judge" if decision["promoted"] else "old"]
 is_served = server and Registry("judge").current() is not None
 print(f"http:{server}/v1" if is_served else f"local:{in_use}")' "$decision" "${server%/}")
-    asked=(--judge "$judge" --judge-budget "$budget")
-    case $judge in http:*) asked+=(--judge-model judge) ;; esac
-    dialint score "$log" "${asked[@]}" "${limit[@]}" --out "$round/verdicts.jsonl"
+    scored+=(--judge "$judge" --judge-budget "$budget")
+    case $judge in http:*) scored+=(--judge-model judge) ;; esac
+    dialint score "$log" "${scored[@]}" "${limit[@]}" --out "$round/verdicts.jsonl"
 fi

@@ -15,7 +15,7 @@ LOOP = Path(__file__).parents[2] / "runs" / "loop.sh"
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"FIGURE": "accuracy"}, "FIGURE=accuracy: expected one of f1 "),
+        ({"FIGURE": "accuracy"}, "FIGURE=accuracy: expected one of f_half "),
         ({"ALIGN": "dpo"}, "ALIGN=dpo: expected none, grpo or ppo"),
         ({"SERVER": "http://127.0.0.1:8000"}, "set DIALINT_JUDGE_KEY to its key"),
     ],
