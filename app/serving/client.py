@@ -14,7 +14,7 @@ import httpx2
 
 from dialint.detector.engines.model_server import parse_address
 from dialint.detector.errors import WorldError
-from dialint.detector.judge import SCHEMA, Question, build_chat
+from dialint.detector.judge.prompt import Evidence, Reader
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -84,14 +84,17 @@ def sample_request(model: str) -> dict[str, Any]:
         Turn(index=0, role="customer", text="Where is my parcel?"),
         Turn(index=1, role="agent", text="It is on its way and arrives tomorrow."),
     )
-    question = Question(dialogue=Dialogue(id="sample", turns=turns), turn=1, code="T1")
+    taxonomy = load_taxonomy()
+    reader = Reader(taxonomy=taxonomy, max_tokens=10**6, count=lambda messages: 1)
+    dialogue, codes = Dialogue(id="sample", turns=turns), {"T1": taxonomy.codes["T1"]}
+    [question], _ = reader.questions(dialogue, codes, Evidence())
     return {
         "model": model,
-        "messages": build_chat(question, load_taxonomy().codes["T1"]).messages,
+        "messages": list(question.messages),
         "temperature": 0,
         "max_tokens": 96,
         "response_format": {
             "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
+            "json_schema": {"name": "answer", "strict": True, "schema": question.schema},
         },
     }
