@@ -138,24 +138,28 @@ def _render(errors: Sequence[ReadError]) -> str:
 def pairs_from_labels(
     questions: Sequence[LabelledQuestion], taxonomy: Taxonomy, seed: int
 ) -> list[PreferencePair]:
-    """Pairs that follow from labels; for each code, equally many for errors left out and for errors added."""
+    """Pairs that follow from labels. An error is added to a dialogue that has as many other errors as the one
+    that it comes from, if there is one: the number of errors tells nothing."""
     pairs: list[PreferencePair] = []
-    family_of = {
-        name: tuple(family) for family in split_families(taxonomy, taxonomy.codes) for name in family
-    }
+    family_of = {name: family for family in split_families(taxonomy, taxonomy.codes) for name in family}
+    targets = [(item, target_reading(item).errors) for item in questions]
     for code in taxonomy.codes:
         rng = random.Random(f"{seed}/pairs/{code}")
-        errors, clean = [], []
-        for item in questions:
-            own = [error for error in target_reading(item).errors if error.code == code]
-            errors += [(item, error) for error in own if error.probability > 0.5]
+        errors = [
+            (item, error)
+            for item, own in targets
+            for error in own
+            if error.code == code and error.probability > 0.5
+        ]
+        clean: dict[int, list[LabelledQuestion]] = {}
+        for item, own in targets:
             if code in item.question.codes and not any(truth.code == code for truth in item.truths):
-                clean.append(item)
-        rng.shuffle(errors)
-        rng.shuffle(clean)
-        for number, (item, error) in enumerate(errors if clean else ()):
-            faults = _Faults(item, error, clean[number % len(clean)], rng.choice(errors)[1], rng)
-            pairs += faults.pairs(family_of[code])
+                clean.setdefault(len(own), []).append(item)
+        every = [item for items in clean.values() for item in items]
+        for item, error in errors if every else ():
+            pool = clean.get(len(target_reading(item).errors) - 1, every)
+            faults = _Faults(item, error, rng.choice(pool), rng.choice(errors)[1], rng)
+            pairs += faults.pairs(tuple(family_of[code]))
     random.Random(f"{seed}/pairs").shuffle(pairs)
     return pairs
 

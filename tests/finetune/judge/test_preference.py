@@ -10,28 +10,29 @@ import pytest
 from dialint.detector.engines import base_models
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.judge import grpo, preference
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.labelled import SelectionConfig
+from dialint.finetune.judge import preference
 from dialint.finetune.judge.preference import PreferConfig, run
 from dialint.finetune.rewards.pairs import read_pairs
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions
 
+RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
+
 
 @pytest.mark.slow
-def test_what_is_preferred_becomes_more_probable(
-    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_preferred_becomes_more_probable(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     config = PreferConfig(
         dataset=dataset,
         model=str(tiny),
         out=tmp_path,
-        steps=10,
-        pairs=4,
+        steps=6,
+        pairs=2,
         learning_rate=1e-2,
-        question_config=QuestionConfig(random_questions=1, limit=12),
+        selection=SelectionConfig(limit=12),
         adapters=AdapterOptions(rank=4),
-        running=RunOptions(threads=1, precision="fp32", device="cpu"),
+        running=RUNNING,
     )
     manifest = run(config)
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
@@ -63,17 +64,14 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     tiny: Path, dataset: Path, tmp_path: Path, template: str
 ) -> None:
     """The token ids that reach the model, whatever the chat template makes of a finished answer."""
-    question_config = QuestionConfig(random_questions=1)
-    config = PreferConfig(
-        dataset=dataset, model=str(tiny), out=tmp_path, pairs=2, question_config=question_config,
-        running=RunOptions(threads=1, precision="fp32", device="cpu"),
-    )  # fmt: skip
-    prompt = JudgePrompt.of(tiny)
+    config = PreferConfig(dataset=dataset, model=str(tiny), out=tmp_path, pairs=2, running=RUNNING)
+    prompt = JudgePrompt.of(tiny, "short", 2048)
     prompt.tokenizer.chat_template = template
-    pairs = read_pairs(dataset, "train", question_config, 1)[:3]
+    reader = prompt.reader(load_taxonomy())
+    pairs = read_pairs(dataset, "train", SelectionConfig(limit=6), reader, 1)[:3]
     model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = preference._build_trainer(config, model, prompt, pairs)
-    asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]
+    asked = [prompt.of_chat(pair.item.question.messages) for pair in pairs for _ in "12"]
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
     rows = [trainer.train_dataset[place] for place in range(len(trainer.train_dataset))]
     batch = trainer.data_collator(rows)
@@ -82,22 +80,6 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     for row, place in enumerate(order):
         assert ids[row][mask[row]].tolist() == [*asked[place], *answers[place]]
         assert ids[row][wanted[row]].tolist() == answers[place]
-
-
-def test_questions_of_rewarded_groups_are_those_of_the_judge(
-    tiny: Path, dataset: Path, tmp_path: Path
-) -> None:
-    config = grpo.GrpoConfig(
-        dataset=dataset, model=str(tiny), out=tmp_path, questions=2, answers=2,
-        running=RunOptions(threads=1, precision="fp32", device="cpu"),
-    )  # fmt: skip
-    prompt = JudgePrompt.of(tiny)
-    prompt.tokenizer.chat_template = HYBRID
-    asked = read_questions(dataset, "train", QuestionConfig(random_questions=1), 1)[:3]
-    model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
-    trainer = grpo._build_trainer(config, model, prompt, asked, reward_function=None)  # type: ignore[arg-type]
-    found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]
-    assert found == [prompt.ids(item.question, item.code) for item in asked]
 
 
 def test_pairs_that_cannot_be_divided_are_refused(tiny: Path, dataset: Path, tmp_path: Path) -> None:
