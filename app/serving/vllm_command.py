@@ -1,8 +1,7 @@
 """The command and the environment of vLLM's OpenAI-compatible server for a judge.
 
-Options that decide whether the judge's answers are right are not left to vLLM's defaults: log-probabilities
-after the constraints, compact JSON, none of the base's own sampling defaults, prefix caching. Flags as of
-vLLM 0.32 and 0.33.
+Options that decide whether the judge's answers are right are not left to vLLM's defaults: JSON with the
+blanks of training, none of the base's own sampling defaults, prefix caching. Flags as of vLLM 0.32 and 0.33.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from pydantic import Field
 from dialint.app.ports import LOOPBACK
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
+    STRUCTURED,
     JudgeFolder,
     context_of,
     has_chat_template,
@@ -42,9 +42,8 @@ CONTEXT = 16_384
 DRAIN_S = 20
 """Time that running requests get when the server stops."""
 SERVED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
 FLAGS = (
-    *("--enable-prefix-caching", "--logprobs-mode", "processed_logprobs"),
+    "--enable-prefix-caching",
     *("--structured-outputs-config", json.dumps(STRUCTURED, separators=(",", ":"))),
     *("--generation-config", "vllm", "--enable-prompt-tokens-details"),
     *("--disable-fastapi-docs", "--disable-uvicorn-access-log", "--shutdown-timeout", str(DRAIN_S)),
@@ -80,7 +79,7 @@ class VllmConfig:
     there is one."""
     max_model_len: Annotated[int | None, Field(ge=512)] = None
     """Tokens of a prompt with its answer; without it the model's context, but 16384 at most."""
-    max_tokens: Annotated[int, Field(ge=16)] = 1024
+    max_tokens: Annotated[int, Field(ge=16)] = 4096
     """Most tokens of an answer, whatever a request says."""
     python: Annotated[Path | None, Parameter(env_var="DIALINT_VLLM_PYTHON")] = None
     """The interpreter of vLLM's own environment; vLLM pins other versions than dialint."""

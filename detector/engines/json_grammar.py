@@ -1,4 +1,4 @@
-"""Holds greedy generation to a JSON schema, token by token, with llguidance.
+"""Holds generation to a JSON schema, token by token, with llguidance.
 
 Answers have the blanks of ``json.dumps``, as those that are taught, and no control token stands in them.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 
 from dialint.detector.errors import ConfigError, native_errors
+from dialint.detector.judge.engine import VOTE_TEMPERATURE
 
 SPACING: dict[str, Any] = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 ESCAPES: dict[str, Any] = {"json_allow_general_unicode_escapes": True}
@@ -40,8 +42,9 @@ class JsonGrammar:
             self._tokenizer = from_tokenizer(tokenizer, n_vocab=n_vocab, eos_token=list(stops))
         self._compiled: dict[str, LLMatcher] = {}
 
-    def matcher(self, schema: Mapping[str, Any]) -> JsonMatcher:
-        """The state of an answer under `schema` before its first token.
+    def matcher(self, schema: Mapping[str, Any], seed: str = "") -> JsonMatcher:
+        """The state of an answer under `schema` before its first token: the most probable answer or, with a
+        seed, a sample.
 
         Raises:
             ConfigError: E_JUDGE, a schema that llguidance does not enforce.
@@ -49,7 +52,7 @@ class JsonGrammar:
         key = json.dumps(_bounded(schema))
         if key not in self._compiled:
             self._compiled[key] = self._compile(key)
-        return JsonMatcher(self._compiled[key].deep_copy())
+        return JsonMatcher(self._compiled[key].deep_copy(), Random(seed) if seed else None)
 
     def _compile(self, schema: str) -> LLMatcher:
         error = ""
@@ -77,8 +80,8 @@ def _bounded(schema: Any) -> Any:
 class JsonMatcher:
     """What may follow in one answer."""
 
-    def __init__(self, matcher: LLMatcher) -> None:
-        self._matcher = matcher
+    def __init__(self, matcher: LLMatcher, chance: Random | None = None) -> None:
+        self._matcher, self._chance = matcher, chance
 
     @property
     def is_complete(self) -> bool:
@@ -89,12 +92,18 @@ class JsonMatcher:
         """Whether tokens may follow, all of them; they are taken."""
         return self._matcher.try_consume_tokens(list(ids)) == len(ids)
 
-    def take_likeliest(self, logits: torch.Tensor) -> int | None:
-        """Take the likeliest of the tokens that may follow, by `logits` of shape (vocabulary,); None where
-        nothing may."""
+    def take(self, logits: torch.Tensor) -> int | None:
+        """Take the likeliest of the tokens that may follow, or a sample of them, by `logits` of shape
+        (vocabulary,); None where nothing may."""
         bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         allowed = torch.from_numpy(np.unpackbits(bits, count=len(logits), bitorder="little")).bool()
-        token = int(logits.masked_fill(~allowed.to(logits.device), -torch.inf).argmax())
+        logits = logits.masked_fill(~allowed.to(logits.device), -torch.inf)
+        if self._chance is None:
+            token = int(logits.argmax())
+        else:
+            shares = torch.softmax(logits.double() / VOTE_TEMPERATURE, -1).cumsum(-1)
+            drawn = torch.tensor([self._chance.random()], dtype=shares.dtype, device=shares.device)
+            token = min(int(torch.searchsorted(shares, drawn, right=True)), len(logits) - 1)
         if not allowed[token] or not self._matcher.consume_token(token):
             return None
         return token

@@ -14,6 +14,9 @@ from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
 from dialint.detector.errors import ConfigError, Message, OutputRefused
 
 CHAT_TEMPLATE = "chat_template.jinja"
+STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
+"""vLLM's configuration that holds answers to their schema with the blanks of ``json.dumps``, as they are
+taught."""
 
 NO_JUDGES = {"reward": Message("reward model"), "scanner adapter": Message("scanner's adapter")}
 """Kinds of sealed folders that are no judges, and what they are."""
@@ -122,6 +125,7 @@ def context_of(model: str) -> int | None:
         config = json.loads((Path(model) / "config.json").read_bytes())
     except (OSError, ValueError):
         return None
+    config = config.get("text_config") or config if isinstance(config, dict) else {}
     size = config.get("max_position_embeddings") if isinstance(config, dict) else None
     return size if isinstance(size, int) else None
 

@@ -1,5 +1,4 @@
-"""`local:`, the LLM judge in this process with transformers: greedy answers under the JSON schema of each
-request.
+"""`local:`, the LLM judge in this process with transformers: answers under the JSON schema of each request.
 
 What prompts have in common, as the system message of thousands of tokens, is computed once (`prefix_reuse`).
 """
@@ -16,7 +15,7 @@ import torch
 
 from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest
 from dialint.detector.engines.base_models import load_adapter, load_base_model
-from dialint.detector.engines.json_grammar import JsonGrammar
+from dialint.detector.engines.json_grammar import JsonGrammar, JsonMatcher
 from dialint.detector.engines.judge_prompt import (
     MAX_PROMPT_TOKENS,
     JudgePrompt,
@@ -88,7 +87,7 @@ class LocalJudge:
             written, computed = write_answers(
                 self.model,
                 [prompts[index] for index in fitting],
-                [self.grammar.matcher(requests[index].schema) for index in fitting],
+                [self._matcher(requests[index]) for index in fitting],
                 [min(requests[index].max_tokens, room[index]) for index in fitting],
                 self.device,
                 pad=self.prompt.tokenizer.pad_token_id,
@@ -104,6 +103,10 @@ class LocalJudge:
                 output_tokens=len(ids),
             )
         return replies
+
+    def _matcher(self, request: JudgeRequest) -> JsonMatcher:
+        seed = f"{request.vote} {request.dialogue_id}" if request.vote else ""
+        return self.grammar.matcher(request.schema, seed)
 
     def close(self) -> None:
         """Nothing is held but memory."""

@@ -5,7 +5,6 @@ Training, scoring and serving use the same ids. A base without a chat template g
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from dialint.detector.engines.base_models import (
     tokenizer_folder,
 )
 from dialint.detector.engines.json_escapes import JsonEscaper
+from dialint.detector.engines.judge_folder import context_of
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge.config import read_trained_prompt
 from dialint.detector.judge.engine import answer_room
@@ -164,9 +164,7 @@ def prompt_room(source: ModelSource, context: int | None, most: int) -> int:
     Raises:
         ConfigError: E_OPTION, a context that the model does not have; E_JUDGE, see `load_prompt`.
     """
-    config = json.loads((source.base.folder / "config.json").read_bytes())
-    config = config.get("text_config") or config
-    own = int(config.get("max_position_embeddings") or most)
+    own = context_of(str(source.base.folder)) or most
     if context is not None:
         if context > own:
             raise ConfigError("E_OPTION", f"--judge-context {context}: the model has {own}")

@@ -1,10 +1,8 @@
 """Runs the LLM judge in this process with vLLM: many requests at a time, prefixes computed once, answers held
 to their JSON schema.
 
-Chats become token ids by `JudgePrompt`, as in training and in `dialint.detector.engines.judge_local`, and
-verdicts are compared at the same tokens, so probabilities are those of the local engine. Only an error's
-answer is generated, behind that verdict, in a second request that finds the first one's prefix in the cache.
-A server is not started here: `dialint serve vllm` does that.
+Chats become token ids by `JudgePrompt`, as in training and in `dialint.detector.engines.judge_local`. A
+server is not started here: `dialint serve vllm` does that.
 """
 
 from __future__ import annotations
@@ -13,29 +11,32 @@ import gc
 import importlib
 import json
 import os
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG
-from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema, verdict_softmax
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder, weights_sha256
-from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, resolve_judge
+from dialint.detector.engines.judge_folder import STRUCTURED, context_of
+from dialint.detector.engines.judge_prompt import (
+    JudgePrompt,
+    load_prompt,
+    prompt_room,
+    resolve_judge,
+)
+from dialint.detector.engines.second_tries import answer_twice
 from dialint.detector.environment import is_installed, missing_extra_error
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.judge import (
-    PROMPT_VERSION,
-    VERDICTS,
+from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.engine import (
+    ANSWER_TOKENS,
+    VOTE_TEMPERATURE,
     JudgeEngine,
     JudgeReply,
     JudgeRequest,
-    JudgeVerdict,
-    verdict_json,
 )
-from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.prompt import PROMPT_VERSION
 
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -43,12 +44,12 @@ ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
 }
 """Set before vLLM is imported, where the user has not set them: one process, few words, no calls home."""
-DEFAULT_CONTEXT = 8192
-"""Tokens of context of a model that has more."""
+MAX_PROMPT_TOKENS = 32_768
+"""Of a model that has more."""
 GPU_MEMORY, CPU_MEMORY = 0.85, 0.25
 """Shares of memory for weights and cache: the scan's model and other work have the rest."""
-ANSWER_TOKENS = 512
-"""Of the context, what is held back for an answer."""
+MIN_ANSWER_TOKENS = 64
+"""A shorter room for the answer is not worth asking."""
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """What vLLM takes as the greatest rank of adapters."""
 
@@ -60,46 +61,62 @@ class VllmJudge:
     notes: Sequence[str] = ()
 
     def __init__(
-        self, llm: Any, prompt: JudgePrompt, lora: Any, *, name: str, fingerprint: str, context: int
+        self,
+        llm: Any,
+        prompt: JudgePrompt,
+        lora: Any,
+        *,
+        name: str,
+        fingerprint: str,
+        max_prompt_tokens: int,
+        context: int,
     ) -> None:
         self.name = name
         self.fingerprint = fingerprint
         self.prompt = prompt
+        self.max_prompt_tokens = max_prompt_tokens
         self._llm = llm
         self._lora = lora
         self._context = context
 
-    @property
-    def max_prompt_tokens(self) -> int:
-        """Tokens that a chat may have beside its answer."""
-        return self._context - ANSWER_TOKENS
-
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
         """Tokens of a chat."""
-        return len(self.prompt.of_chat(messages))
+        return self.prompt.count_tokens(messages)
 
     def spell(self, text: str) -> str:
         """Rewrites compact JSON so that it contains no control token of the model."""
         return self.prompt.spelling(text)
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """The reply to each request, in order; E_CONTEXT, one that does not fit; E_ANSWER, one whose answer
-        has no end.
+        """See `JudgeEngine.ask`; E_CONTEXT, one that does not fit; E_ANSWER, one without a usable answer.
 
         Raises:
             WorldError: E_JUDGE, vLLM's engine died.
         """
-        started_s = time.perf_counter()
-        pending = [_Pending(request, self.prompt.of_chat(request.messages)) for request in requests]
-        for item in pending:
-            if len(item.ids) + item.request.max_tokens > self._context:
-                item.failure = "E_CONTEXT"
-        self._find_verdicts([item for item in pending if item.request.wants_verdict and not item.failure])
-        self._write_answers([item for item in pending if not item.failure and not item.text], brief=False)
-        cut = [item for item in pending if not item.failure and not item.text]
-        self._write_answers(cut, brief=True)
-        seconds = (time.perf_counter() - started_s) / max(1, len(pending))
-        return [item.reply(seconds) for item in pending]
+        return answer_twice(requests, self._answer)
+
+    def _answer(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """An answer of up to `max_tokens` to each request, whatever it is worth."""
+        prompts = [self.prompt.of_chat(request.messages) for request in requests]
+        replies = [JudgeReply(failure="E_CONTEXT") for _ in requests]
+        fitting = [
+            index for index, ids in enumerate(prompts) if len(ids) + MIN_ANSWER_TOKENS <= self._context
+        ]
+        outputs = self._generate([(prompts[index], requests[index]) for index in fitting])
+        for index, output in zip(fitting, outputs, strict=True):
+            replies[index] = JudgeReply(failure="E_ANSWER") if output is None else self._reply(output)
+        return replies
+
+    def _reply(self, output: Any) -> JudgeReply:
+        ids = output.outputs[0].token_ids
+        text = str(self.prompt.tokenizer.decode(ids, skip_special_tokens=True))
+        return JudgeReply(
+            text=text,
+            failure="" if text else "E_ANSWER",
+            prompt_tokens=len(output.prompt_token_ids),
+            cached_tokens=output.num_cached_tokens or 0,
+            output_tokens=len(ids),
+        )
 
     def close(self) -> None:
         """Releases the model's memory."""
@@ -113,57 +130,24 @@ class VllmJudge:
         counts = {metric.name: metric for metric in self._llm.get_metrics()}
         return counts["vllm:prefix_cache_queries"].value, counts["vllm:prefix_cache_hits"].value
 
-    def _find_verdicts(self, items: Sequence[_Pending]) -> None:
-        """The verdicts' probabilities: of the token at which they part, behind what they share."""
-        shared, first = self.prompt.fork
-        options = {"max_tokens": 1, "allowed_token_ids": list(first), "logprobs": len(first)}
-        outputs = self._generate([([*item.ids, *shared], options) for item in items])
-        for item, output in zip(items, outputs, strict=True):
-            if output is None:
-                item.failure = "E_ANSWER"
-                continue
-            item.count(output)
-            logprobs = output.outputs[0].logprobs[0]
-            item.probabilities = verdict_softmax(
-                [logprobs[token].logprob if token in logprobs else float("-inf") for token in first]
-            )
-            if item.verdict is not None and item.verdict != "error":
-                item.text = verdict_json(item.verdict, item.probabilities[0])
-
-    def _write_answers(self, items: Sequence[_Pending], *, brief: bool) -> None:
-        """The answers, each behind its verdict; `brief` as in `narrow_schema`."""
-        prompts = []
-        for item in items:
-            quoted = item.request.quoted
-            schema = narrow_schema(item.request.schema, item.verdict, brief=brief)
-            letters = None if quoted is None else self.prompt.spelling.letters(quoted)
-            options = {
-                "max_tokens": item.request.max_tokens,
-                "structured_outputs": {"grammar": answer_grammar(schema, letters)},
-            }
-            prompts.append((item.ids, options))
-        for item, output in zip(items, self._generate(prompts), strict=True):
-            if output is not None:
-                item.count(output)
-                completion = output.outputs[0]
-                if completion.finish_reason == "stop":
-                    item.text = self.prompt.tokenizer.decode(completion.token_ids, skip_special_tokens=True)
-            if not item.text and (brief or output is None):
-                item.failure = "E_ANSWER"
-
-    def _generate(self, prompts: Sequence[tuple[list[int], dict[str, Any]]]) -> list[Any]:
-        """vLLM's output for each prompt and its sampling options; None for one that vLLM refuses."""
+    def _generate(self, prompts: Sequence[tuple[list[int], JudgeRequest]]) -> list[Any]:
+        """vLLM's output for each prompt; None for one that vLLM refuses."""
         if not prompts:
             return []
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
         from vllm.v1.engine.exceptions import EngineDeadError
 
-        params = []
-        for _, options in prompts:
-            rules = options.get("structured_outputs")
-            own = options | ({"structured_outputs": StructuredOutputsParams(**rules)} if rules else {})
-            params.append(SamplingParams(temperature=0.0, detokenize=False, **own))
+        params = [
+            SamplingParams(
+                temperature=VOTE_TEMPERATURE if request.vote else 0.0,
+                seed=request.vote or None,
+                max_tokens=min(request.max_tokens, self._context - len(ids)),
+                structured_outputs=StructuredOutputsParams(json=dict(request.schema)),
+                detokenize=False,
+            )
+            for ids, request in prompts
+        ]
         try:
             outputs: list[Any] = self._llm.generate(
                 [{"prompt_token_ids": ids} for ids, _ in prompts],
@@ -181,52 +165,12 @@ class VllmJudge:
         return outputs
 
 
-@dataclass
-class _Pending:
-    """A request on its way: its prompt, and what is known of its reply."""
-
-    request: JudgeRequest
-    ids: list[int]
-    probabilities: tuple[float, ...] = ()
-    text: str = ""
-    failure: str = ""
-    computed: int = field(default=0)
-    output_tokens: int = 0
-
-    @property
-    def verdict(self) -> JudgeVerdict | None:
-        """The most probable verdict, if there is one."""
-        if not self.probabilities:
-            return None
-        return VERDICTS[max(range(len(VERDICTS)), key=lambda index: self.probabilities[index])]
-
-    def count(self, output: Any) -> None:
-        """Adds the tokens of one of vLLM's outputs."""
-        self.computed += len(output.prompt_token_ids) - (output.num_cached_tokens or 0)
-        self.output_tokens += len(output.outputs[0].token_ids)
-
-    def reply(self, seconds: float) -> JudgeReply:
-        """A prompt counts once, though it is sent twice: what the second request computes of it anew is not
-        called cached."""
-        error, no_error, not_applicable = self.probabilities or (0.0, 0.0, 0.0)
-        size = 0 if self.failure == "E_CONTEXT" else len(self.ids)
-        return JudgeReply(
-            text="" if self.failure else self.text,
-            failure=self.failure,
-            verdict_probabilities=(error, no_error, not_applicable) if self.probabilities else None,
-            prompt_tokens=size,
-            cached_tokens=max(0, size - self.computed),
-            output_tokens=self.output_tokens,
-            seconds=seconds,
-        )
-
-
 def load_vllm_judge(
     source: ModelSource, *, device: str = "auto", bf16: bool | None = None, context: int | None = None
 ) -> VllmJudge:
     """The judge of a model folder (`dialint.detector.engines.judge_prompt.resolve_judge`) in vLLM.
 
-    `context`: tokens of prompt and answer, else the model's, at most `DEFAULT_CONTEXT`.
+    `context`: tokens of prompt and answer; see `prompt_room`.
 
     Raises:
         ConfigError: E_EXTRA, vLLM is not installed; E_OPTION, a device or context that it does not have;
@@ -235,12 +179,9 @@ def load_vllm_judge(
     if not is_installed("vllm"):
         raise missing_extra_error("vllm", "--judge vllm:FOLDER", ["vllm"])
     prompt = load_prompt(source)
-    _ = prompt.fork  # refuses a tokenizer that does not tell the verdicts apart
-    config = json.loads((source.base.folder / "config.json").read_bytes())
-    longest = int(config.get("max_position_embeddings", DEFAULT_CONTEXT))
-    if context is not None and context > longest:
-        raise ConfigError("E_OPTION", f"--judge-context {context}: the model has {longest}")
-    context = context or min(longest, DEFAULT_CONTEXT)
+    room = prompt_room(source, context, MAX_PROMPT_TOKENS)
+    own = context_of(str(source.base.folder)) or room
+    context = context or min(own, room + 2 * ANSWER_TOKENS)
     options: dict[str, Any] = lora_options(source.adapter) if source.adapter else {}
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -266,8 +207,7 @@ def load_vllm_judge(
             seed=0,
             enable_prefix_caching=True,
             generation_config="vllm",
-            logprobs_mode="processed_logprobs",
-            structured_outputs_config={"backend": "xgrammar"},
+            structured_outputs_config=STRUCTURED,
             disable_log_stats=False,
             trust_remote_code=False,
             load_format="safetensors",
@@ -289,6 +229,7 @@ def load_vllm_judge(
         fingerprint=fingerprint(
             ["vllm", vllm.__version__, dtype, context, *weights, template, prompt.detail, PROMPT_VERSION]
         ),
+        max_prompt_tokens=room,
         context=context,
     )
 

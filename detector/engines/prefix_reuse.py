@@ -1,4 +1,4 @@
-"""Greedy answers under a grammar, in which the tokens that a prompt shares with the one before it are not
+"""Answers under a grammar, in which the tokens that a prompt shares with the one before it are not
 computed again: their keys and values stay in transformers' cache, the rest is cropped.
 
 Prompts go in the order of their tokens, so that each one's longest common beginning with any earlier one is
@@ -73,7 +73,7 @@ def write_answers(
     pad: int,
     batch_bytes: int,
 ) -> tuple[list[list[int]], list[int]]:
-    """What is written greedily behind each row under its matcher, up to the end or so many tokens; and how
+    """What is written behind each row under its matcher, up to the end or so many tokens; and how
     many tokens of each row were computed. `pad` is any token."""
     written: list[list[int]] = [[] for _ in rows]
     computed = [len(row) for row in rows]
@@ -181,7 +181,7 @@ def _decode(
     max_tokens: Sequence[int],
     pad: int,
 ) -> list[list[int]]:
-    """Greedy answers behind rows that are in the cache, with the logits of their first tokens."""
+    """Answers behind rows that are in the cache, with the logits of their first tokens."""
     device = logits.device
     mask = _mask(lengths, device)
     positions = torch.tensor(lengths, device=device)[:, None]
@@ -190,7 +190,7 @@ def _decode(
     for step in range(max(max_tokens)):
         following = [pad] * len(lengths)
         for row, matcher in enumerate(matchers):
-            token = matcher.take_likeliest(logits[row]) if is_open[row] else None
+            token = matcher.take(logits[row]) if is_open[row] else None
             if token is None:
                 is_open[row] = False
                 continue

@@ -1,4 +1,4 @@
-"""Second tries of engines that answer greedily in this process."""
+"""Second tries of engines that answer in this process."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Answer = Callable[[Sequence[JudgeRequest]], list[JudgeReply]]
 def answer_twice(requests: Sequence[JudgeRequest], answer: Answer) -> list[JudgeReply]:
     """The usable answers; E_ANSWER where there is none.
 
-    Greedy generation would go on where it was cut, so an answer that may be tried again has the room of both
-    tries at once; one that has another fault is asked for once more, with what was wrong.
+    Generation would go on where it was cut, so an answer that may be tried again has the room of both tries
+    at once; one that has another fault is asked for once more, with what was wrong.
     """
     started_s = monotonic()
     replies = answer([replace(each, max_tokens=each.max_tokens * min(2, each.answers)) for each in requests])

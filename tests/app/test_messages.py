@@ -66,7 +66,6 @@ OF_OTHER_PROGRAMS = {
             "enable-prompt-tokens-details",
             "generation-config",
             "gpu-memory-utilization",
-            "logprobs-mode",
             "lora-modules",
             "max-lora-rank",
             "max-loras",

@@ -42,11 +42,10 @@ def test_the_command_of_a_base_alone(home: Path, capsys: pytest.CaptureFixture[s
     ]
     assert words[start + 1 :] == [
         *("--served-model-name", "small_decoder", "--host", "127.0.0.1", "--port", "8000"),
-        *("--max-model-len", "2048", "--enable-prefix-caching"),
-        *("--logprobs-mode", "processed_logprobs", "--structured-outputs-config"),
+        *("--max-model-len", "2048", "--enable-prefix-caching", "--structured-outputs-config"),
         *('{"backend":"xgrammar","disable_any_whitespace":true}', "--generation-config", "vllm"),
         *("--enable-prompt-tokens-details", "--disable-fastapi-docs", "--disable-uvicorn-access-log"),
-        *("--shutdown-timeout", "20", "--override-generation-config", '{"max_new_tokens":1024}'),
+        *("--shutdown-timeout", "20", "--override-generation-config", '{"max_new_tokens":4096}'),
     ]
 
 
