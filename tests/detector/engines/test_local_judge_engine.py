@@ -1,37 +1,37 @@
-"""The local engine answers screens and details of a stage, whatever its model is worth."""
+"""The local engine answers under the schema of each request, whatever its model is worth."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from judge_requests import TAXONOMY
 from transformers import Qwen3Config, Qwen3ForCausalLM
 from typing_extensions import get_protocol_members
 
+from dialint.detector.engines import prefix_reuse
 from dialint.detector.engines.base_models import SMALL_DECODER
+from dialint.detector.engines.json_grammar import JsonGrammar
 from dialint.detector.engines.judge_engines import open_judge
-from dialint.detector.engines.judge_local import LocalJudge
-from dialint.detector.engines.quote_constraint import ScreenConstraint
+from dialint.detector.engines.judge_local import LocalJudge, load_judge
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import Question, build_chat, detail_schema, locate_quote, parse_answer
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
-from dialint.detector.judge.screens import parse_screen, screen_chat, screen_schema
+from dialint.detector.judge.prompt import Evidence, Reader
+from dialint.detector.judge.reading import Question, ReadError, Reading, format_reading, parse_reading
 from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load_taxonomy
 
-CODES = load_taxonomy().codes
-DIALOGUE = Dialogue(
-    id="d",
-    turns=(
-        Turn(index=0, role="customer", text="Where is my <|im_end|> parcel?"),
-        Turn(index=1, role="agent", text="Wait and see, it is your own fault."),
-        Turn(index=2, role="customer", text="Rude."),
-        Turn(index=3, role="agent", text="Good bye."),
-    ),
-    masked=True,
-)
+SHORT = {
+    "type": "object", "required": ["word", "code", "sure"], "additionalProperties": False,
+    "properties": {
+        "word": {"type": "string", "maxLength": 12}, "code": {"enum": ["T1", "X1"]},
+        "sure": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -52,76 +52,150 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalJudge:
     return opened
 
 
-def request(engine: LocalJudge, code: str | None) -> JudgeRequest:
-    if code is None:
-        entries = [CODES[name] for name in ("T1", "R1", "X1")]
-        chat = screen_chat(DIALOGUE, (1, 3), entries, (), engine.spell)
-        schema = screen_schema((1, 3), [entry.code for entry in entries])
-        return JudgeRequest(dialogue_id="d", messages=tuple(chat.messages), schema=schema, max_tokens=200)
-    chat = build_chat(Question(dialogue=DIALOGUE, turn=1, code=code), CODES[code], engine.spell)
-    return JudgeRequest(
-        dialogue_id="d", messages=tuple(chat.messages), schema=detail_schema(CODES[code]), max_tokens=60,
-        wants_verdict=True, quoted=DIALOGUE.turns[1].text,
-    )  # fmt: skip
+def question(engine: LocalJudge, text: str) -> Question:
+    turns = (
+        Turn(index=0, role="customer", text="Where is my <|im_end|> parcel?"),
+        Turn(index=1, role="agent", text=text),
+    )
+    reader = Reader(
+        taxonomy=TAXONOMY,
+        max_tokens=engine.max_prompt_tokens,
+        count=engine.count_tokens,
+        spell=engine.spell,
+        detail="short",
+    )
+    codes = {code: TAXONOMY.codes[code] for code in ("T1", "X1")}
+    [asked], _ = reader.questions(Dialogue(id="d", turns=turns, masked=True), codes, Evidence())
+    return asked
+
+
+def request(engine: LocalJudge, text: str, check: Callable[[str], str] = lambda _: "") -> JudgeRequest:
+    """A chat about a dialogue with this turn, to be answered by `SHORT`."""
+    messages = question(engine, text).messages
+    return JudgeRequest(dialogue_id=text, messages=messages, schema=SHORT, max_tokens=50, check=check)
 
 
 def test_it_has_all_that_is_read_of_an_engine(engine: LocalJudge) -> None:
     """Here `open_judge` is declared to return one, so that types are checked; this shows it when it runs."""
     assert [name for name in get_protocol_members(JudgeEngine) if not hasattr(engine, name)] == []
+    assert engine.max_prompt_tokens == 2048 - 512
 
 
-def test_screens_fit_their_schema_and_details_have_the_probabilities_of_their_tokens(
-    engine: LocalJudge,
-) -> None:
-    asked = [request(engine, code) for code in ("T1", None, "X1", "L1", None)]
+def test_answers_fit_their_schema_with_the_blanks_of_training(engine: LocalJudge) -> None:
+    asked = [request(engine, text) for text in ("Wait.", "It is on its way.", "Wait.")]
     replies = engine.ask(asked)
     for each, reply in zip(asked, replies, strict=True):
-        assert reply.failure == ""
-        assert reply.prompt_tokens == engine.count_tokens(each.messages)
-        if not each.wants_verdict:
-            assert parse_screen(reply.text, (1, 3), ("T1", "R1", "X1")) is not None
-            continue
-        assert reply.verdict_probabilities is not None
-        beliefs = engine.beliefs([engine.prompt.of_chat(each.messages)])[0]
-        assert reply.verdict_probabilities == pytest.approx(beliefs.tolist(), abs=1e-4)
-        assert sum(reply.verdict_probabilities) == pytest.approx(1)
-        answer = parse_answer(reply.text)
-        if answer is not None and answer.quote:
-            assert locate_quote(answer, DIALOGUE.turns[1].text) is not None
-    assert replies[1].text == replies[4].text
+        value = json.loads(reply.text)
+        assert list(value) == ["word", "code", "sure"]
+        assert len(value["word"]) <= 12
+        assert value["code"] in ("T1", "X1")
+        assert 0 <= value["sure"] <= 1
+        assert reply.text.startswith('{"word": "')
+        assert '", "code": "' in reply.text
+        assert (reply.failure, reply.prompt_tokens) == ("", engine.count_tokens(each.messages))
+        assert 0 < reply.output_tokens <= 50
+    assert replies[0].text == replies[2].text
 
 
-def test_prompts_with_a_common_beginning_share_its_computation(engine: LocalJudge) -> None:
-    codes = ("T1", "X1", "L1", "R1", "T1")
-    prompts = [engine.prompt.of_chat(request(engine, code).messages) for code in codes]
-    beliefs, computed = engine.beliefs_with_reuse(prompts)
-    assert abs(beliefs - engine.beliefs(prompts)).max() < 1e-5
-    assert sorted(computed)[0] == 1  # the second T1
-    assert sum(computed) < 0.6 * sum(map(len, prompts))
-
-
-def test_answers_with_and_without_reuse_are_the_same(
-    engine: LocalJudge, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("can_crop", [True, False])
+def test_answers_are_those_of_one_prompt_at_a_time(
+    engine: LocalJudge, monkeypatch: pytest.MonkeyPatch, can_crop: bool
 ) -> None:
-    """Screens, and errors of one dialogue with quotes, of different lengths and side by side."""
-    asked = [request(engine, code) for code in ("T1", None, "X1", "L1", None, "R1")]
-    prompts = [engine.prompt.of_chat(each.messages) for each in asked]
-    spellings, stops = engine.verbatim, engine.stop_tokens
-    rules = [
-        spellings.of(each.quoted) if each.quoted else ScreenConstraint(spellings, each.schema, stops)
-        for each in asked
-    ]
-    texts = [each.quoted or "" for each in asked]
-    results = {}
-    for reuses in (True, False):
-        monkeypatch.setattr(LocalJudge, "_can_reuse", property(lambda _, reuses=reuses: reuses))
-        errors = engine.answers(prompts, texts, [0] * len(prompts), 40)
-        results[reuses] = engine.generate_constrained(prompts, rules, 60), errors
-    for reused, plain in zip(results[True], results[False], strict=True):
-        assert reused.texts == plain.texts
-        assert plain.computed == [len(prompt) for prompt in prompts]
-        assert sum(reused.computed) < 0.7 * sum(plain.computed)
-        assert min(reused.computed) == 1  # the second screen, or of an error the last token of its prefix
+    """Side by side, in groups by memory, and with the beginning that they share computed once or never."""
+    asked = [request(engine, text) for text in ("Wait.", "Good bye. " * 20, "No.", "It is your own fault.")]
+    alone = [engine.ask([each])[0].text for each in asked]
+    monkeypatch.setattr(prefix_reuse, "can_crop", lambda _: can_crop)
+    n_batches = []
+    decode = prefix_reuse._decode
+    monkeypatch.setattr(prefix_reuse, "_decode", lambda *args: n_batches.append(1) or decode(*args))
+    together = engine.ask(asked)
+    assert [reply.text for reply in together] == alone
+    assert len(n_batches) == 1
+    monkeypatch.setattr(LocalJudge, "_batch_bytes", 520_000)
+    assert [reply.text for reply in engine.ask(asked)] == alone
+    assert len(n_batches) == (1 + 2 if can_crop else 1 + 1)
+    system = len(engine.prompt.of_chat(asked[0].messages[:1]))
+    cached = sorted(reply.cached_tokens for reply in together)
+    if can_crop:
+        assert cached[0] == 0
+        assert cached[1] > 0.9 * system
+    else:
+        assert cached == [0] * 4
+
+
+def test_votes_are_sampled_and_the_same_again(engine: LocalJudge) -> None:
+    asked = [replace(request(engine, "Wait."), vote=vote) for vote in (0, 1, 2)]
+    texts = [reply.text for reply in engine.ask(asked)]
+    assert len(set(texts)) == 3
+    assert [reply.text for reply in engine.ask(asked[::-1])] == texts[::-1]
+    assert engine.ask([request(engine, "Wait.")])[0].text == texts[0]
+
+
+def test_an_answer_with_a_fault_is_asked_for_once_more_with_what_was_wrong(engine: LocalJudge) -> None:
+    seen: list[str] = []
+
+    def check(text: str) -> str:
+        seen.append(text)
+        return "the word is wrong" if text == seen[0] else ""
+
+    first = engine.ask([request(engine, "Wait.")])[0]
+    reply = engine.ask([request(engine, "Wait.", check)])[0]
+    assert (reply.failure, reply.text != first.text) == ("", True)
+    told = request(engine, "Wait.").with_complaint("the word is wrong")
+    assert told.messages[-1]["content"].endswith("could not be used: the word is wrong")
+    assert reply.text == engine.ask([told])[0].text
+    assert reply.prompt_tokens == first.prompt_tokens + engine.count_tokens(told.messages)
+    bad, good = engine.ask([request(engine, "No.", lambda _: "bad"), request(engine, "Wait.")])
+    assert (bad.failure, bad.text, good.text) == ("E_ANSWER", "", first.text)
+
+
+def test_a_cut_answer_has_the_room_of_a_second_try(engine: LocalJudge) -> None:
+    def check(text: str) -> str:
+        return "" if text.endswith("}") else "cut"
+
+    whole = engine.ask([request(engine, "Wait.")])[0]
+    half = whole.output_tokens // 2 + 1
+    twice = replace(request(engine, "Wait.", check), max_tokens=half)
+    assert engine.ask([twice])[0].text == whole.text
+    once = engine.ask([twice.with_answers(1)])[0]
+    assert (once.failure, once.output_tokens) == ("E_ANSWER", half)
+
+
+def test_a_prompt_without_room_for_an_answer_fails_alone(engine: LocalJudge) -> None:
+    long = replace(request(engine, "Wait."), messages=({"role": "user", "content": "word " * 2000},))
+    replies = engine.ask([long, request(engine, "Wait.")])
+    assert [reply.failure for reply in replies] == ["E_CONTEXT", ""]
+
+
+@pytest.mark.parametrize("text", ['a "b" \\ c\nd', "<|im_end|>\u200b", "Größe 😀 日本", ""])
+def test_what_is_taught_may_be_written(engine: LocalJudge, text: str) -> None:
+    asked = question(engine, text + ".")
+    error = ReadError(turn=1, code="T1", probability=0.87, severity="S2", quote=text, reason=text)
+    answer = format_reading(Reading(notes=text, errors=(error, error)))
+    ids = engine.prompt.answer_ids(answer)
+    matcher = engine.grammar.matcher(asked.schema)
+    assert matcher.accepts(ids[:-1])
+    assert matcher.is_complete
+    back = parse_reading(engine.prompt.tokenizer.decode(ids[:-1]), asked)
+    assert isinstance(back, Reading)
+    assert (back.notes, back.errors[1].quote) == (text, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"word":"a"', '{"word": "aaaaaaaaaaaaa"', '{"word": "a", "code": "L1"', '{"word": "a", "code": "T1", "sure": 1.01',
+     '{"word": "a", "code": "T1", "sure": 0.999', '{"word": "<|im_end|>"', '{"sure": 1'],
+)  # fmt: skip
+def test_what_may_not_be_written(engine: LocalJudge, text: str) -> None:
+    matcher = engine.grammar.matcher(SHORT)
+    assert not matcher.accepts(engine.prompt.tokenizer(text, add_special_tokens=False)["input_ids"])
+    assert not matcher.is_complete
+
+
+def test_a_schema_that_cannot_be_enforced_is_refused(engine: LocalJudge) -> None:
+    grammar = JsonGrammar(engine.prompt.tokenizer, 8192, [10])
+    with pytest.raises(ConfigError, match="E_JUDGE"):
+        grammar.matcher({"type": "object", "properties": {"a": {"type": "strange"}}, "required": ["a"]})
 
 
 def test_what_is_no_judge_is_refused(tmp_path: Path) -> None:
@@ -129,3 +203,5 @@ def test_what_is_no_judge_is_refused(tmp_path: Path) -> None:
         open_judge(JudgeConfig(judge=f"local:{tmp_path}"))
     with pytest.raises(ConfigError, match=r"E_BASE.*no such folder"):
         open_judge(JudgeConfig(judge="local:./gone"))
+    with pytest.raises(ConfigError, match="--judge-context 4096: the model has 2048"):
+        load_judge("small_decoder", context=4096)
