@@ -53,15 +53,16 @@ mkdir -p "$round"
 
 if [ "$base" = finetune/small_decoder ]; then
     codes=${CODES:-C1 M2 U2}
-    sft=(--steps "${SFT_STEPS:-200}" --learning-rate 1e-3 --prompt-tokens 1536 --eval-steps 100)
+    sft=(--steps "${SFT_STEPS:-60}" --learning-rate 1e-3 --prompt-tokens 1536 --questions 2 --dev-answers 8
+        --eval-steps 30)
     if [ -n "$server" ]; then sft+=(--rank 32); else sft+=(--adapter none); fi
-    aligned=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 128 --rank 32)
+    aligned=(--steps "${ALIGN_STEPS:-6}" --learning-rate 1e-4 --questions 2 --answers 4 --answer-tokens 256 --rank 32)
 else
     codes=${CODES:-}
-    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 16384 --detail full --rank 16
-        --gradient-checkpointing)
-    aligned=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 1000
+    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 16384 --detail full --questions 2
         --rank 16 --gradient-checkpointing)
+    aligned=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 8 --answers 8 --accumulate 16
+        --answer-tokens 1000 --rank 16 --gradient-checkpointing)
 fi
 asked=(${codes:+--codes $codes})
 shared=(--seed "$seed" --threads "$threads" --quantise "${QUANTISE:-none}")

@@ -8,7 +8,7 @@
 #   runs/train.sh "" [WORK_FOLDER]                             SIMULATED people answer about the sample
 #   BASE=Qwen/Qwen3-4B-Instruct-2507 QUANTISE=nf4 runs/train.sh STORE WORK_FOLDER        on a GPU
 #
-# Under 30 minutes on two idle cores with the small decoder. Leaves WORK_FOLDER/{dataset,screened,sft,reward,
+# With the small decoder about an hour on two cores. Leaves WORK_FOLDER/{dataset,screened,sft,reward,
 # ppo,grpo,candidate} and report.json. A stopped run goes on where it was: finished steps are kept, training
 # resumes from its last checkpoint. In STORE it writes labels (`label aggregate`) and nothing else.
 set -euo pipefail
@@ -26,14 +26,18 @@ mkdir -p "$work"
 
 # How much of everything: for the small decoder what a laptop has done over a coffee, for others what a GPU has.
 if [ "$base" = finetune/small_decoder ]; then
-    sft=(--adapter none --steps "${SFT_STEPS:-600}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
-    reward=(--steps "${REWARD_STEPS:-80}" --learning-rate 5e-4 --prompt-tokens 320 --eval-steps 40)
-    align=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64)
+    codes=${CODES:-C1 M2 U2} # it has room for few
+    sft=(--adapter none --steps "${SFT_STEPS:-60}" --learning-rate 1e-3 --prompt-tokens 1536 --questions 2
+        --dev-answers 8 --eval-steps 30)
+    reward=(--steps "${REWARD_STEPS:-20}" --learning-rate 5e-4 --prompt-tokens 1536 --pairs 2 --eval-steps 10)
+    align=(--steps "${ALIGN_STEPS:-6}" --learning-rate 1e-4 --questions 2 --answers 4 --answer-tokens 256)
     shared=(--rank 32)
 else
-    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 2048 --detail full)
-    reward=(--steps "${REWARD_STEPS:-500}" --learning-rate 1e-4 --prompt-tokens 2048 --detail full)
-    align=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192)
+    codes=${CODES:-} # all that the labels name
+    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 16384 --detail full --questions 2)
+    reward=(--steps "${REWARD_STEPS:-500}" --learning-rate 1e-4 --prompt-tokens 16384 --detail full --pairs 2)
+    align=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 8 --answers 8 --accumulate 16
+        --answer-tokens 1000)
     shared=(--rank 16 --gradient-checkpointing)
 fi
 shared+=(--seed "$seed" --threads "$threads" --quantise "$quantise")
@@ -67,7 +71,8 @@ key=()
 }
 [ -e "$work/screened/manifest.json" ] ||
     dialint train screen --dataset "$work/dataset" --out "$work/screened"
-data=(--dataset "$work/screened" --random-questions 4) # errors are rare: seen too often, they are seen everywhere
+asked=(${codes:+--codes $codes})
+data=(--dataset "$work/screened" "${asked[@]}")
 [ -e "$work/sft/manifest.json" ] ||
     dialint train sft judge "${data[@]}" --model "$base" --out "$work/sft" "${sft[@]}" "${shared[@]}"
 [ -e "$work/reward/manifest.json" ] ||
@@ -81,5 +86,5 @@ data=(--dataset "$work/screened" --random-questions 4) # errors are rare: seen t
 [ -e "$work/candidate/manifest.json" ] ||
     dialint train merge --model "$work/grpo" --out "$work/candidate"
 [ -e "$work/report.json" ] ||
-    dialint eval judge "$work/screened" --split test --seed "$seed" --threads "$threads" \
+    dialint eval judge "$work/screened" --split test "${asked[@]}" --seed "$seed" --threads "$threads" \
         --judge "$work/candidate" --against "$work/grpo" "$work/ppo" "$work/sft" --out "$work/report.json"

@@ -1,3 +1,3 @@
-from judge_fixtures import dataset, tiny
+from judge_fixtures import dataset
 
-__all__ = ["dataset", "tiny"]
+__all__ = ["dataset"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rude_dialogues import RUDE, SORRY, written
+from rude_dialogues import RUDE, SORRY
 from scripted_judge import ScriptedJudge, listed
 
 from dialint.detector.engines import judge_engines
@@ -18,11 +18,6 @@ from dialint.eval.judge import EvaluateConfig, judge
 from dialint.eval.labelled import SelectionConfig
 
 GOOD, BAD = "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("dataset"), lambda place: 1.0)
 
 
 def good(request: Any) -> Any:
