@@ -92,9 +92,9 @@ class Evidence:
     logs_tools: bool | None = None
 
     def kinds(self, dialogue: Dialogue) -> frozenset[Need]:
-        """The kinds of evidence that codes may need."""
+        """The kinds of evidence that codes may need; results of tools are sources too."""
         present: dict[Need, bool] = {
-            "sources": bool(self.sources),
+            "sources": bool(self.sources) or any(turn.role == "tool" for turn in dialogue.turns),
             "policy": bool(self.clauses or self.sources),
             "actions": any(
                 turn.tool_calls or (turn.role == "system" and _ACT.match(turn.text))

@@ -84,6 +84,7 @@ def test_codes_without_their_evidence_are_not_asked_about() -> None:
     assert "\nI1 " not in text
     assert "in Spanish" in text
     assert all(TAXONOMY.codes[code].definition in text for code in codes)
+    assert Evidence().kinds(DIALOGUE) >= {"sources", "actions", "timestamps"}  # results of tools are sources
 
 
 def test_the_system_message_is_the_same_for_dialogues_with_the_same_kinds_of_evidence() -> None:
