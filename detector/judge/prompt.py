@@ -69,6 +69,7 @@ PROMPT_VERSION = load_words().version
 
 _ACT = re.compile(r"\s*[A-Za-z_][\w.]*\(.*\)")
 """A system turn that logs a call of a tool."""
+_RESULT = re.compile(r"\)\s*(?:->|=>|→)")
 _SOURCE_NAME = re.compile(r"\s*([A-Za-z0-9][\w./-]{0,40}): ")
 
 
@@ -82,6 +83,16 @@ def name_sources(texts: Sequence[str]) -> tuple[Clause, ...]:
     return tuple(sources)
 
 
+def _is_act(turn: Turn) -> bool:
+    """Whether the turn logs a call of a tool."""
+    return bool(turn.tool_calls) or (turn.role == "system" and _ACT.match(turn.text) is not None)
+
+
+def _is_result(turn: Turn) -> bool:
+    """Whether the turn logs what a tool returned."""
+    return turn.role == "tool" or (_is_act(turn) and _RESULT.search(turn.text) is not None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What is known of a masked dialogue beside its turns. `logs_tools`: whether calls of tools are in the
@@ -92,14 +103,11 @@ class Evidence:
     logs_tools: bool | None = None
 
     def kinds(self, dialogue: Dialogue) -> frozenset[Need]:
-        """The kinds of evidence that codes may need; results of tools are sources too."""
+        """The kinds of evidence that codes may need. Facts in clauses and tools' results are sources too."""
         present: dict[Need, bool] = {
-            "sources": bool(self.sources) or any(turn.role == "tool" for turn in dialogue.turns),
+            "sources": bool(self.sources or self.clauses) or any(map(_is_result, dialogue.turns)),
             "policy": bool(self.clauses or self.sources),
-            "actions": any(
-                turn.tool_calls or (turn.role == "system" and _ACT.match(turn.text))
-                for turn in dialogue.turns
-            ),
+            "actions": any(map(_is_act, dialogue.turns)),
             "timestamps": sum(turn.at is not None for turn in dialogue.turns) > 1,
         }
         return frozenset(kind for kind, is_there in present.items() if is_there)
@@ -216,7 +224,7 @@ def _lines(turns: Sequence[Turn]) -> Iterator[_Line]:
 def _known(dialogue: Dialogue, evidence: Evidence) -> dict[str, Any]:
     """What the log knows beside the words."""
     tools = {True: "logged", False: "not logged: acts outside of the text cannot be seen", None: "unknown"}
-    has_calls = any(turn.tool_calls or turn.role == "tool" for turn in dialogue.turns)
+    has_calls = any(_is_act(turn) or _is_result(turn) for turn in dialogue.turns)
     values = {
         "channel": dialogue.channel,
         "language": dialogue.language,

@@ -57,7 +57,7 @@ class Inner(PlainDetector):
         whole = self.status == "scored" and not self.gaps
         return [
             Verdict(
-                dialogue_id=each.id, release="inner", taxonomy="1.1.0", status=self.status,
+                dialogue_id=each.id, release="inner", taxonomy="1.2.0", status=self.status,
                 failure="E_TIMEOUT" if self.status == "failed" else None,
                 quality=100.0 if whole else None, findings=self.findings, suggestions=self.suggestions,
                 not_judged=self.gaps,

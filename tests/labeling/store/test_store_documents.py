@@ -109,4 +109,4 @@ def test_a_preview_reads_the_newest(store: Store, made: Any) -> None:
 
 
 def test_a_text_is_read_as_its_file_is() -> None:
-    assert parse_taxonomy(TEXT).version == "1.1.0"
+    assert parse_taxonomy(TEXT).version == "1.2.0"
