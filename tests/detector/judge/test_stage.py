@@ -116,7 +116,7 @@ def test_without_a_measured_precision_it_only_suggests() -> None:
 def test_a_contract_decides_by_code_and_states_its_own_probability() -> None:
     kept = JudgedCode(slope=1.0, offset=-1.0, threshold=0.7)
     contract = JudgeContract(
-        judge="scripted", prompt="reading-1", precision=0.8, codes={"C1": kept, "R1": kept.model_copy(update={"threshold": None})}
+        judge="scripted", prompt="reading-2", precision=0.8, codes={"C1": kept, "R1": kept.model_copy(update={"threshold": None})}
     )  # fmt: skip
     verdict, _ = judge(
         listed(C1, {"turn": 3, "code": "R1", "quote": "Goodbye"}),
