@@ -136,8 +136,9 @@ class Merger:
         entry = self.taxonomy.codes[error.code]
         position = case.position_of[error.turn]
         turn, text = case.dialogue.turns[position], case.texts[position]
-        masked_start, masked_end = text.from_original(error.start, error.end)
-        start, end = turn.to_log(error.start, error.end)
+        where = error.start or 0, error.end or 0
+        masked_start, masked_end = text.from_original(*where)
+        start, end = turn.to_log(*where)
         finding = Finding(
             code=error.code,
             turn=error.turn,

@@ -83,7 +83,7 @@ class StageOptions:
             ConfigError: a guideline that cannot be used.
         """
         trained = judge.trained
-        own = {
+        own: dict[str, Any] = {
             "detail": judge.detail,
             "language": judge.language,
             "has_rewrites": judge.judge_rewrites,
