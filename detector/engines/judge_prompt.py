@@ -93,7 +93,7 @@ class JudgePrompt:
     def fold(self, messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """The messages as the chat template shows them: system and user in one where it has no system."""
         own = [dict(message) for message in messages]
-        return own if self.shows_system or len(own) < 2 else _fold_system(own)
+        return own if self.shows_system else _fold_system(own)
 
     @cached_property
     def shows_system(self) -> bool:
@@ -164,11 +164,16 @@ def prompt_room(source: ModelSource, context: int | None, most: int) -> int:
     Raises:
         ConfigError: E_OPTION, a context that the model does not have; E_JUDGE, see `load_prompt`.
     """
-    own = context_of(str(source.base.folder)) or most
     if context is not None:
-        if context > own:
+        own = context_of(str(source.base.folder))
+        if own is not None and context > own:
             raise ConfigError("E_OPTION", f"--judge-context {context}: the model has {own}")
         return context - answer_room(context)
     trained = read_trained_prompt(source.folder)
-    room = own - answer_room(own)
-    return min(room, most if trained is None else trained.prompt_tokens)
+    return base_room(source, most if trained is None else trained.prompt_tokens)
+
+
+def base_room(source: ModelSource, most: int) -> int:
+    """Tokens that a prompt may have in the context of a model beside an answer, up to `most`."""
+    own = context_of(str(source.base.folder))
+    return most if own is None else min(own - answer_room(own), most)

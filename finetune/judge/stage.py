@@ -132,7 +132,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
     """
     import torch
 
-    from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, resolve_judge
+    from dialint.detector.engines.judge_prompt import JudgePrompt, base_room, load_prompt, resolve_judge
     from dialint.eval.labelled import asked_codes
 
     torch.set_num_threads(config.running.threads)
@@ -147,6 +147,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
         prompt = JudgePrompt.of(tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = load_prompt(source)
+    prompt = replace(prompt, max_tokens=base_room(source, prompt.max_tokens))
     if config.running.dry_run:
         _print_memory(config, source, prompt, task_type)
         sys.exit(0)

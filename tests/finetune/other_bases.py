@@ -10,7 +10,7 @@ from rude_dialogues import RUDE, SORRY
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from dialint.detector.judge import SYSTEM
+from dialint.detector.judge.prompt import load_words
 
 LLAMA_CHAT = (
     "{{ bos_token }}{% for message in messages %}<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n\n"
@@ -39,7 +39,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "mistral": {"sliding_window": 4096},
 }
 """Only Gemma's layers look less far than a question is long."""
-LEARNT = (SYSTEM, SORRY, RUDE, '{"verdict":"error"', '{"verdict":"no_error"', '{"verdict":"not_applicable"')
+LEARNT = (load_words().task, load_words().answer, SORRY, RUDE, '{"notes": "", "errors": []}')
 
 
 def written(folder: Path, kind: str) -> Path:

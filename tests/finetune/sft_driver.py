@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train.adapters import AdapterOptions
@@ -22,7 +21,7 @@ def config(tiny: Path, dataset: Path, out: Path, questions: int) -> SftJudgeConf
     """What the processes run with `questions` each, and one process with all of them."""
     return SftJudgeConfig(
         dataset=dataset, model=str(tiny), out=out, questions=questions, learning_rate=1e-3,
-        question_config=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=4, eval_steps=3),
+        dev_questions=4, dev_answers=0, learning=ScheduleOptions(steps=4, eval_steps=3),
         adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_minutes=60),
     )  # fmt: skip
@@ -42,7 +41,7 @@ def terminated_once() -> None:
 
 def main(tiny: str, dataset: str, out: str) -> None:
     """Stop, say how far it came, go on."""
-    own = config(Path(tiny), Path(dataset), Path(out), questions=4)
+    own = config(Path(tiny), Path(dataset), Path(out), questions=1)
     terminated_once()
     try:
         run(own)

@@ -8,27 +8,31 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft, sft_options
 from dialint.finetune.train import options
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RATE = 1e30
-ASKING = QuestionConfig(random_questions=0.5)
 
 
 def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any, Any]:
     """A stage's run and its config, three steps long."""
     common: dict[str, Any] = {
-        "dataset": dataset, "model": str(tiny), "out": out, "question_config": ASKING, "adapters": AdapterOptions(rank=4),
+        "dataset": dataset, "model": str(tiny), "out": out, "adapters": AdapterOptions(rank=4),
         "running": RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=1),
     }  # fmt: skip
     learning = ScheduleOptions(steps=3, eval_steps=3)
     if stage in ("sft", "private"):
         more: dict[str, Any] = {"private_epsilon": 8.0} if stage == "private" else {}
         config = sft_options.SftJudgeConfig(
-            **common, questions=4, learning_rate=RATE, learning=learning, **more
+            **common,
+            questions=1,
+            dev_questions=1,
+            dev_answers=0,
+            learning_rate=RATE,
+            learning=learning,
+            **more,
         )
         return sft.run, config
     if stage == "reward":

@@ -55,7 +55,7 @@ def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
     cache, out = tmp_path / "cache", tmp_path / "judge"
     done = dialint(
         address, cache, "train", "sft", "judge", "--dataset", dataset, "--model", f"{NAME}@v1", "--out", out,
-        "--steps", 2, "--questions", 2, "--rank", 2, "--threads", 1, "--prompt-tokens", 512,
+        "--steps", 2, "--questions", 2, "--rank", 2, "--threads", 1, "--dev-answers", 0,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     base = json.loads((out / MANIFEST).read_text())["base"]
@@ -68,11 +68,11 @@ def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
     # The hub is gone: the cache has the commit that the judge was taught on.
     report = tmp_path / "report.json"
     done = dialint(
-        NOWHERE, cache, "eval", "judge", dataset, "--judge", out, "--rounds", 0, "--split", "dev", "--limit", 2,
+        NOWHERE, cache, "eval", "judge", dataset, "--judge", f"local:{out}", "--rounds", 0, "--split", "dev", "--limit", 2,
         "--out", report, "--threads", 1,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert json.loads(report.read_text())["judges"][str(out)]["questions"] > 0
+    assert json.loads(report.read_text())["judges"][f"local:{out}"]["dialogues"] == 2
 
     # Other weights under the same name are noticed.
     weights = _copy(cache) / "model.safetensors"
@@ -80,7 +80,7 @@ def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
     changed[-1] ^= 1
     weights.unlink()
     weights.write_bytes(changed)
-    done = dialint(NOWHERE, cache, "eval", "judge", dataset, "--judge", out)
+    done = dialint(NOWHERE, cache, "eval", "judge", dataset, "--judge", f"local:{out}")
     assert done.returncode == 2
     assert "E_ADAPTER" in done.stderr
     assert "other weights" in done.stderr
@@ -95,7 +95,7 @@ import sys
 from dialint.app.cli import main
 dataset, *names = sys.argv[1:]
 for name in names:
-    sys.argv = ["dialint", "eval", "judge", dataset, "--judge", name]
+    sys.argv = ["dialint", "eval", "judge", dataset, "--judge", f"local:{name}"]
     try:
         main()
     except SystemExit as end:

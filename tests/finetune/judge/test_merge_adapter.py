@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+import torch
 
 from dialint.detector.engines.judge_local import load_judge
-from dialint.eval.questions import QuestionConfig, read_questions
+from dialint.detector.judge.reading import format_reading
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled, target_reading
 from dialint.finetune.judge import merge_adapter, sft, sft_options
+from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -18,12 +21,11 @@ RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 
 @pytest.fixture(scope="module")
 def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("judges") / "taught"
+    out = tmp_path_factory.mktemp("judges") / "trained"
     sft.run(
         sft_options.SftJudgeConfig(
-            dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
-            question_config=QuestionConfig(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
-            adapters=AdapterOptions(rank=4), running=RUNNING,
+            dataset=dataset, model=str(tiny), out=out, questions=2, learning_rate=3e-2, dev_questions=1, dev_answers=0,
+            learning=ScheduleOptions(steps=3, eval_steps=3), adapters=AdapterOptions(rank=4), running=RUNNING,
         )
     )  # fmt: skip
     return out
@@ -33,12 +35,18 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
 def test_a_merged_judge_says_the_same(
     judge: Path, dataset: Path, tmp_path: Path, weights: merge_adapter.StoredWeights, most: float
 ) -> None:
-    manifest = merge_adapter.run(
-        merge_adapter.MergeConfig(model=str(judge), out=tmp_path / "merged", weights=weights)
-    )
+    merged = tmp_path / "merged"
+    manifest = merge_adapter.run(merge_adapter.MergeConfig(model=str(judge), out=merged, weights=weights))
     assert manifest["figures"]["steps"] == 3
-    assert "What it is not for" in (tmp_path / "merged" / "README.md").read_text()
-    asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
-    one, other = (load_judge(str(folder)) for folder in (judge, tmp_path / "merged"))
-    prompts = [one.prompt.ids(item.question, item.code) for item in asked]
-    assert np.abs(one.beliefs(prompts) - other.beliefs(prompts)).max() <= most
+    assert "What it is not for" in (merged / "README.md").read_text()
+    one, other = (load_judge(str(folder)) for folder in (judge, merged))
+    assert other.prompt.codes == one.prompt.codes == ("T1",)
+    labelled = read_labelled(dataset, "test", SelectionConfig(), 1)[:2]
+    items = ask_about(labelled, one.prompt.reader(load_taxonomy()))
+    prompts = [one.prompt.of_chat(item.question.messages) for item in items]
+    answers = [one.prompt.answer_ids(format_reading(target_reading(item))) for item in items]
+    with torch.no_grad():
+        first, second = (
+            compute_logprobs(each.model, prompts, answers).logprobs.exp() for each in (one, other)
+        )
+    assert float((first - second).abs().max()) <= most

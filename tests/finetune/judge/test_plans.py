@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge import grpo, ppo, sft, sft_options
 from dialint.finetune.train.options import RunOptions
 
@@ -18,7 +17,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
 ) -> None:
     common: dict[str, Any] = {
         "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge",
-        "question_config": QuestionConfig(random_questions=0), "running": RunOptions(device="cuda:24GB", dry_run=True),
+        "running": RunOptions(device="cuda:24GB", dry_run=True),
     }  # fmt: skip
     runs: dict[str, Any] = {
         "sft": lambda: sft.run(sft_options.SftJudgeConfig(**common)),

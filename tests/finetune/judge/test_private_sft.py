@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 from dialint.detector.engines import adapter_files, base_models
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import QuestionConfig, read_questions
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.private_sft import CLIP, set_noisy_gradient
 from dialint.finetune.judge.sft import run
@@ -28,8 +29,8 @@ pytest.importorskip("opacus", reason="needs the extra: private")
 @pytest.fixture
 def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SftJudgeConfig:
     return SftJudgeConfig(
-        dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=4, learning_rate=1e-2,
-        question_config=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
+        dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=2, learning_rate=1e-2,
+        dev_questions=2, dev_answers=1, learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2),
         private_epsilon=4.0, private_delta=1e-3,
     )  # fmt: skip
@@ -45,7 +46,7 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     figures = run(config)["figures"]
     told = figures["private"]
     assert 3.8 < told["epsilon"] <= 4.0
-    assert (told["delta"], told["dialogues"], told["clip"]) == (1e-3, 27, 1.0)
+    assert (told["delta"], told["dialogues"], told["clip"]) == (1e-3, 32, 1.0)
     assert told["noise"] > 0.5
     assert "epsilon 3.9" in (card := (config.out / "README.md").read_text())
     assert "delta 0.001" in card
@@ -90,9 +91,11 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     """Also one whose loss is a thousand times too large."""
     torch.manual_seed(0)
     model = load_model(base_models.resolve_source(config.model), config.adapters)
-    asked = read_questions(config.dataset, "train", config.question_config, 1)
-    owned = private_sft._rows_by_dialogue(asked, JudgePrompt.of(config.model))[:3]
-    assert max(map(len, owned)) > 1
+    prompt = JudgePrompt.of(config.model, "short", 2048)
+    labelled = read_labelled(config.dataset, "train", SelectionConfig(), 1)[:3]
+    labelled.append(labelled[0])  # two questions of one dialogue
+    owned = private_sft._rows_by_dialogue(ask_about(labelled, prompt.reader(load_taxonomy())), prompt)
+    assert [len(rows) for rows in owned] == [2, 1, 1]
     learning = [p for p in model.parameters() if p.requires_grad]
 
     def gradient(rows: list[list[dict[str, object]]], by: float) -> torch.Tensor:
@@ -110,7 +113,7 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     "more",
     [
         {"private_epsilon": 0.0},
-        {"private_delta": 1 / 27},
+        {"private_delta": 1 / 32},
         {"adapters": AdapterOptions(adapter_dropout=0.1)},
     ],
 )

@@ -51,7 +51,7 @@ def test_two_processes_learn_what_one_does(
     it is not full: accelerate fills it up from the front, so that no process waits for another.)"""
     port = free_port()
     both = [started(rank, port, "sft_driver.py", tiny, dataset, tmp_path / "two") for rank in (0, 1)]
-    one = config(tiny, dataset, tmp_path / "one", questions=8)
+    one = config(tiny, dataset, tmp_path / "one", questions=2)
     run(one)
     told = [process.communicate(timeout=300) for process in both]
     assert [process.returncode for process in both] == [0, 0], told[0][1][-2000:] + told[1][1][-2000:]

@@ -16,7 +16,6 @@ from dialint.detector import environment
 from dialint.detector.engines import adapter_files, base_models
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError
-from dialint.eval.questions import QuestionConfig
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train import hf_trainer
@@ -32,7 +31,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     shape = Qwen3Config(
         vocab_size=8192, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-        head_dim=32, intermediate_size=128, max_position_embeddings=1024, tie_word_embeddings=True,
+        head_dim=32, intermediate_size=128, max_position_embeddings=2048, tie_word_embeddings=True,
         bos_token_id=1, eos_token_id=10, pad_token_id=0, initializer_range=0.2,
     )  # fmt: skip
     Qwen3ForCausalLM(shape).save_pretrained(folder)
@@ -43,8 +42,8 @@ def config(
     wide: Path, dataset: Path, out: Path, steps: int, optimizer: Optimizer = "adamw"
 ) -> SftJudgeConfig:
     return SftJudgeConfig(
-        dataset=dataset, model=str(wide), out=out, questions=4, learning_rate=1e-2, dev_questions=4,
-        question_config=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
+        dataset=dataset, model=str(wide), out=out, questions=2, learning_rate=1e-2, dev_questions=2, dev_answers=0,
+        learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
         adapters=AdapterOptions(rank=64, quantise="nf4"),
         running=RunOptions(threads=1, precision="fp32", device="cpu", optimizer=optimizer, checkpoint_steps=2),
     )  # fmt: skip
