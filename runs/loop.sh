@@ -97,7 +97,7 @@ data=(--dataset "$round/screened" "${asked[@]}")
 candidate=$round/sft
 if [ "$align" != none ]; then
     [ -e "$round/$align/manifest.json" ] ||
-        dialint train "$align" "${data[@]}" --model "$round/sft" --ratio "${RATIO:-5}" --out "$round/$align" \
+        dialint train "$align" "${data[@]}" --model "$round/sft" --ratio "${RATIO:-2}" --out "$round/$align" \
             "${aligned[@]}" "${shared[@]}"
     candidate=$round/$align
     if [ ! -e "$round/sft/base.json" ]; then # all weights were trained, and now an adapter of them: one model

@@ -18,7 +18,7 @@ python=${PYTHON:-.venv/bin/python}
 base=${BASE:-finetune/small_decoder}
 quantise=${QUANTISE:-none}    # nf4: the frozen base in 4 bits
 seed=${SEED:-1}
-ratio=${RATIO:-5}             # so many misses are as bad as one false accusation
+ratio=${RATIO:-2}             # so many misses are as bad as one false accusation
 dialogues=${DIALOGUES:-1500}  # of a simulated store
 threads=${THREADS:-2}         # 1 where others use the machine: two that wait for each other are far slower
 dialint() { "$python" -m dialint "$@"; }
