@@ -17,18 +17,19 @@ from served import Server
 
 @pytest.fixture(scope="session")
 def adapters(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two judges, trained for a few steps on the same data, the second at ten times the rate."""
+    """Two judges, trained for a few steps on the same data at different rates: enough for short answers."""
     folder = tmp_path_factory.mktemp("adapters")
     dataset = folder / "dataset"
     dataset.mkdir()
     written(dataset, lambda place: 1.0 if place % 3 else 0.6)
     made = []
-    for name, rate in (("first", "1e-3"), ("second", "1e-2")):
+    for name, rate in (("first", "1e-2"), ("second", "4e-3")):
         subprocess.run(
             [
                 sys.executable, "-m", "dialint", "train", "sft", "judge", "--dataset", dataset, "--model", "small_decoder",
-                "--out", folder / name, "--steps", "12", "--learning-rate", rate, "--questions", "8", "--threads", "1",
-                "--device", "cpu", "--precision", "fp32", "--adapter", "lora",
+                "--out", folder / name, "--steps", "8", "--learning-rate", rate, "--questions", "4", "--threads", "1",
+                "--dev-questions", "4", "--dev-answers", "0", "--prompt-tokens", "1500", "--device", "cpu",
+                "--precision", "fp32", "--adapter", "lora",
             ],
             check=True, capture_output=True, text=True, env={**os.environ, "LD_PRELOAD": ""},
         )  # fmt: skip

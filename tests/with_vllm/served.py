@@ -1,4 +1,4 @@
-"""Questions, and a real vLLM server."""
+"""Readings to be asked for, and a real vLLM server."""
 
 from __future__ import annotations
 
@@ -19,72 +19,79 @@ from typing import Any
 from rude_dialogues import RUDE, SORRY
 
 from dialint.detector.engines.base_models import SMALL_DECODER
+from dialint.detector.engines.judge_folder import STRUCTURED
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.judge import SCHEMA, JudgeReply, JudgeRequest, Question, parse_answer
+from dialint.detector.judge.engine import JudgeReply, JudgeRequest
+from dialint.detector.judge.prompt import Evidence
+from dialint.detector.judge.reading import Question, Reading, parse_reading
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 
 READY_S = 240.0
-CODES = load_taxonomy(None).codes
+CODES = ("T1", "X1")
 
 
-@dataclass(frozen=True)
-class JudgeCase:
-    """The same question as each engine gets it."""
-
-    request: JudgeRequest
-    ids: list[int]
-
-
-def questions(dialogues: int, codes: int, max_tokens: int = 200) -> list[JudgeCase]:
-    """So many dialogues of twelve turns, each asked for so many codes; grouped by dialogue."""
-    prompt = JudgePrompt.of(SMALL_DECODER)
-    cases = []
-    for number in range(dialogues):
-        texts = ["Good morning, my parcel never came and I would like to know where it is now."]
-        for part in range(5):
-            texts.append(f"{SORRY} I have opened case {number * 7 + part} for you.")
-            texts.append(f"It is order {number}, the {part + 1}. time that I ask, and I am still waiting.")
-        texts.append(RUDE if number % 2 else SORRY)
+def requests(n: int, max_tokens: int = 300) -> list[JudgeRequest]:
+    """Readings of so many dialogues of six turns."""
+    taxonomy = load_taxonomy(None)
+    reader = JudgePrompt.of(SMALL_DECODER, "short", 1536).reader(taxonomy)
+    asked = []
+    for number in range(n):
+        texts = (
+            "Good morning, my parcel never came and I would like to know where it is now.",
+            f"{SORRY} I have opened case {number * 7} for you.",
+            f"It is order {number}, and I am still waiting.",
+            RUDE if number % 3 == 1 else SORRY,
+            "So when will it come?",
+            RUDE if number % 2 else "It will be there tomorrow.",
+        )
         turns = tuple(
             Turn(index=index, role=("customer", "agent")[index % 2], text=text)
             for index, text in enumerate(texts)
         )
-        dialogue = Dialogue(id=f"dialogue{number}", turns=turns)
-        for code in list(CODES.values())[:codes]:
-            question = Question(dialogue=dialogue, turn=len(turns) - 1, code=code.code)
-            built = prompt.build(question, code)
-            request = JudgeRequest(
+        dialogue = Dialogue(id=f"dialogue{number}", turns=turns, masked=True)
+        [question], _ = reader.questions(dialogue, {code: taxonomy.codes[code] for code in CODES}, Evidence())
+
+        def check(text: str, question: Question = question) -> str:
+            result = parse_reading(text, question)
+            return "" if isinstance(result, Reading) else result
+
+        asked.append(
+            JudgeRequest(
                 dialogue_id=dialogue.id,
-                messages=tuple(built.messages),
-                schema=SCHEMA,
+                messages=question.messages,
+                schema=question.schema,
                 max_tokens=max_tokens,
-                wants_verdict=True,
-                quoted=texts[-1],
+                check=check,
             )
-            cases.append(JudgeCase(request, built.ids))
-    return cases
+        )
+    return asked
 
 
-def with_quote(case: JudgeCase) -> JudgeCase:
-    """The same question with an answer that is generated from its first letter to its last, and must name an error
-    and quote it."""
-    parts = ("verdict", "probability", "quote")
-    properties = {name: SCHEMA["properties"][name] for name in parts} | {"verdict": {"enum": ["error"]}}
-    schema = {**SCHEMA, "properties": properties, "required": parts}
-    return replace(case, request=replace(case.request, schema=schema, wants_verdict=False))
+def must_list(request: JudgeRequest) -> JudgeRequest:
+    """The same question, of which the answer must list an error, and in few words."""
+    schema = json.loads(json.dumps(request.schema))
+    schema["properties"]["errors"] |= {"minItems": 1, "maxItems": 1}
+    item = schema["properties"]["errors"]["items"]["properties"]
+    item["turn"] = {"enum": [1, 3, 5]}
+    for part in (schema["properties"]["notes"], item["quote"], item["reason"], item["clause"]):
+        part["maxLength"] = 40
+    return replace(request, schema=schema)
 
 
-def assert_quoted(cases: Sequence[JudgeCase], replies: Sequence[JudgeReply]) -> None:
-    """All answers have the form of training answers, with a quote of the turn."""
-    for each, reply in zip(cases, replies, strict=True):
-        answer = parse_answer(reply.text)
-        assert answer is not None, reply.failure
-        assert answer.verdict == "error"
-        assert reply.text == json.dumps(json.loads(reply.text), ensure_ascii=False, separators=(",", ":"))
-        assert answer.quote
-        assert each.request.quoted is not None
-        assert answer.quote in each.request.quoted
+def count_valid(asked: Sequence[JudgeRequest], replies: Sequence[JudgeReply]) -> int:
+    """Replies that are readings, with the blanks of training."""
+    return sum(
+        not reply.failure
+        and not request.check(reply.text)
+        and reply.text == json.dumps(json.loads(reply.text), ensure_ascii=False)
+        for request, reply in zip(asked, replies, strict=True)
+    )
+
+
+def count_equal(one: Sequence[JudgeReply], other: Sequence[JudgeReply]) -> int:
+    """Replies of the same text."""
+    return sum(a.text == b.text != "" for a, b in zip(one, other, strict=True))
 
 
 @dataclass
@@ -110,7 +117,7 @@ class Server:
             "base", "--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32", "--max-model-len", "2048",
             "--enable-lora", "--max-loras", "2", "--max-lora-rank", "32", "--lora-modules", f"judge={self.adapter}",
             "--enable-prefix-caching", "--block-size", "32", "--enforce-eager", "--gpu-memory-utilization", "0.25",
-            "--logprobs-mode", "processed_logprobs", "--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}',
+            "--structured-outputs-config", json.dumps(STRUCTURED),
         ]  # fmt: skip
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
