@@ -16,7 +16,7 @@ from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.engines.judge_vllm import VllmJudge
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.judge.engine import JudgeReply, JudgeRequest
+from dialint.detector.judge.engine import JudgeReply
 
 ASKED = requests(200)
 
