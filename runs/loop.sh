@@ -77,7 +77,7 @@ else
     store=$work/crowd/store.sqlite
     export DIALINT_ACCOUNT=simulated-admin DIALINT_HOME=$work/home
     log=${log:-app/sample/dialogues.jsonl}
-    scored=(--judge-precision 0.01)
+    scored=(--judge-precision 0.01 --max-failed 1 ${codes:+--codes "${codes// /,}"})
 fi
 key=()
 [ -n "${DIALINT_SPLIT_KEY:-}" ] || key=(--key-file "$work/split.key")
@@ -148,7 +148,7 @@ if [ ! -e "$decision" ]; then
 fi
 
 # 5. The judge in use scores. It is measured at first use, and what it finds is a suggestion where it is not right
-# often enough; that of a rehearsal only suggests, whatever it is worth.
+# often enough; that of a rehearsal only suggests, whatever it is worth, and need not give usable answers.
 if [ -n "$log" ]; then
     judge=$("$python" -c 'import json, sys
 from dialint.detector.registry import Registry
