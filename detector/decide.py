@@ -278,8 +278,9 @@ def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, 
     """What becomes of a finding or suggestion of the scan that the judge `name` was asked about and does not
     list, with the proof: only a judge that is known to be worth that demotes it."""
     proof = f"the judge {name} denies it"
-    if rules.judged_code(code) is None and rules.judge_threshold is None:
-        return before, f"{proof}, but is not measured"
+    threshold = rules.judge_threshold_of(code)
+    if threshold is None or threshold > 1:
+        return before, f"{proof}, but keeps no contract on {code}"
     return "suggestion", f"demoted: {proof}"
 
 

@@ -155,12 +155,14 @@ def test_what_only_the_judge_found(
 @pytest.mark.parametrize(
     ("overrides", "threshold", "expected", "proof"),
     [
-        (None, None, "finding", "the judge j denies it, but is not measured"),
+        (None, None, "finding", "the judge j denies it, but keeps no contract on C1"),
+        (None, 2.0, "finding", "the judge j denies it, but keeps no contract on C1"),
+        (judged(None), 0.5, "finding", "the judge j denies it, but keeps no contract on C1"),
         (None, 0.8, "suggestion", "demoted: the judge j denies it"),
         (judged(0.8), None, "suggestion", "demoted: the judge j denies it"),
     ],
 )
-def test_what_the_judge_does_not_list_is_demoted_by_a_measured_one(
+def test_what_the_judge_does_not_list_is_demoted_by_one_that_may_accuse(
     overrides: Overrides | None, threshold: float | None, expected: Outcome, proof: str
 ) -> None:
     rules = Rules({}, overrides or Overrides(), judge_threshold=threshold)
