@@ -12,6 +12,7 @@ it stand the figures of the judge's own answers. With ``--private-epsilon`` the 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,8 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     context = prepare(config)
     questions, dev_questions = context.read_questions("train"), context.read_questions("dev")
     train = _train if config.private_epsilon is None else train_privately
-    dev_questions = dev_questions[: config.dev_questions]
+    n_dev = min(config.dev_questions, len(dev_questions))
+    dev_questions = random.Random(config.running.seed).sample(dev_questions, n_dev)
     result = train(config, context.load_model(), context.prompt, questions, dev_questions, context.job)
     return context.save("judge", result.model, result.figures, result.weights)
 
