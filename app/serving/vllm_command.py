@@ -1,7 +1,8 @@
 """The command and the environment of vLLM's OpenAI-compatible server for a judge.
 
-Options that decide whether the judge's answers are right are not left to vLLM's defaults: JSON with the
-blanks of training, none of the base's own sampling defaults, prefix caching. Flags as of vLLM 0.32 and 0.33.
+Options that decide whether the judge's answers are right are not left to vLLM's defaults: JSON without
+blanks as in training, none of the base's own sampling defaults, prefix caching. Flags as of vLLM 0.32 and
+0.33.
 """
 
 from __future__ import annotations

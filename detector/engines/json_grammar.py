@@ -1,6 +1,6 @@
 """Holds generation to a JSON schema, token by token, with llguidance.
 
-Answers have the blanks of ``json.dumps``, as those that are taught, and no control token stands in them.
+Answers have no blanks between their parts, as those that are taught, and no control token stands in them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from llguidance.hf import from_tokenizer
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge.engine import VOTE_TEMPERATURE
 
-SPACING: dict[str, Any] = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+COMPACT: dict[str, Any] = {"whitespace_flexible": False}
 ESCAPES: dict[str, Any] = {"json_allow_general_unicode_escapes": True}
 """Any character may be escaped, as `JsonEscaper` does; llguidance before 1.8, which vLLM pins, escapes
 control characters alone."""
@@ -56,7 +56,7 @@ class JsonGrammar:
 
     def _compile(self, schema: str) -> LLMatcher:
         error = ""
-        for options in (SPACING | ESCAPES, SPACING):
+        for options in (COMPACT | ESCAPES, COMPACT):
             grammar = LLMatcher.grammar_from_json_schema(schema, defaults=options)  # type: ignore[arg-type]
             matcher = LLMatcher(self._tokenizer, grammar, log_level=0)
             if not matcher.is_error():

@@ -15,7 +15,7 @@ from dialint.detector.errors import ConfigError, Message, OutputRefused
 
 CHAT_TEMPLATE = "chat_template.jinja"
 STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
-"""vLLM's configuration that holds answers to their schema with the blanks of ``json.dumps``, as they are
+"""vLLM's configuration that holds answers to their schema without blanks between parts, as they are
 taught."""
 
 NO_JUDGES = {"reward": Message("reward model"), "scanner adapter": Message("scanner's adapter")}

@@ -155,7 +155,7 @@ def _is_same(one: ReadError, other: ReadError) -> bool:
 
 
 def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
-    """The answer that says so, with the blanks of a server's grammar (``json.dumps``)."""
+    """The answer that says so, without blanks between its parts, as vLLM's grammar writes it."""
     errors = []
     for error in reading.errors:
         item = {
@@ -171,7 +171,8 @@ def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
         if has_rewrites:
             item["rewrite"] = error.rewrite or NONE
         errors.append(item)
-    return json.dumps({"notes": reading.notes, "errors": errors}, ensure_ascii=False)
+    values = {"notes": reading.notes, "errors": errors}
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def parse_reading(text: str, question: Question) -> Reading | str:

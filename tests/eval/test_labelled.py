@@ -65,7 +65,7 @@ def test_the_reading_taught_is_of_the_masked_text() -> None:
     assert item.question.turns[3].startswith(second.quote)
     assert parse_reading(format_reading(target_reading(item)), item.question) == target_reading(item)
     clean = questions(example())[0]
-    assert format_reading(target_reading(clean)) == '{"notes": "", "errors": []}'
+    assert format_reading(target_reading(clean)) == '{"notes":"","errors":[]}'
 
 
 def test_what_nobody_looked_for_or_lacks_evidence_is_not_asked() -> None:

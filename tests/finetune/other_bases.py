@@ -39,7 +39,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "mistral": {"sliding_window": 4096},
 }
 """Only Gemma's layers look less far than a question is long."""
-LEARNT = (load_words().task, load_words().answer, SORRY, RUDE, '{"notes": "", "errors": []}')
+LEARNT = (load_words().task, load_words().answer, SORRY, RUDE, '{"notes":"","errors":[]}')
 
 
 def written(folder: Path, kind: str) -> Path:

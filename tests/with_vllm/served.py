@@ -80,11 +80,11 @@ def must_list(request: JudgeRequest) -> JudgeRequest:
 
 
 def count_valid(asked: Sequence[JudgeRequest], replies: Sequence[JudgeReply]) -> int:
-    """Replies that are readings, with the blanks of training."""
+    """Replies that are readings, without blanks as in training."""
     return sum(
         not reply.failure
         and not request.check(reply.text)
-        and reply.text == json.dumps(json.loads(reply.text), ensure_ascii=False)
+        and reply.text == json.dumps(json.loads(reply.text), ensure_ascii=False, separators=(",", ":"))
         for request, reply in zip(asked, replies, strict=True)
     )
 

@@ -81,7 +81,7 @@ def test_it_has_all_that_is_read_of_an_engine(engine: LocalJudge) -> None:
     assert engine.max_prompt_tokens == 2048 - 512
 
 
-def test_answers_fit_their_schema_with_the_blanks_of_training(engine: LocalJudge) -> None:
+def test_answers_fit_their_schema_without_blanks(engine: LocalJudge) -> None:
     asked = [request(engine, text) for text in ("Wait.", "It is on its way.", "Wait.")]
     replies = engine.ask(asked)
     for each, reply in zip(asked, replies, strict=True):
@@ -90,8 +90,8 @@ def test_answers_fit_their_schema_with_the_blanks_of_training(engine: LocalJudge
         assert len(value["word"]) <= 12
         assert value["code"] in ("T1", "X1")
         assert 0 <= value["sure"] <= 1
-        assert reply.text.startswith('{"word": "')
-        assert '", "code": "' in reply.text
+        assert reply.text.startswith('{"word":"')
+        assert '","code":"' in reply.text
         assert (reply.failure, reply.prompt_tokens) == ("", engine.count_tokens(each.messages))
         assert 0 < reply.output_tokens <= 50
     assert replies[0].text == replies[2].text
@@ -183,8 +183,8 @@ def test_what_is_taught_may_be_written(engine: LocalJudge, text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"word":"a"', '{"word": "aaaaaaaaaaaaa"', '{"word": "a", "code": "L1"', '{"word": "a", "code": "T1", "sure": 1.01',
-     '{"word": "a", "code": "T1", "sure": 0.999', '{"word": "<|im_end|>"', '{"sure": 1'],
+    ['{"word": "a"', '{"word":"aaaaaaaaaaaaa"', '{"word":"a","code":"L1"', '{"word":"a","code":"T1","sure":1.01',
+     '{"word":"a","code":"T1","sure":0.999', '{"word":"<|im_end|>"', '{"sure":1'],
 )  # fmt: skip
 def test_what_may_not_be_written(engine: LocalJudge, text: str) -> None:
     matcher = engine.grammar.matcher(SHORT)

@@ -56,7 +56,7 @@ def test_a_reading_in_the_form_that_is_taught_is_read_as_it_was() -> None:
         reading = Reading(notes="a \n“note”", errors=errors)
         text = format_reading(reading, has_rewrites=has_rewrites)
         assert parse_reading(text, replace(QUESTION, has_rewrites=has_rewrites)) == reading
-        assert text.startswith('{"notes": "a \\n“note”", "errors": [{"turn": 3, "quote": ')
+        assert text.startswith('{"notes":"a \\n“note”","errors":[{"turn":3,"quote":')
 
 
 FORMS = {

@@ -81,7 +81,7 @@ def test_answers_alone_hardly_tell_which_is_preferred() -> None:
     learn, check = (pairs_from_labels(questions(n), TAXONOMY, seed) for n, seed in ((500, 1), (400, 2)))
     figures = accuracy_with_interval(answer_only_margins(learn, check), check, 50)
     assert figures["accuracy"] < 0.6
-    leaking = [replace(pair, rejected='{"notes": "", "errors": []}') for pair in check]
+    leaking = [replace(pair, rejected='{"notes":"","errors":[]}') for pair in check]
     assert accuracy_with_interval(answer_only_margins(leaking, leaking), leaking, 20)["accuracy"] > 0.7
     assert accuracy_with_interval(np.zeros(len(check)), check, 20)["accuracy"] == 0.5
 

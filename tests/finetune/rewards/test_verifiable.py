@@ -157,9 +157,9 @@ def test_the_honest_probability_pays_most_over_hard_and_soft_labels(right: float
         (written(error(3), notes="n" * 999), 0),
         (f"Here it is: {written(error())}", 1),
         (f"```json\n{written(error())}\n```", 1),
-        (written(error()).replace(": ", ":"), 1),
-        (written(error()).replace('"notes": "", ', ""), 1),
-        (written(error()).replace('"clause": "none"', '"clause": "4.2"'), 1),
+        (written(error()).replace('":', '": '), 1),
+        (written(error()).replace('"notes":"",', ""), 1),
+        (written(error()).replace('"clause":"none"', '"clause":"4.2"'), 1),
         (written(error()).replace("blames", "\\u0062lames"), 0),  # as tokenizers spell control tokens
         (written(error(quote="Never said.")), 1),
         (written(error(), error(quote="You should")), 1),
@@ -183,7 +183,7 @@ def test_what_cannot_be_read_gets_less_than_all_that_can(
     weights, item = RewardWeights(ratio=ratio), asked(*truths)
     text = written(*errors)
     got = compute_reward(text, item, weights, preference)
-    unusable = written(*errors, error()).replace('"turn": 1', '"turn": 2')
+    unusable = written(*errors, error()).replace('"turn":1', '"turn":2')
     broken = [compute_reward(each, item, weights, preference) for each in (unusable, "", text[:-1], "[1]")]
     for worst in broken:
         assert worst.reading is None
