@@ -1,0 +1,177 @@
+"""Reward and F0.5 of a judge on held-out questions over the steps of GRPO or PPO.
+
+Run: ``python runs/studies/alignment_curves.py --stage grpo --dataset FOLDER --judge FOLDER --out FOLDER``.
+The stage is the one of ``dialint train``; every few steps the judge answers questions of another split as it
+does in serving, greedily under their schema. Writes ``curve.jsonl`` into the folder of the aligned judge.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cyclopts import App, Parameter
+from transformers import TrainerCallback
+
+from dialint.detector.engines.judge_local import LocalJudge
+from dialint.detector.engines.judge_prompt import load_prompt, resolve_judge
+from dialint.detector.judge.engine import JudgeRequest
+from dialint.detector.judge.reading import parse_reading
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.labelled import LabelledQuestion, SelectionConfig, ask_about, read_labelled
+from dialint.eval.matching import reading_figures
+from dialint.finetune.judge import grpo, ppo
+from dialint.finetune.rewards.verifiable import RewardWeights, compute_reward
+from dialint.finetune.rl.ppo_trainer import PpoTrainer
+from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.train.options import PpoOptions, RunOptions
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CurveConfig:
+    """A run of a stage, and what is measured beside it."""
+
+    stage: Literal["grpo", "ppo"]
+    """The stage."""
+    dataset: Path
+    """Folder of a data set."""
+    judge: str
+    """The judge to align."""
+    out: Path
+    """Folder for the aligned judge."""
+    split: str = "test"
+    """Split of the held-out questions."""
+    held_out: int = 32
+    """Held-out questions."""
+    every: int = 10
+    """Steps between two measurements."""
+    seed: int = 1
+    """Seed of the run; the held-out questions are the same for all."""
+    steps: int = 30
+    """Training steps."""
+    questions: int = 2
+    """Questions in a step."""
+    answers: int = 4
+    """Answers to each question."""
+    answer_tokens: int = 160
+    """Maximum tokens of an answer."""
+    learning_rate: float = 2e-4
+    """Peak learning rate."""
+    ratio: float = 2.0
+    """How many missed errors are as bad as one false accusation."""
+
+
+def main(config: CurveConfig) -> None:
+    """Trains, and measures before the first step, every few steps and at the end."""
+    prompt = load_prompt(resolve_judge(config.judge))
+    labelled = read_labelled(config.dataset, config.split, SelectionConfig(), 1)
+    items = ask_about(labelled, prompt.reader(load_taxonomy()))[: config.held_out]
+    rows: list[dict[str, Any]] = []
+    started_s = time.monotonic()
+
+    def measure(model: Any, step: int) -> None:
+        figures = answer_figures(LocalJudge(model, prompt), items, config)
+        row = {"step": step, **{name: round(value, 4) for name, value in figures.items()}}
+        rows.append({**row, "seconds": round(time.monotonic() - started_s)})
+        print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+
+    {"grpo": run_grpo, "ppo": run_ppo}[config.stage](config, measure)
+    (config.out / "curve.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def answer_figures(
+    judge: LocalJudge, items: Sequence[LabelledQuestion], config: CurveConfig
+) -> dict[str, float]:
+    """The `reading_figures` of the judge's answers, and their mean reward."""
+    requests = [
+        JudgeRequest(
+            dialogue_id=item.source,
+            messages=item.question.messages,
+            schema=item.question.schema,
+            max_tokens=config.answer_tokens,
+            answers=1,
+        )
+        for item in items
+    ]
+    texts = [reply.text for reply in judge.ask(requests)]
+    weights = RewardWeights(ratio=config.ratio)
+    rewards = [compute_reward(text, item, weights).total for text, item in zip(texts, items, strict=True)]
+    readings = [parse_reading(text, item.question) for text, item in zip(texts, items, strict=True)]
+    listed = sum(len(reading.errors) for reading in readings if not isinstance(reading, str))
+    figures = reading_figures(readings, items)
+    return {"reward": sum(rewards) / len(rewards), **figures, "listed": listed / len(items)}
+
+
+def run_grpo(config: CurveConfig, measure: Callable[[Any, int], None]) -> None:
+    build = grpo._build_trainer
+
+    class Measurement(TrainerCallback):
+        def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            if state.global_step % config.every == 0:
+                measure(model, state.global_step)
+
+        def on_train_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            measure(model, state.global_step)
+
+    def build_measured(*args: Any) -> Any:
+        trainer = build(*args)
+        trainer.add_callback(Measurement())
+        return trainer
+
+    grpo._build_trainer = build_measured
+    grpo.run(
+        grpo.GrpoConfig(
+            **_shared(config),
+            steps=config.steps,
+            questions=config.questions,
+            answers=config.answers,
+            answer_tokens=config.answer_tokens,
+            learning_rate=config.learning_rate,
+        )
+    )
+
+
+def run_ppo(config: CurveConfig, measure: Callable[[Any, int], None]) -> None:
+    train_step = PpoTrainer.train_step
+
+    def step_measured(self: PpoTrainer, step: int) -> Any:
+        if step % config.every == 0:
+            measure(self.policy.model, step)
+        output = train_step(self, step)
+        if step + 1 == config.steps:
+            measure(self.policy.model, step + 1)
+        return output
+
+    PpoTrainer.train_step = step_measured  # type: ignore[method-assign]
+    options = PpoOptions(
+        steps=config.steps,
+        questions=config.questions,
+        answers=config.answers,
+        answer_tokens=config.answer_tokens,
+        learning_rate=config.learning_rate,
+        minibatch=config.questions * config.answers,
+    )
+    ppo.run(ppo.PpoConfig(**_shared(config), options=options))
+
+
+def _shared(config: CurveConfig) -> dict[str, Any]:
+    return {
+        "dataset": config.dataset,
+        "model": config.judge,
+        "out": config.out,
+        "weights": RewardWeights(ratio=config.ratio),
+        "adapters": AdapterOptions(rank=16),
+        "running": RunOptions(seed=config.seed, threads=1, device="cpu", precision="fp32"),
+    }
+
+
+if __name__ == "__main__":
+    app = App(help=__doc__)
+    app.default(main)
+    app()
