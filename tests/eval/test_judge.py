@@ -12,7 +12,7 @@ from scripted_judge import ScriptedJudge, listed
 
 from dialint.detector.engines import judge_engines
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.overrides import read_overrides
 from dialint.eval.judge import EvaluateConfig, judge
 from dialint.eval.labelled import SelectionConfig
@@ -72,6 +72,12 @@ def test_a_drawn_part_and_chosen_codes_are_read(dataset: Path, engines: dict[str
     requests = engines[GOOD].requests
     assert len(requests) == 3
     assert {name for each in requests for name in each.schema["properties"]["errors"]["items"]["properties"]["code"]["enum"]} == {"T1", "L1"}  # fmt: skip
+
+
+def test_a_bare_folder_is_a_judge_in_this_process(tmp_path: Path) -> None:
+    assert parse_judge(str(tmp_path)) == ("local", str(tmp_path))
+    with pytest.raises(ConfigError, match="expected local:FOLDER"):
+        parse_judge(str(tmp_path / "gone"))
 
 
 def test_mistakes_are_refused_before_anything_is_asked(
