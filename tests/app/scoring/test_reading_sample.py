@@ -22,7 +22,7 @@ from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.verdict_files import read_verdicts
 
-RECORDED = "reading-1"
+RECORDED = "reading-2"
 ANSWERS = Path(__file__).with_name("recorded_readings.jsonl")
 
 
@@ -66,7 +66,7 @@ def test_what_a_strong_model_reads_is_measured_and_found(
     engine: ScriptedJudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By default options, measured on the same dialogues: nine of ten labelled errors are findings, 95 % of
-    the findings are labelled, for 1.25 calls a dialogue. The second run measures nothing anew."""
+    the findings are labelled, for 1.2 calls a dialogue at most. The second run measures nothing anew."""
     assert PROMPT_VERSION == RECORDED
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path))
     config = ScoreConfig(
@@ -77,9 +77,9 @@ def test_what_a_strong_model_reads_is_measured_and_found(
     assert run([str(SAMPLE / "dialogues.jsonl")], config, None, engine) == 0
     output = capsys.readouterr()
     assert "is not measured yet" in output.out + output.err
-    assert "100% right, 99% found on 78 dialogues with labels" in " ".join(output.out.split())
+    assert "99% right, 97% found on 78 dialogues with labels" in " ".join(output.out.split())
     n_measured = len(engine.requests) // 2
-    assert 78 <= n_measured <= 1.25 * 78
+    assert 78 <= n_measured <= 1.2 * 78
     found = {
         (verdict.dialogue_id, finding.turn, finding.code)
         for verdict in read_verdicts(config.out)
