@@ -131,20 +131,22 @@ def _shared(
 
 
 def _stack(model: Any, rows: list[Layers]) -> DynamicCache:
-    """One cache of several rows; their own are released layer by layer."""
+    """One cache of several rows, padded at their beginning with zeros; their own are released layer by
+    layer."""
     size = max(row[0][0].shape[2] for row in rows)
     cache = DynamicCache(config=model.config)
     for layer in range(len(rows[0])):
         parts = [row[layer] for row in rows]
-        cache.update(*(torch.cat([_pad(part[side], size) for part in parts]) for side in (0, 1)), layer)
+        keys, values = (
+            torch.cat(
+                [torch.nn.functional.pad(part[side], (0, 0, size - part[side].shape[2], 0)) for part in parts]
+            )
+            for side in (0, 1)
+        )
+        cache.update(keys, values, layer)
         for row in rows:
             row[layer] = (torch.empty(0), torch.empty(0))
     return cache
-
-
-def _pad(part: torch.Tensor, size: int) -> torch.Tensor:
-    """Keys or values with zeros before them, up to `size` tokens."""
-    return torch.nn.functional.pad(part, (0, 0, size - part.shape[2], 0))
 
 
 def _plain(
