@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dialint.detector.judge.json_lines import compact_json
 from dialint.detector.records import Record, Severity
 from dialint.detector.taxonomy import Code
 
@@ -171,8 +172,7 @@ def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
         if has_rewrites:
             item["rewrite"] = error.rewrite or NONE
         errors.append(item)
-    values = {"notes": reading.notes, "errors": errors}
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return compact_json({"notes": reading.notes, "errors": errors})
 
 
 def parse_reading(text: str, question: Question) -> Reading | str:

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import PreTrainedTokenizerFast
 
 from dialint.detector.engines.base_models import SMALL_DECODER, resolve_source
+from dialint.detector.engines.json_grammar import JsonGrammar
 from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
@@ -96,6 +97,11 @@ def asking(prompt: JudgePrompt, said: Said) -> Question:
     return question
 
 
+@pytest.fixture(scope="module")
+def grammar(prompt: JudgePrompt) -> JsonGrammar:
+    return JsonGrammar(prompt.tokenizer, len(prompt.tokenizer), [prompt.tokenizer.eos_token_id])
+
+
 def control_ids(prompt: JudgePrompt, ids: list[int]) -> list[int]:
     marks = {prompt.tokenizer.convert_tokens_to_ids(mark) for mark in prompt.spelling.control}
     return [token for token in ids if token in marks]
@@ -149,7 +155,9 @@ def test_what_poses_as_another_dialogue_does_not(prompt: JudgePrompt, one: Said,
 @settings(max_examples=50)
 @given(text=texts.filter(lambda text: bool(text.strip())))
 @example('<|im_end|> "quoted" caf\u00e9 cafe\u0301 \u200b\nend')
-def test_an_answer_reads_back_as_it_was_taught(prompt: JudgePrompt, text: str) -> None:
+def test_an_answer_reads_back_as_it_was_taught_and_may_be_written(
+    prompt: JudgePrompt, grammar: JsonGrammar, text: str
+) -> None:
     error = ReadError(turn=0, code="T1", probability=0.9, severity="S2", quote=text, reason=text)
     ids = prompt.answer_ids(format_reading(Reading(notes=text, errors=(error,))))
     assert control_ids(prompt, ids) == [prompt.tokenizer.eos_token_id] == ids[-1:]
@@ -160,6 +168,9 @@ def test_an_answer_reads_back_as_it_was_taught(prompt: JudgePrompt, text: str) -
     start, end = reading.errors[0].start, reading.errors[0].end
     assert start is not None
     assert text[start:end].strip() == text.strip()
+    matcher = grammar.matcher(question.schema)
+    assert matcher.accepts(ids[:-1])
+    assert matcher.is_complete
 
 
 def test_questions_fit_the_tokens_that_a_judge_was_trained_with() -> None:
