@@ -13,6 +13,7 @@ from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.engines.server_answers import ChatCompletion, TokenUsage, parse
 from dialint.detector.judge.engine import VOTE_TEMPERATURE, JudgeRequest
 from dialint.detector.judge.json_lines import compact_json
+from dialint.detector.judge.reading import second_look_schema
 
 AnswerFormat = Literal["strict schema", "schema", "object", "text"]
 FORMATS: tuple[AnswerFormat, ...] = ("strict schema", "schema", "object", "text")
@@ -22,17 +23,12 @@ PROBE = JudgeRequest(
     dialogue_id="",
     messages=(
         {"role": "system", "content": "Answer with one JSON object and no more."},
-        {"role": "user", "content": 'Answer {"ready": "yes"}'},
+        {"role": "user", "content": 'Answer {"notes": "", "decisions": []}'},
     ),
-    schema={
-        "type": "object",
-        "properties": {"ready": {"enum": ["yes", "no"]}},
-        "required": ["ready"],
-        "additionalProperties": False,
-    },
+    schema=second_look_schema(("T1",)),
     max_tokens=32,
 )
-"""A short question that any judge answers."""
+"""A short question that any judge answers, with a schema of all that schemas of real ones have."""
 
 
 @dataclass(frozen=True, kw_only=True)

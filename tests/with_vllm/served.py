@@ -117,7 +117,7 @@ class Server:
             "base", "--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32", "--max-model-len", "2048",
             "--enable-lora", "--max-loras", "2", "--max-lora-rank", "32", "--lora-modules", f"judge={self.adapter}",
             "--enable-prefix-caching", "--block-size", "32", "--enforce-eager", "--gpu-memory-utilization", "0.25",
-            "--structured-outputs-config", json.dumps(STRUCTURED),
+            "--structured-outputs-config", json.dumps(STRUCTURED), "--enable-prompt-tokens-details",
         ]  # fmt: skip
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
