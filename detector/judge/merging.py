@@ -47,6 +47,8 @@ class Merger:
         for before, own in inner:
             for finding in own:
                 error = _matching(finding, errors)
+                if error is not None and self._replaces(case, error, finding):
+                    continue
                 merged, outcome = self._merge_one(case, finding, before, error)
                 errors = [each for each in errors if not _is_same_fault(finding, each)]
                 (findings if outcome == "finding" else suggestions).append(merged)
@@ -105,11 +107,18 @@ class Merger:
         cited = f", clause {_clean(error.clause)}" if error.clause else ""
         return f"judge '{self.name}': {format_probability(error.probability)}{cited}"
 
+    def _replaces(self, case: Case, error: ReadError, finding: Finding) -> bool:
+        """Whether an error that accuses replaces what the scan reported under another of its codes."""
+        if error.code == finding.code or finding.code not in case.asked or _is_proven(finding):
+            return False
+        decision = decide([self._suspicion(case, error)], self.rules, Facts(case.dialogue, {}))
+        return decision is not None and decision.outcome == "finding"
+
     def _merge_one(
         self, case: Case, finding: Finding, before: Outcome, error: ReadError | None
     ) -> tuple[Finding, Outcome]:
         """What becomes of a finding or suggestion of the detector inside."""
-        is_proven = proof_name(finding).startswith("exact check")
+        is_proven = _is_proven(finding)
         if finding.code not in case.asked:
             return finding, before
         if error is None:
@@ -166,6 +175,11 @@ def _remaining_gaps(gaps: Sequence[NotJudged], asked: Collection[str]) -> tuple[
         if codes or check_only:
             remaining.append(gap.model_copy(update={"codes": codes, "check_only": check_only}))
     return tuple(remaining)
+
+
+def _is_proven(finding: Finding) -> bool:
+    """Whether an exact check or a policy made the finding."""
+    return proof_name(finding).startswith("exact check")
 
 
 def _matching(finding: Finding, errors: Sequence[ReadError]) -> ReadError | None:

@@ -155,6 +155,15 @@ def test_a_suggestion_of_the_scan_is_confirmed_or_denied() -> None:
     assert "denies it" in denied.suggestions[0].reason
 
 
+def test_of_two_codes_for_one_fault_that_of_a_judge_that_accuses_takes_the_place_of_the_scans() -> None:
+    flagged = finding("L1", 3, "scan")
+    error = {"turn": 3, "code": "R1", "second_code": "L1", "quote": "Goodbye"}
+    verdict, _ = judge(listed(error), Inner((flagged,)))
+    assert [each.code for each in verdict.findings] == ["R1"]
+    unsure, _ = judge(listed(error), Inner((flagged,)), threshold=0.95)
+    assert [each.code for each in unsure.findings] == ["L1"]
+
+
 def test_a_finding_of_the_scan_that_a_measured_judge_denies_is_a_suggestion() -> None:
     found = finding("T1", 3, "scan")
     denied, _ = judge(listed(), Inner((found,)))
