@@ -59,18 +59,18 @@ class StageContext:
         """The questions of a split.
 
         Raises:
-            ConfigError: E_EXAMPLE, there are none; E_OPTION, none has room.
+            ConfigError: E_EXAMPLE, there are none; E_OPTION, codes have no room.
         """
         from dialint.eval.labelled import ask_about, read_labelled
 
         labelled = read_labelled(self.config.dataset, split, self.selection, self.config.running.seed)
         questions = ask_about(labelled, self.prompt.reader(load_taxonomy(self.selection.taxonomy)))
-        if not questions and any(item.codes for item in labelled):
-            n = len(self.selection.codes)
+        asked = {code for item in questions for code in item.question.codes}
+        if lacking := sorted({code for item in labelled for code in item.codes} - asked):
             raise ConfigError(
                 "E_OPTION",
-                f"--prompt-tokens {self.prompt.max_tokens} holds no question about {n} codes; --codes asks "
-                "about fewer",
+                f"prompts of {self.prompt.max_tokens} tokens have no room for {' '.join(lacking)}: name other "
+                "codes with --codes, or a base with a longer context and more --prompt-tokens",
             )
         return self._require(questions, "question", split)
 

@@ -146,3 +146,10 @@ def test_impossible_options_are_refused(
 
     with pytest.raises(ConfigError, match="E_OPTION"):
         start()
+
+
+def test_codes_without_room_are_named(tiny: Path, dataset: Path, tmp_path: Path) -> None:
+    """A family of codes that is not divided takes more than the prompt."""
+    codes = tuple(code for code in load_taxonomy().codes if code[0] in "CUMRET")
+    with pytest.raises(ConfigError, match=r"E_OPTION: prompts of 1400 tokens have no room for C1 .*U5:"):
+        run(config(tiny, dataset, tmp_path, prompt_tokens=1400, selection=SelectionConfig(codes=codes)))
