@@ -69,8 +69,8 @@ class StageContext:
         if lacking := sorted({code for item in labelled for code in item.codes} - asked):
             raise ConfigError(
                 "E_OPTION",
-                f"prompts of {self.prompt.max_tokens} tokens have no room for {' '.join(lacking)}: name other "
-                "codes with --codes, or a base with a longer context and more --prompt-tokens",
+                f"prompts of {self.prompt.max_tokens} tokens have no room for {' '.join(lacking)}: name "
+                "other codes with --codes, or a base with a longer context and more --prompt-tokens",
             )
         return self._require(questions, "question", split)
 
