@@ -17,7 +17,7 @@ from pydantic import Field
 from dialint.detector.artifacts import atomic_file, fingerprint, make_output_folder
 from dialint.detector.calibration import sigmoid
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import JudgeUsage, PlainDetector
+from dialint.detector.interface import JudgeUsage
 from dialint.detector.judge.case import Case
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
@@ -26,17 +26,10 @@ from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.log_profile import profile_log
 from dialint.detector.overrides import LEAST, JudgeContract, JudgedCode
-from dialint.detector.records import (
-    JUDGED_ROLES,
-    Dialogue,
-    Example,
-    Label,
-    Probability,
-    Record,
-    Verdict,
-)
+from dialint.detector.records import JUDGED_ROLES, Example, Label, Probability, Record
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import Taxonomy
+from dialint.eval.baselines import BaselineDetector
 from dialint.eval.contract import fit_platt
 from dialint.eval.metrics import span_f1
 from dialint.eval.results import source_of
@@ -81,30 +74,6 @@ class Comparison(Record):
     n_unread: int = 0
     n_second_looks: int = 0
     failures: dict[str, int] = Field(default_factory=dict)
-
-
-class Silent(PlainDetector):
-    """A detector that finds nothing."""
-
-    release = "none"
-    fingerprint = "none"
-    codes: tuple[str, ...] = ()
-
-    def __init__(self, taxonomy: Taxonomy) -> None:
-        self.taxonomy = taxonomy
-
-    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        """Clean verdicts."""
-        return [
-            Verdict(
-                dialogue_id=dialogue.id,
-                release=self.release,
-                taxonomy=self.taxonomy.version,
-                status="scored",
-                quality=100.0,
-            )
-            for dialogue in dialogues
-        ]
 
 
 def compare(cases: Sequence[Case], examples: Sequence[Example], codes: Collection[str]) -> Comparison:
@@ -242,7 +211,7 @@ def measure(
         WorldError: it is gone.
     """
     dialogues = [example.dialogue for example in examples]
-    reader = JudgedDetector(Silent(taxonomy), engine, options).with_log(profile_log(dialogues))
+    reader = JudgedDetector(BaselineDetector(taxonomy), engine, options).with_log(profile_log(dialogues))
     return compare(reader.read(dialogues), examples, codes), reader.usage
 
 
@@ -270,12 +239,13 @@ def require_readable(judge: str, result: Comparison) -> None:
         )
 
 
-def sample_tokens(
-    engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions, dialogues: Sequence[Dialogue]
+def count_prompt_tokens(
+    engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions, examples: Sequence[Example]
 ) -> int:
     """Tokens of the prompts that measuring takes, about, without second looks."""
-    reader = JudgedDetector(Silent(taxonomy), engine, options)
-    return sum(engine.count_tokens(question.messages) for question in reader.questions(dialogues))
+    reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
+    questions = reader.questions([example.dialogue for example in examples])
+    return sum(engine.count_tokens(question.messages) for question in questions)
 
 
 def measured_contract(
@@ -284,23 +254,16 @@ def measured_contract(
     options: StageOptions,
     precision: float,
     folder: Path,
-    dialogues: Sequence[Dialogue],
-    labels: Sequence[Label],
+    examples: Sequence[Example],
     announce: Callable[[], None],
 ) -> JudgeContract:
     """The contract of a judge: from `folder`, where what was measured is kept by model, prompt and options,
-    or measured now, after a call of `announce`.
+    or measured now on the examples, after a call of `announce`.
 
     Raises:
         ConfigError: E_JUDGE; it gave no usable answer to a tenth of the dialogues.
         WorldError: it is gone.
     """
-    labels_of: dict[str, list[Label]] = {}
-    for label in labels:
-        labels_of.setdefault(label.dialogue_id, []).append(label)
-    examples = [
-        Example(dialogue=each, labels=tuple(labels_of.get(each.id, ())), split="sample") for each in dialogues
-    ]
     key = fingerprint(
         [
             engine.fingerprint,

@@ -23,10 +23,10 @@ from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.reading import find_object
-from dialint.detector.judge.stage import JudgedDetector, StageOptions
+from dialint.detector.judge.stage import StageOptions
 from dialint.detector.policy import load_policies
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.judge_measure import Silent
+from dialint.eval.judge_measure import measure
 
 RECORDED = Path(__file__).parents[1] / "tests" / "app" / "scoring" / "recorded_readings.jsonl"
 app = App(help="Record how a judge reads the sample.")
@@ -58,16 +58,16 @@ class Recorder:
 def record(judge: str, *, out: Path = RECORDED, judge_model: str | None = None) -> None:
     """Write the answers of JUDGE, as in `dialint score --judge`."""
     engine = Recorder(open_judge(JudgeConfig(judge=judge, judge_model=judge_model)))
-    taxonomy, (dialogues, _) = load_taxonomy(), read_sample()
+    taxonomy, examples = load_taxonomy(), read_sample()
     policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
     options = StageOptions(codes=frozenset(taxonomy.codes), policies=policies)
-    JudgedDetector(Silent(taxonomy), engine, options).read(dialogues)
+    measure(engine, taxonomy, options, examples, taxonomy.codes)
     with atomic_file(out) as file:
-        for dialogue in dialogues:
-            row = {"dialogue_id": dialogue.id, **engine.answers[dialogue.id]}
+        for example in examples:
+            row = {"dialogue_id": example.dialogue.id, **engine.answers[example.dialogue.id]}
             file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
     n_answers = sum(map(len, engine.answers.values()))
-    print(f"{out}: {len(dialogues)} dialogues, {n_answers} answers of {engine.name}")
+    print(f"{out}: {len(examples)} dialogues, {n_answers} answers of {engine.name}")
 
 
 if __name__ == "__main__":

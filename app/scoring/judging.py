@@ -14,7 +14,6 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.decide import EVEN
 from dialint.detector.errors import ConfigError
-from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
@@ -23,7 +22,7 @@ from dialint.detector.judge.stage import NO_ROOM, JudgedDetector, StageOptions
 from dialint.detector.overrides import JudgeContract, read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
-from dialint.detector.records import Dialogue, Label
+from dialint.detector.records import Example
 from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import Taxonomy
 
@@ -121,40 +120,35 @@ def judge_contract(engine: JudgeEngine, config: ScoreConfig, taxonomy: Taxonomy)
     options = stage_options(config, taxonomy)
     if options.threshold is not None or options.overrides.judge is not None:
         return options.overrides.judge
-    from dialint.eval.judge_measure import measured_contract, sample_tokens
+    from dialint.eval.judge_measure import count_prompt_tokens, measured_contract
 
-    dialogues, labels = read_sample()
+    examples = read_sample()
     policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
     own = StageOptions.of(config.judge, taxonomy.codes, policies=policies, guideline=())
 
     def announce() -> None:
         print_status(
-            f"judge {engine.name} is not measured yet: it first reads {len(dialogues)} dialogues with labels "
-            f"(about {sample_tokens(engine, taxonomy, own, dialogues):,} tokens), once; --judge-precision P "
-            "states its precision instead"
+            f"judge {engine.name} is not measured yet: it first reads {len(examples)} dialogues with labels "
+            f"(about {count_prompt_tokens(engine, taxonomy, own, examples):,} tokens), once; "
+            "--judge-precision P states its precision instead"
         )
 
-    return measured_contract(
-        engine,
-        taxonomy,
-        own,
-        config.judge.min_precision,
-        home_folder() / "judges",
-        dialogues,
-        labels,
-        announce,
-    )
+    kept, precision = home_folder() / "judges", config.judge.min_precision
+    return measured_contract(engine, taxonomy, own, precision, kept, examples, announce)
 
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 
 
-def read_sample() -> tuple[list[Dialogue], list[Label]]:
+def read_sample() -> list[Example]:
     """The dialogues with labels that ship with dialint; a policy applies only where a dialogue names one."""
-    loaded = load_dialogues([str(SAMPLE / "dialogues.jsonl")]).values()
-    dialogues = [each.model_copy(update={"policy": each.policy or "none"}) for each in loaded]
-    lines = (SAMPLE / "labels.jsonl").read_text("utf-8").splitlines()
-    return dialogues, [Label.model_validate_json(line) for line in lines]
+    from dialint.eval.results import read_labelled_log
+
+    examples = []
+    for example in read_labelled_log(SAMPLE / "dialogues.jsonl", SAMPLE / "labels.jsonl"):
+        own = example.dialogue.model_copy(update={"policy": example.dialogue.policy or "none"})
+        examples.append(example.model_copy(update={"dialogue": own}))
+    return examples
 
 
 def print_notes(judge: JudgeInfo) -> None:

@@ -28,7 +28,7 @@ from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, ToolCall, Turn
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.attack.battery import Attack, Battery, Place, Position, neutral_text
-from dialint.eval.judge_measure import Silent
+from dialint.eval.baselines import BaselineDetector
 from dialint.eval.matching import accusations
 
 Spot = tuple[int, str]
@@ -205,7 +205,7 @@ class JudgeTarget:
     lists at `ACCUSES_FROM` or more with words of the turn; a dialogue without a usable answer is failed."""
 
     def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy, options: StageOptions) -> None:
-        self._reader = JudgedDetector(Silent(taxonomy), engine, options)
+        self._reader = JudgedDetector(BaselineDetector(taxonomy), engine, options)
         self.name, self.fingerprint, self.taxonomy = engine.name, engine.fingerprint, taxonomy
 
     @property

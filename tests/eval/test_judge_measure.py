@@ -90,13 +90,11 @@ def test_a_judge_that_is_seldom_right_or_hardly_known_accuses_nobody(share: floa
 
 def test_a_judge_is_measured_once_by_model_and_options(tmp_path: Path) -> None:
     examples = [example(f"d{number}", "test", rude=number % 2 == 0) for number in range(60)]
-    dialogues = [each.dialogue for each in examples]
-    labels = [label for each in examples for label in each.labels]
 
     def contract(judge: ScriptedJudge, options: StageOptions = OPTIONS) -> Any:
         announced: list[int] = []
         result = measured_contract(
-            judge, TAXONOMY, options, 0.8, tmp_path, dialogues, labels, lambda: announced.append(1)
+            judge, TAXONOMY, options, 0.8, tmp_path, examples, lambda: announced.append(1)
         )
         assert len(judge.requests) == 60 * len(announced)
         return result, len(announced)
@@ -117,5 +115,5 @@ def test_a_judge_without_usable_answers_is_not_measured(tmp_path: Path) -> None:
     own = example("d1", "test", rude=True)
     engine = ScriptedJudge(lambda _: ["I can't help with that."])
     with pytest.raises(ConfigError, match="no usable answer about 1 of 1 dialogues"):
-        measured_contract(engine, TAXONOMY, OPTIONS, 0.8, tmp_path, [own.dialogue], own.labels, lambda: None)
+        measured_contract(engine, TAXONOMY, OPTIONS, 0.8, tmp_path, [own], lambda: None)
     assert list(tmp_path.iterdir()) == []

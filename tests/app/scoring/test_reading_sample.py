@@ -85,7 +85,7 @@ def test_what_a_strong_model_reads_is_measured_and_found(
         for verdict in read_verdicts(config.out)
         for finding in verdict.findings
     }
-    labels = {(label.dialogue_id, label.turn, label.code) for label in read_sample()[1]}
+    labels = {(own.dialogue_id, own.turn, own.code) for example in read_sample() for own in example.labels}
     assert len(found & labels) >= 0.9 * len(labels)
     assert len(found & labels) >= 0.95 * len(found)
     again = ScoreConfig(**{**vars(config), "out": tmp_path / "w.jsonl"})
