@@ -206,7 +206,7 @@ def target_reading(item: LabelledQuestion) -> Reading:
                 reason=item.question.codes[truth.code].name.en,
             )
         )
-    errors.sort(key=lambda error: (error.turn, error.start, error.code))
+    errors.sort(key=lambda error: (error.turn, error.start or 0, error.code))
     return Reading(errors=tuple(errors[:MAX_ERRORS]))
 
 
