@@ -94,7 +94,7 @@ def test_a_server_that_actors_ask(log: Path, tmp_path: Path, server: tuple[FakeL
 
 def test_a_local_judge_in_each_actor(log: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    options = ("--judge-budget", "130 questions", "--limit", "16", "--judge-precision", "0.9", "--codes=T")
+    options = ("--judge-budget", "130 questions", "--limit", "32", "--judge-precision", "0.9", "--codes=T")
     options += ("--max-failed", "1")  # the small decoder does not end each answer in its room
     score(log, one, "local:small_decoder", *options)
     printed = score(
