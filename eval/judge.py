@@ -11,6 +11,7 @@ nothing: the split must not have been used in training.
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -222,10 +223,12 @@ def _print_report(report: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from dialint.eval.run import PIPE_WIDTH
+
     judges = report["judges"]
     has_intervals = len(judges) <= MAX_WITH_INTERVALS
     first = next(iter(judges.values()))
-    console = Console(markup=False, emoji=False)
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
     table = Table(
         title=f"{report['split']}, {first['dialogues']} dialogues, {first['errors']} errors",
         caption="95 % intervals by dialogue" + ("" if has_intervals else ": in --out"),
@@ -246,7 +249,8 @@ def _print_report(report: dict[str, Any]) -> None:
     for name, own in (*first["by_family"].items(), *first["by_severity"].items()):
         figures = (_format(own, figure, True) for figure in ("precision", "recall", "f_half"))
         parts.add_row(name, str(own["errors"]), str(own["accusations"]), *figures)
-    console.print(parts)
+    if first["by_family"]:
+        console.print(parts)
     for own in judges.values():
         if own["failures"]:
             failed = ", ".join(f"{n} {failure}" for failure, n in sorted(own["failures"].items()))
