@@ -18,6 +18,9 @@ from llguidance.hf import from_tokenizer
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge.engine import VOTE_TEMPERATURE
 
+FREE = '%llguidance {"no_forcing": true}'
+"""What the schema leaves no choice about may be cut into any tokens, as by vLLM's grammar: so the same model
+writes the same answers in both."""
 COMPACT: dict[str, Any] = {"whitespace_flexible": False}
 ESCAPES: dict[str, Any] = {"json_allow_general_unicode_escapes": True}
 """Any character may be escaped, as `JsonEscaper` does; llguidance before 1.8, which vLLM pins, escapes
@@ -49,15 +52,15 @@ class JsonGrammar:
         Raises:
             ConfigError: E_JUDGE, a schema that llguidance does not enforce.
         """
-        key = json.dumps(_bounded(schema))
+        key = json.dumps(schema)
         if key not in self._compiled:
-            self._compiled[key] = self._compile(key)
+            self._compiled[key] = self._compile(_bounded(schema))
         return JsonMatcher(self._compiled[key].deep_copy(), Random(seed) if seed else None)
 
-    def _compile(self, schema: str) -> LLMatcher:
+    def _compile(self, schema: Mapping[str, Any]) -> LLMatcher:
         error = ""
         for options in (COMPACT | ESCAPES, COMPACT):
-            grammar = LLMatcher.grammar_from_json_schema(schema, defaults=options)  # type: ignore[arg-type]
+            grammar = f"{FREE}\nstart: %json {json.dumps({**schema, 'x-guidance': options})}"
             matcher = LLMatcher(self._tokenizer, grammar, log_level=0)
             if not matcher.is_error():
                 return matcher
@@ -69,7 +72,7 @@ def _bounded(schema: Any) -> Any:
     """The schema with ends for what a weak model writes again and again: decimals and texts."""
     if isinstance(schema, list):
         return [_bounded(each) for each in schema]
-    if not isinstance(schema, dict):
+    if not isinstance(schema, Mapping):
         return schema
     bounds: dict[Any, dict[str, Any]] = {"number": {"multipleOf": 0.01}, "string": {"maxLength": MAX_CHARS}}
     kind = schema.get("type")

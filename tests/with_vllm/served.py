@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -29,6 +30,7 @@ from dialint.detector.taxonomy import load_taxonomy
 
 READY_S = 240.0
 CODES = ("T1", "X1")
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def requests(n: int, max_tokens: int = 300) -> list[JudgeRequest]:
@@ -82,9 +84,7 @@ def must_list(request: JudgeRequest) -> JudgeRequest:
 def count_valid(asked: Sequence[JudgeRequest], replies: Sequence[JudgeReply]) -> int:
     """Replies that are readings, without blanks as in training."""
     return sum(
-        not reply.failure
-        and not request.check(reply.text)
-        and reply.text == json.dumps(json.loads(reply.text), ensure_ascii=False, separators=(",", ":"))
+        not reply.failure and not request.check(reply.text) and not re.search(r"\s", TEXT.sub("", reply.text))
         for request, reply in zip(asked, replies, strict=True)
     )
 

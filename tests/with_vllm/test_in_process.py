@@ -58,17 +58,19 @@ def test_readings_are_those_of_the_local_engine(
     judge: VllmJudge, adapters: tuple[Path, Path], replies: list[JudgeReply]
 ) -> None:
     local = load_judge(str(adapters[0]))
-    equal = count_equal(replies, local.ask(ASKED))
+    expected = local.ask(ASKED)
+    equal = count_equal(replies, expected)
     some = [must_list(each) for each in ASKED[:40]]
     forced = judge.ask(some)
     same = count_equal(forced, local.ask(some))
     print(
         f"\nin process: readings equal to the local engine's: {equal} of {len(ASKED)}, and {same} of "
-        f"{len(some)} that must list an error; of these {count_valid(some, forced)} valid"
+        f"{len(some)} that must list an error, {count_valid(some, forced)} of them valid"
     )
-    assert equal >= 0.98 * len(ASKED)
+    assert equal >= 0.95 * len(ASKED)
     assert same >= 0.9 * len(some)
     assert count_valid(some, forced) == len(some)
+    assert count_valid(ASKED, expected) == len(ASKED)
 
 
 def test_tokens_are_counted(judge: VllmJudge, replies: list[JudgeReply]) -> None:

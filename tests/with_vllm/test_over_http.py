@@ -12,7 +12,6 @@ from served import Server, count_equal, count_valid, must_list, requests
 
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_http import HttpJudge
-from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.config import JudgeConfig
 
@@ -46,18 +45,18 @@ def test_adapters_are_swapped_while_the_server_runs(
 ) -> None:
     """The first one's prompts are in the prefix cache when the second one comes under its name."""
     asked = [must_list(each) for each in ASKED[:40]]
-    expected = [load_judge(str(adapter)).ask(asked) for adapter in adapters]
-    assert count_equal(*expected) < 20
+    replies = []
     for which in (0, 1, 0):
         server.load_adapter(adapters[which])
-        replies = judge.ask(asked)
-        same = [count_equal(replies, each) for each in expected]
-        print(
-            f"over HTTP, adapter {which + 1}: {count_valid(asked, replies)} of {len(asked)} valid, "
-            f"{same[which]} equal to the local engine's, {same[1 - which]} to the other adapter's"
-        )
-        assert count_valid(asked, replies) == len(asked)
-        assert same[which] >= 0.9 * len(asked)
+        replies.append(judge.ask(asked))
+    same = [count_equal(replies[0], each) for each in replies[1:]]
+    print(
+        f"over HTTP, adapters swapped: {[count_valid(asked, each) for each in replies]} of {len(asked)} valid; "
+        f"equal to the first one's: {same[0]} of the second's, {same[1]} of its own after the swap back"
+    )
+    assert [count_valid(asked, each) for each in replies] == [len(asked)] * 3
+    assert same[0] <= 0.1 * len(asked)
+    assert same[1] >= 0.9 * len(asked)
     body = {"lora_name": "judge", "lora_path": str(adapters[0])}
     assert server.post("/load_lora_adapter", body)[0] == 400
 
