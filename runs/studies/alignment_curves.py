@@ -1,13 +1,18 @@
 """Reward and F0.5 of a judge on held-out questions over the steps of GRPO or PPO.
 
-Run: ``python runs/studies/alignment_curves.py --stage grpo --dataset FOLDER --judge FOLDER --out FOLDER``.
-The stage is the one of ``dialint train``; every few steps the judge answers questions of another split as it
-does in serving, greedily under their schema. Writes ``curve.jsonl`` into the folder of the aligned judge.
+Run: ``python runs/studies/alignment_curves.py make --out DATASET``, then ``dialint train sft judge``, then
+``python runs/studies/alignment_curves.py run --stage grpo --dataset DATASET --judge FOLDER --out FOLDER``.
+
+`make` writes made-up dialogues of two turns of an agent, the second of which may be rude (T1), firm and no
+error, or borderline, with a label of probability 0.6. `run` is the stage of ``dialint train``; every few
+steps the judge answers questions of another split as it does in serving, greedily under their schema. Writes
+``curve.jsonl`` into the folder of the aligned judge.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,10 +23,12 @@ from typing import Any, Literal
 from cyclopts import App, Parameter
 from transformers import TrainerCallback
 
+from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import load_prompt, resolve_judge
 from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.reading import parse_reading
+from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig, ask_about, read_labelled
 from dialint.eval.matching import reading_figures
@@ -30,6 +37,52 @@ from dialint.finetune.rewards.verifiable import RewardWeights, compute_reward
 from dialint.finetune.rl.ppo_trainer import PpoTrainer
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import PpoOptions, RunOptions
+
+PROBLEMS = ("My parcel never came.", "The app does not start.", "I was charged twice.", "My card is lost.",
+            "The room was cold.", "I need another seat.")  # fmt: skip
+URGES = ("I am still waiting.", "It is urgent.", "What do I do now?", "Please hurry.", "Nobody told me.",
+         "It is the second time.")  # fmt: skip
+REPLIES = ("I am looking into it now.", "Let me check that for you.", "I have opened a case.",
+           "You get a mail today.", "Thank you for waiting.")  # fmt: skip
+SAID = {
+    "That is your own fault.": (0.2, 1.0),
+    "Stop wasting my time.": (0.2, 1.0),
+    "You should have told us.": (0.2, 0.6),
+    "You have to read the terms.": (0.2, 0.0),
+    "": (0.2, 0.0),
+}
+"""What is said beside the last reply: how often, and the probability that it is an error."""
+
+
+def make(out: Path) -> None:
+    """Write a data set of made-up dialogues."""
+    out.mkdir()
+    paths = []
+    for split, n in (("train", 400), ("dev", 40), ("test", 80)):
+        rng = random.Random(split)
+        rows = [_example(f"{split}{number}", split, rng) for number in range(n)]
+        paths.append(out / f"{split}.jsonl")
+        paths[-1].write_text("".join(row.model_dump_json() + "\n" for row in rows))
+    content = {"kind": "labelled-examples", "codes": ["T1"], "files": [file_entry(path) for path in paths]}
+    write_manifest(out / "manifest.json", content)
+
+
+def _example(name: str, split: str, rng: random.Random) -> Example:
+    (said,) = rng.choices(list(SAID), [share for share, _ in SAID.values()])
+    parts = [rng.choice(REPLIES), said]
+    rng.shuffle(parts)
+    last = " ".join(parts).strip()
+    texts = (rng.choice(PROBLEMS), rng.choice(REPLIES), rng.choice(URGES), last)
+    turns = tuple(
+        Turn(index=index, role=("customer", "agent")[index % 2], text=text)
+        for index, text in enumerate(texts)
+    )
+    probability, labels = SAID[said][1], []
+    if probability:
+        start = last.index(said)
+        span = {"start": start, "end": start + len(said)}
+        labels = [Label(dialogue_id=name, turn=3, code="T1", probability=probability, method="crowd", **span)]
+    return Example(dialogue=Dialogue(id=name, turns=turns), labels=tuple(labels), split=split)
 
 
 @Parameter(name="*")
@@ -67,8 +120,8 @@ class CurveConfig:
     """How many missed errors are as bad as one false accusation."""
 
 
-def main(config: CurveConfig) -> None:
-    """Trains, and measures before the first step, every few steps and at the end."""
+def run(config: CurveConfig) -> None:
+    """Train, and measure before the first step, every few steps and at the end."""
     prompt = load_prompt(resolve_judge(config.judge))
     labelled = read_labelled(config.dataset, config.split, SelectionConfig(), 1)
     items = ask_about(labelled, prompt.reader(load_taxonomy()))[: config.held_out]
@@ -173,5 +226,6 @@ def _shared(config: CurveConfig) -> dict[str, Any]:
 
 if __name__ == "__main__":
     app = App(help=__doc__)
-    app.default(main)
+    app.command(make)
+    app.command(run)
     app()
