@@ -47,7 +47,7 @@ class Monitor:
 @dataclass
 class JudgeUsage:
     """What one process asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
-    questions that show a dialogue without some of its turns, as it does not fit the judge's context."""
+    questions that show a turn without its middle, as it does not fit the judge's context."""
 
     questions: int = 0
     prompt_tokens: int = 0

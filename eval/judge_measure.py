@@ -110,8 +110,8 @@ def _rows(case: Case, example: Example, codes: Collection[str]) -> Iterator[Erro
             listed[error.turn, error.code] = error
     labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
     for turn, code in sorted(listed.keys() | labels.keys()):
-        error, label = listed.get((turn, code)), labels.get((turn, code))
-        if error is None and label is not None and label.probability <= 0.5:
+        own, label = listed.get((turn, code)), labels.get((turn, code))
+        if own is None and label is not None and label.probability <= 0.5:
             continue
         yield ErrorRow(
             source=source_of(example),
@@ -119,7 +119,7 @@ def _rows(case: Case, example: Example, codes: Collection[str]) -> Iterator[Erro
             turn=turn,
             code=code,
             truth=0.0 if label is None else label.probability,
-            probability=None if error is None else error.probability,
+            probability=None if own is None else own.probability,
             overlap=_overlap(case, error, label),
         )
 

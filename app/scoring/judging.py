@@ -257,7 +257,7 @@ def _describe_context(judge: JudgeInfo, config: JudgeConfig, n_failed: int) -> s
     if n_failed:
         results.append(f"{NO_ROOM}: in {n_failed:,} dialogues a question was too long for the judge")
     if n_shortened := judge.usage.shortened:
-        results.append(f"{n_shortened:,} questions show a dialogue without some of its turns")
+        results.append(f"{n_shortened:,} questions show a turn without its middle")
     return (
         f"{'; '.join(results)}: a prompt has room for {judge.max_prompt_tokens:,} tokens. To give it more: a "
         "larger --max-model-len of the server, a judge with a longer context (in training: --prompt-tokens), "

@@ -94,7 +94,7 @@ def _reviewer_pair(
         alone = Example(dialogue=row.dialogue, split=row.split)
         labelled = label_dialogue(alone, (row.code,), reader.taxonomy)
     kinds = labelled.evidence.kinds(labelled.dialogue)
-    codes, _ = applicable_codes(reader.taxonomy, {*labelled.codes, row.code}, kinds)
+    codes, _ = applicable_codes(reader.taxonomy, frozenset({*labelled.codes, row.code}), kinds)
     for item in ask_about([replace(labelled, codes=codes)], reader):
         if row.turn not in item.question.turns or row.code not in item.question.codes:
             continue
