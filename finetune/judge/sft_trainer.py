@@ -38,6 +38,8 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
     took half as long again with the small decoder (2026-11-28). The evaluation answers questions besides."""
 
     judge: LocalJudge
+    answer_tokens: float
+    """Tokens of an answer on average."""
     dev_questions: Sequence[LabelledQuestion]
 
     @classmethod
@@ -61,23 +63,37 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
             eval_dataset=Dataset.from_list(list(dev_rows)),
             processing_class=prompt.tokenizer,
         )
+        trainer.answer_tokens = sum(label != -100 for row in rows for label in row["labels"]) / len(rows)
         trainer.judge = LocalJudge(trainer.model, prompt, bf16=bf16)
         is_sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
         trainer.dev_questions = () if is_sharded else dev_questions  # a shard cannot generate
         return trainer
 
+    @property
+    def step_questions(self) -> int:
+        """Questions of one process in a step."""
+        return int(self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps)
+
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """Mean loss of the labelled tokens."""
+        """Sum of the losses of the labelled tokens over what a step has of them on average, so that a token
+        weighs the same in every step; their mean in evaluation.
+
+        trl divides by the step's own tokens: in a small step of short answers, which are those without an
+        error, the token that decides about the first error would weigh many times what it does beside long
+        ones.
+        """
         labels = inputs.pop("labels")[:, 1:]
         rows, columns = (labels != -100).nonzero(as_tuple=True)
         with select_head_inputs(model, rows, columns):
             outputs = model(**inputs, use_cache=False)
         total = cross_entropy(outputs.logits[0].float(), labels[rows, columns], reduction="sum")
-        loss = total / (len(rows) if num_items_in_batch is None else num_items_in_batch)
-        if self.args.average_tokens_across_devices and num_items_in_batch is not None:
-            loss = loss * self.accelerator.num_processes
+        if model.training:
+            questions = len(labels) if num_items_in_batch is None else self.step_questions
+            loss = total / (questions * self.answer_tokens)
+        else:
+            loss = total / len(rows)
         return (loss, outputs) if return_outputs else loss
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:

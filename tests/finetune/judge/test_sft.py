@@ -62,6 +62,9 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(tiny: Path, dataset: Pa
         total += float(cross_entropy(logits, torch.tensor(answer), reduction="sum"))
         n_tokens += len(answer)
     assert metrics(tmp_path, "loss") == [pytest.approx(total / n_tokens, abs=1e-4)]
+    one_by_one = {"steps": 4, "questions": 1, "learning_rate": 1e-12, "selection": selection}
+    run(config(tiny, dataset, tmp_path / "one", **one_by_one))
+    assert np.mean(metrics(tmp_path / "one", "loss")) == pytest.approx(total / n_tokens, abs=1e-4)
 
 
 def test_it_learns_and_says_how_it_asks(tiny: Path, dataset: Path, tmp_path: Path) -> None:
