@@ -309,7 +309,8 @@ def parse_probability(value: Any) -> float | None:
         number = float(text)
     except (TypeError, ValueError, OverflowError):
         return None
-    number = number / 100 if 1 < number <= 100 else number
+    is_percentage = isinstance(value, str) and value.strip().endswith("%")
+    number = number / 100 if is_percentage or 2 <= number <= 100 else number
     return number if 0 <= number <= 1 else None
 
 

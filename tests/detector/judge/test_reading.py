@@ -108,8 +108,8 @@ def test_what_cannot_be_cited_is_left_out_and_a_severity_of_another_code_is_the_
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.4, 0.4), ("0.4", 0.4), ("85%", 0.85), (85, 0.85), (1, 1.0), (0, 0.0), (-0.1, None), (101, None),
-     (None, None), (True, None), (float("nan"), None), ([], None), (10**400, None)],
+    [(0.4, 0.4), ("0.4", 0.4), ("85%", 0.85), (85, 0.85), ("1%", 0.01), (1, 1.0), (0, 0.0), (-0.1, None),
+     (1.4, None), (101, None), (None, None), (True, None), (float("nan"), None), ([], None), (10**400, None)],
 )  # fmt: skip
 def test_probabilities(value: Any, expected: float | None) -> None:
     assert parse_probability(value) == expected
