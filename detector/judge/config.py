@@ -100,7 +100,7 @@ class JudgeConfig:
     auto: what a judge was trained with; for any other model full where its context has room for it."""
 
     judge_language: Literal["en", "es", "ru"] = "en"
-    """Language of the questions; dialogues may be in any."""
+    """Language of the reasons; dialogues may be in any."""
 
     judge_votes: Annotated[int, Field(ge=1, le=15)] = 1
     """Times that each dialogue is read; the mean probability of what is listed counts, and the judge is
