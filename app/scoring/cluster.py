@@ -99,7 +99,10 @@ class ClusterDetector:
         try:
             self._ray = connect(config, self._n_cpus, self._stack)
             n_actors = self._count_actors(config.actors)
-            self._asks = None if asks is None else _share_concurrency(asks, n_actors)
+            if asks is not None:  # all actors together ask as many questions at a time as one machine
+                at_once = max(1, asks.judge.judge_concurrency // n_actors)
+                asks = replace(asks, judge=replace(asks.judge, judge_concurrency=at_once))
+            self._asks = asks
             self._contract = contract
             self._actors = [self._start() for _ in range(n_actors)]
             about = self._wait_loaded()
@@ -277,9 +280,3 @@ class ClusterDetector:
                 "Ray's workers on every node?",
             ) from None
         return about
-
-
-def _share_concurrency(config: ScoreConfig, n_actors: int) -> ScoreConfig:
-    """The options of one of so many actors, which together ask as many questions at a time as one machine."""
-    most = max(1, config.judge.judge_concurrency // n_actors)
-    return replace(config, judge=replace(config.judge, judge_concurrency=most))

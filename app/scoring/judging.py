@@ -92,22 +92,18 @@ def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
             f"--overrides {config.detector.overrides}: the judge was measured with {overrides.judge.prompt}, "
             f"and this is {PROMPT_VERSION}",
         )
+    threshold = None
+    if judge.judge_precision is not None:  # above 1 it accuses of nothing
+        threshold = EVEN if judge.judge_precision >= judge.min_precision else 2.0
     return StageOptions.of(
         judge,
         select_codes(config.codes, taxonomy) or taxonomy.codes,
-        threshold=_stated_threshold(judge),
+        threshold=threshold,
         budget=judge.budget,
         price=judge.price,
         overrides=overrides,
         policies=load_policies(config.detector.policy),
     )
-
-
-def _stated_threshold(judge: JudgeConfig) -> float | None:
-    """The probability from which a judge accuses whose precision is stated; above 1 if it is not enough."""
-    if judge.judge_precision is None:
-        return None
-    return EVEN if judge.judge_precision >= judge.min_precision else 2.0
 
 
 def judge_contract(engine: JudgeEngine, config: ScoreConfig, taxonomy: Taxonomy) -> JudgeContract | None:

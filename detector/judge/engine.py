@@ -21,10 +21,6 @@ def answer_room(context: int) -> int:
     return min(ANSWER_TOKENS, context // 4)
 
 
-def _accept(_: str) -> str:
-    return ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class JudgeRequest:
     """One chat to be answered with one JSON object.
@@ -41,7 +37,7 @@ class JudgeRequest:
     max_tokens: int
     answers: int = 2
     vote: int = 0
-    check: Callable[[str], str] = _accept
+    check: Callable[[str], str] = lambda text: ""
 
     def with_answers(self, answers: int) -> JudgeRequest:
         """The request with so many answers paid for."""

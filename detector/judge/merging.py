@@ -46,7 +46,7 @@ class Merger:
         )
         for before, own in inner:
             for finding in own:
-                error = _matching(finding, errors)
+                error = next((each for each in errors if _is_same_fault(finding, each)), None)
                 if error is not None and self._replaces(case, error, finding):
                     continue
                 merged, outcome = self._merge_one(case, finding, before, error)
@@ -180,11 +180,6 @@ def _remaining_gaps(gaps: Sequence[NotJudged], asked: Collection[str]) -> tuple[
 def _is_proven(finding: Finding) -> bool:
     """Whether an exact check or a policy made the finding."""
     return proof_name(finding).startswith("exact check")
-
-
-def _matching(finding: Finding, errors: Sequence[ReadError]) -> ReadError | None:
-    """The error that is the same as a finding."""
-    return next((error for error in errors if _is_same_fault(finding, error)), None)
 
 
 def _is_same_fault(finding: Finding, error: ReadError) -> bool:

@@ -49,6 +49,11 @@ class ReadError(Record):
     clause: str | None = None
     rewrite: str | None = None
 
+    def is_same_as(self, other: ReadError) -> bool:
+        """Whether both are of one turn, and the code of one is a code of the other."""
+        has_code = other.code in (self.code, self.second_code) or self.code == other.second_code
+        return self.turn == other.turn and has_code
+
 
 class Reading(Record):
     """The judge's answer to one question."""
@@ -134,7 +139,7 @@ def average(readings: Sequence[Reading]) -> tuple[ReadError, ...]:
     for reading in readings:
         free = list(groups)
         for error in reading.errors:
-            alike = [group for group in free if _is_same(group[0], error)]
+            alike = [group for group in free if group[0].is_same_as(error)]
             own = max(alike, key=lambda group: group[0].code == error.code, default=None)
             if own is None:
                 groups.append([error])
@@ -148,11 +153,6 @@ def average(readings: Sequence[Reading]) -> tuple[ReadError, ...]:
             best = max(group, key=lambda error: (error.start is not None, error.probability))
             results.append(best.model_copy(update={"probability": probability}))
     return tuple(results)
-
-
-def _is_same(one: ReadError, other: ReadError) -> bool:
-    has_code = other.code in (one.code, one.second_code) or one.code == other.second_code
-    return one.turn == other.turn and has_code
 
 
 def format_reading(reading: Reading, *, has_rewrites: bool = False) -> str:
