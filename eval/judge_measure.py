@@ -120,7 +120,7 @@ def _rows(case: Case, example: Example, codes: Collection[str]) -> Iterator[Erro
             code=code,
             truth=0.0 if label is None else label.probability,
             probability=None if own is None else own.probability,
-            overlap=_overlap(case, error, label),
+            overlap=_overlap(case, own, label),
         )
 
 

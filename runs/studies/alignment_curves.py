@@ -23,7 +23,7 @@ from typing import Any, Literal
 from cyclopts import App, Parameter
 from transformers import TrainerCallback
 
-from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.artifacts import atomic_file, file_entry, make_output_folder, write_manifest
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import load_prompt, resolve_judge
 from dialint.detector.judge.engine import JudgeRequest
@@ -56,13 +56,14 @@ SAID = {
 
 def make(out: Path) -> None:
     """Write a data set of made-up dialogues."""
-    out.mkdir()
+    make_output_folder(out, new=True)
     paths = []
     for split, n in (("train", 400), ("dev", 40), ("test", 80)):
         rng = random.Random(split)
         rows = [_example(f"{split}{number}", split, rng) for number in range(n)]
         paths.append(out / f"{split}.jsonl")
-        paths[-1].write_text("".join(row.model_dump_json() + "\n" for row in rows))
+        with atomic_file(paths[-1]) as file:
+            file.write("".join(row.model_dump_json() + "\n" for row in rows).encode())
     content = {"kind": "labelled-examples", "codes": ["T1"], "files": [file_entry(path) for path in paths]}
     write_manifest(out / "manifest.json", content)
 
@@ -135,7 +136,8 @@ def run(config: CurveConfig) -> None:
         print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
 
     {"grpo": run_grpo, "ppo": run_ppo}[config.stage](config, measure)
-    (config.out / "curve.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with atomic_file(config.out / "curve.jsonl") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in rows).encode())
 
 
 def answer_figures(

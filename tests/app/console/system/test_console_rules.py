@@ -77,7 +77,7 @@ def test_an_edited_taxonomy_raises_the_last_part_of_its_version() -> None:
     assert edit_taxonomy(packaged, list(rows.values()), list(points.values())) == packaged
     rows["C1"]["definition"], rows["L1"]["on"] = "Something else.", False
     after = edit_taxonomy(packaged, list(rows.values()), list(points.values()))
-    assert (after.version, after.codes["C1"].definition) == ("1.1.1", "Something else.")
+    assert (after.version, after.codes["C1"].definition) == ("1.2.1", "Something else.")
     assert after.codes.keys() == packaged.codes.keys() - {"L1"}
     assert parse_taxonomy(dump_taxonomy(after)) == after
     assert "L1" in {code.code for category in merge_categories(after) for code in category.codes}
@@ -177,7 +177,7 @@ def test_a_change_is_previewed_published_and_exported(
     export_published(tmp_path / "out", session=session)
     written = tmp_path / "out" / "taxonomy.yaml"
     assert f"--taxonomy {written}" in capsys.readouterr().out
-    assert load_taxonomy(written).version == "1.1.1"
+    assert load_taxonomy(written).version == "1.2.1"
     with pytest.raises(OutputRefused):
         export_published(tmp_path / "out", session=session)
     change("S2", penalty=50.0)
