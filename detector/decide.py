@@ -28,6 +28,7 @@ from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.release import TurnCoverage
 from dialint.detector.taxonomy import Code, Taxonomy
+from dialint.detector.tool_use import format_call
 
 Source = Literal["check", "policy", "scan", "judge"]
 Outcome = Literal["finding", "suggestion", "dropped"]
@@ -296,9 +297,13 @@ def build_finding(
     ones up to it, and `text` its masked text."""
     suspicion = decision.suspicion
     entry = taxonomy.codes[suspicion.code]
-    masked_start, masked_end = text.from_original(suspicion.start, suspicion.end)
-    start, end = original.to_log(suspicion.start, suspicion.end)
-    quote = turns[-1].text[masked_start:masked_end]
+    if original.is_silent_act:
+        start, end = suspicion.start, suspicion.start + 1
+        quote = format_call(turns[-1].tool_calls[start])
+    else:
+        masked_start, masked_end = text.from_original(suspicion.start, suspicion.end)
+        start, end = original.to_log(suspicion.start, suspicion.end)
+        quote = turns[-1].text[masked_start:masked_end]
     finding = Finding(
         code=suspicion.code,
         turn=original.index,

@@ -267,6 +267,7 @@ class ReleaseDetector:
             coverages.append(self._coverage.turns(masked[-1][0], self._languages))
             monitor.add_seconds("mask", time.perf_counter() - started_s)
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
+        silent = [[turn.index for turn in dialogue.turns if turn.is_silent_act] for dialogue in dialogues]
         scanned = {
             index: masked[index][0]
             for index, turns in enumerate(judged)
@@ -287,13 +288,13 @@ class ReleaseDetector:
             scanned_s = time.perf_counter()
             monitor.add_seconds("scan", scanned_s - started_s)
             monitor.on_step(index)
-            if not judged[index]:
+            if not judged[index] and not silent[index]:
                 verdicts.append(self._failed_verdict(dialogue, "E_NO_AGENT_TURN"))
             elif isinstance(scan, DialogueFailed):
                 verdicts.append(self._failed_verdict(dialogue, scan.code))
             else:
                 scores = {turn.turn: turn for turn in scan}
-                case = Case(dialogue, changed, texts, judged[index], scores, coverages[index])
+                case = Case(dialogue, changed, texts, judged[index], silent[index], scores, coverages[index])
                 verdicts.append(self._judge(case, all_probabilities))
             monitor.add_seconds("checks", time.perf_counter() - scanned_s)
             progress.end_dialogue(len(verdicts[-1].findings))
@@ -329,13 +330,13 @@ class ReleaseDetector:
         findings: list[Finding] = []
         suggestions: list[Finding] = []
         probabilities: dict[int, dict[str, float]] = {index: {} for index in case.judged}
-        for index in case.judged:
+        for index in sorted([*case.judged, *case.silent]):
             position = case.place_of[index]
             for code in self.info.codes:
                 if code in no_policy:
                     continue
                 decision = decide(suspicions.get((index, code), ()), self._rules, facts)
-                if all_probabilities:
+                if all_probabilities and index in probabilities:
                     probability = self._probability(case, index, code, decision, lacking)
                     probabilities[index] |= (
                         {} if probability is None else {code: round_probability(probability)}
@@ -345,7 +346,8 @@ class ReleaseDetector:
                     turn = case.dialogue.turns[position]
                     finding = build_finding(decision, turn, turns, text, self.taxonomy)
                     (findings if decision.outcome == "finding" else suggestions).append(finding)
-        share = sum(case.coverage[index].is_judged for index in case.judged) / len(case.judged)
+        n_judged = len(case.judged)
+        share = sum(case.coverage[index].is_judged for index in case.judged) / n_judged if n_judged else 1.0
         gaps = self._coverage.gaps(case.coverage, case.judged, lacking)
         return Verdict(
             dialogue_id=case.dialogue.id,
@@ -359,7 +361,7 @@ class ReleaseDetector:
             judged_share=None if share in (0.0, 1.0) else round(share, 4),
             not_judged=gaps,
             no_policy=no_policy,
-            agent_turns=len(case.judged),
+            agent_turns=n_judged,
             **self._origin(case.dialogue),
         )
 

@@ -78,6 +78,11 @@ class Turn(Record):
         """Whether the customer saw nothing of it: a tool's result, or calls without words beside."""
         return self.role == "tool" or (bool(self.tool_calls) and not self.text.strip())
 
+    @property
+    def is_silent_act(self) -> bool:
+        """Whether an agent or a bot only called tools in it."""
+        return self.role in JUDGED_ROLES and bool(self.tool_calls) and not self.text.strip()
+
     def to_log(self, start: int, end: int) -> tuple[int, int]:
         """Offsets ``[start, end)`` of `text` as offsets of the text in the log."""
         return offsets.to_original(self.edits, start, end)
@@ -121,7 +126,8 @@ class Finding(Record):
 
     `turn` is the index in the input. `start` and `end` are offsets in code points into that turn's text, end
     exclusive: in a verdict file into the text of the log, in the store into the text of the `Dialogue`.
-    `quote` is the quoted text without stripped markup and with personal data as placeholders.
+    `quote` is the quoted text without stripped markup and with personal data as placeholders. In a turn that
+    only calls tools it is the call, and `start` the number of the call, from 0.
     """
 
     code: str

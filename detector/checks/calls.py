@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
@@ -26,49 +26,109 @@ PATTERNS = patterns("calls")
 
 _PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
-
+_LETTERS = re.compile(r"[^\W\d_]++")
 
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
-@check(P3=Evidence(32, 32), languages=("en",))
+@check(P3=Evidence(67, 68), languages=("en",))
 def invented_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find "not found" after a call that failed on an id or a mail address which stands nowhere in the log
-    before it: the agent made the argument up (P3).
+    """Find a call that failed on an id, a mail address, a name, a zip code or a date of birth which stands
+    nowhere in the log before it: the agent made the argument up (P3).
 
-    The hit is in the agent's next words, as the call itself says nothing. Silent where no tool was run.
+    The hit is the sentence that tells of the failure, or else the call itself; one for each value until the
+    customer speaks.
 
-    Read on the once-half of tau_bench (2026-11-23): 32 of 32 right, 1.0 (.89 to 1).
+    Read on the development half of tau_bench (2026-11-29): 67 of 68 right.
     """
-    failed = {use.turn: use for use in tool_uses(dialogue) if use.failed and use.was_run}
-    values = [value for use in failed.values() for value in use.call.arguments.values()]
-    evidence = StatedIds(value for value in values if isinstance(value, str) and _may_be_made_up(value))
-    for source in dialogue.sources if failed else ():
-        evidence.add(source)
-    invented: tuple[str, ToolUse] | None = None
-    for turn in dialogue.turns if failed else ():
+    uses = uses_by_turn(dialogue)
+    values = [
+        value
+        for of_turn in uses.values()
+        for use in of_turn
+        if use.failed
+        for value, _ in _may_be_made_up(use)
+    ]
+    if not values:
+        return
+    evidence, words = StatedIds(values), set[str]()
+    for text in dialogue.sources:
+        evidence.add(text)
+        words.update(_LETTERS.findall(text.casefold()))
+    reported = set[tuple[str, str]]()
+    for turn in dialogue.turns:
         if turn.role == "customer":
-            invented = None
+            reported.clear()
         if turn.role not in JUDGED_ROLES:
             evidence.add(turn.text)
+            words.update(_LETTERS.findall(turn.text.casefold()))
             continue
-        if invented is not None and turn.text.strip():
-            value, use = invented
-            if (span := _denial(turn)) is not None:
-                why = f"'{use.call.name}' was called with {value}, which nobody had named"
-                yield Hit(turn.index, *span, why, "P3")
-            invented = None
-        if turn.index in failed:
-            for argument in failed[turn.index].call.arguments.values():
-                if isinstance(argument, str) and _may_be_made_up(argument) and argument not in evidence:
-                    invented = argument, failed[turn.index]
-                    break
+        for number, use in enumerate(uses.get(turn.index, ())):
+            for value, is_name in _may_be_made_up(use) if use.failed and use.was_run else ():
+                if words.issuperset(_LETTERS.findall(value.casefold())) if is_name else value in evidence:
+                    continue
+                if (use.call.name, value) not in reported:
+                    why = f"'{use.call.name}' was called with {value}, which nobody had named"
+                    place = locate_act(dialogue, turn.index, number, _denial)
+                    yield from () if place is None else (Hit(*place, why, "P3"),)
+                reported.add((use.call.name, value))
+                break
 
 
-def _may_be_made_up(value: str) -> bool:
-    return bool(
-        _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value))
-    )
+def _may_be_made_up(use: ToolUse) -> Iterator[tuple[str, bool]]:
+    """Yield the arguments that cannot be known without having been told, and whether they are names."""
+    for key, value in use.call.arguments.items():
+        if not isinstance(value, str):
+            continue
+        if PATTERNS.name_key.fullmatch(key) and _LETTERS.search(value):
+            yield value, True
+        elif (
+            PATTERNS.own_key.fullmatch(key)
+            or _PLACEHOLDER.fullmatch(value)
+            or _MAIL.fullmatch(value)
+            or (ID.fullmatch(value) and is_id(value))
+        ):
+            yield value, False
+
+
+def locate_act(
+    dialogue: Dialogue,
+    turn: int,
+    number: int = 0,
+    quote: Callable[[Turn], tuple[int, int] | None] | None = None,
+) -> tuple[int, int, int] | None:
+    """Return turn, start and end of what is quoted of call `number` of a turn, or of the answer to a turn of
+    the customer: the agent's message, its own or the next one before the customer speaks, of which `quote`
+    takes a part; without one the call. None if the agent did nothing more."""
+    place = _acts(dialogue).get(turn)
+    if place is None:
+        return None
+    message, act = place
+    span = None if message is None else (_whole if quote is None else quote)(message)
+    if message is not None and span is not None:
+        return message.index, *span
+    if act is None:
+        return None
+    return (act.index, *_whole(act)) if act.text.strip() else (act.index, number, number + 1)
+
+
+@per_dialogue
+def _acts(dialogue: Dialogue) -> dict[int, tuple[Turn | None, Turn | None]]:
+    """Return the message and the act that belong to each turn, by its index: its own, or the agent's next
+    ones before the customer speaks."""
+    acts: dict[int, tuple[Turn | None, Turn | None]] = {}
+    message = act = None
+    for turn in reversed(dialogue.turns):
+        if turn.role in JUDGED_ROLES and (turn.text.strip() or turn.tool_calls):
+            message, act = turn if turn.text.strip() else message, turn
+        acts[turn.index] = message, act
+        if turn.role == "customer" and turn.text.strip():
+            message = act = None
+    return acts
+
+
+def _whole(turn: Turn) -> tuple[int, int]:
+    return len(turn.text) - len(turn.text.lstrip()), len(turn.text.rstrip())
 
 
 @check(P3=Evidence(24, 26, "suggestion"), languages=("en",))
@@ -112,7 +172,7 @@ def _denial(turn: Turn) -> tuple[int, int] | None:
     """Return start and end of the first sentence that tells of a failure."""
     for match in SENTENCE.finditer(turn.text):
         sentence = match.group()
-        if PATTERNS.failure.search(sentence):
+        if PATTERNS.failure.search(sentence) and not PATTERNS.condition.match(sentence):
             return match.start() + len(sentence) - len(sentence.lstrip()), match.start() + len(
                 sentence.rstrip()
             )

@@ -25,8 +25,8 @@ from dialint.detector.tool_use import per_dialogue
 
 @dataclass(frozen=True)
 class Hit:
-    """A match of a check: offsets into the turn's text, end exclusive, and the reason. Checks that serve
-    several codes set `code`."""
+    """A match of a check: offsets into the turn's text, end exclusive, and the reason; in a turn that only
+    calls tools `start` is the number of the call. Checks that serve several codes set `code`."""
 
     turn: int
     start: int

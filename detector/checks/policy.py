@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from operator import attrgetter
 from typing import NamedTuple
 
+from dialint.detector.checks.calls import locate_act
 from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.facts import claims_undone_lookup
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
 from dialint.detector.policy.evaluate import History, describe
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.records import Dialogue
 
 MAX_TEXT = 200
 """Most characters of a clause that a reason quotes."""
@@ -50,17 +49,16 @@ def policy(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find broken clauses, each once a turn. Without a policy for the dialogue there are none.
 
     A tool call is an error of the message it came with; where nothing was said beside it, of the agent's next
-    message, which tells the customer what was done, or else of the last one.
+    message before the customer speaks, which tells what was done; without one the call is quoted.
     """
     applies = policy_for(dialogue, context.policies)
     if applies is None:
         return
     yield from _claimed_without_steps(dialogue, applies, context)
-    for turn, violation in broken_clauses(dialogue, applies):
-        start = len(turn.text) - len(turn.text.lstrip())
-        where = "" if turn.index == violation.turn else f" in turn {violation.turn}"
+    for place, violation in broken_clauses(dialogue, applies):
+        where = "" if place[0] == violation.turn else f" in turn {violation.turn}"
         why = f"{_quote(violation.clause, applies)}: {violation.why}{where}"
-        yield Hit(turn.index, start, len(turn.text.rstrip()), why, violation.code)
+        yield Hit(*place, why, violation.code)
 
 
 def _quote(clause: Clause, policy: Policy) -> str:
@@ -85,13 +83,11 @@ def _claimed_without_steps(dialogue: Dialogue, policy: Policy, context: CheckCon
                 return
 
 
-def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[Turn, Violation]]:
-    """Yield the broken clauses with the turns that they are reported at; the first of a clause and turn."""
-    judged = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
-    reported: set[tuple[int, str]] = set()
-    for violation in violations(dialogue, policy) if judged else ():
-        place = bisect_left(judged, violation.turn, key=attrgetter("index"))
-        turn = judged[min(place, len(judged) - 1)]
-        if (turn.index, violation.clause.id) not in reported:
-            reported.add((turn.index, violation.clause.id))
-            yield turn, violation
+def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[tuple[int, int, int], Violation]]:
+    """Yield the broken clauses with the places that they are reported at; the first of a clause and place."""
+    reported: set[tuple[tuple[int, int, int], str]] = set()
+    for violation in violations(dialogue, policy):
+        place = locate_act(dialogue, violation.turn, violation.call)
+        if place is not None and (place, violation.clause.id) not in reported:
+            reported.add((place, violation.clause.id))
+            yield place, violation

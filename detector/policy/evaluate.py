@@ -38,6 +38,8 @@ class Violation:
     code: Code
     turn: int
     why: str
+    call: int = 0
+    """Which call of the turn broke it, from 0."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ def violations(dialogue: Dialogue, policy: Policy) -> tuple[Violation, ...]:
     """Return every clause of `policy` that a dialogue breaks, in the order of its turns."""
     history = History(dialogue, policy)
     results = [
-        Violation(policy.policy, clause, code, dialogue.turns[moment[0]].index, why)
+        Violation(policy.policy, clause, code, dialogue.turns[moment[0]].index, why, max(0, moment[1] - 1))
         for clause in policy.clauses
         for moment, code, why in _break(clause, history)
     ]

@@ -12,7 +12,7 @@ MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
 
 
 def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tuple[int, int, int]]]:
-    """The dialogue of a case, and the turn, start and end of each marked quote."""
+    """The dialogue of a case, and the turn, start and end of each marked quote; of a marked call 0 and 1."""
     lines = ["c: Hello", f"a: {case}"] if isinstance(case, str) else case
     if not any(re.match(r"[cabts]: |call: ", line) for line in lines):  # customer and agent in turn
         lines = [f"{'ca'[(len(lines) - n) % 2]}: {line}" for n, line in enumerate(lines)]
@@ -20,7 +20,9 @@ def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tupl
     for index, line in enumerate(lines):
         role, _, text = line.partition(": ")
         if role == "call":
-            name, _, arguments = text.partition(" ")
+            if MARKED.search(text):
+                quotes.append((index, 0, 1))
+            name, _, arguments = MARKED.sub(r"\1", text).partition(" ")
             call = ToolCall(name=name, arguments=json.loads(arguments or "{}"))
             turns.append(Turn(index=index, role="agent", text="", tool_calls=(call,)))
             continue

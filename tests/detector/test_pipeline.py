@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 import tiny
 from hypothesis import strategies as st
-from marked_dialogues import dialogue
+from marked_dialogues import dialogue, read_case
 
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
@@ -157,6 +157,15 @@ def test_nothing_to_judge_is_a_failed_verdict(detector: ReleaseDetector) -> None
     assert [(v.status, v.failure, v.quality is None) for v in verdicts] == [
         ("failed", "E_NO_AGENT_TURN", True),
         ("scored", None, False),
+    ]
+
+
+def test_an_agent_who_only_calls_tools_is_judged_by_his_calls() -> None:
+    talk, _ = read_case(["c: Hi", 'call: find {"email": "user@shop.example"}', "t: Error: user not found"])
+    (verdict,) = load_detector(DetectorConfig(scan="off")).verdicts([talk], all_probabilities=True)
+    assert (verdict.status, verdict.agent_turns, verdict.quality is None) == ("scored", 0, False)
+    assert [(f.code, f.turn, f.start, f.end, f.quote) for f in verdict.findings] == [
+        ("P3", 1, 0, 1, 'find({"email": "[EMAIL_1]"})')
     ]
 
 

@@ -115,8 +115,8 @@ def preview_policy(
             if policy is None or policy.policy != after.policy:
                 continue
             applies[side] += 1
-            for turn, broken in broken_clauses(dialogue, policy):
-                findings[side][turn.index, broken.clause.id, broken.code] = broken.why
+            for place, broken in broken_clauses(dialogue, policy):
+                findings[side][place[0], broken.clause.id, broken.code] = broken.why
                 counts[side][broken.clause.id, broken.code] += 1
         for key in sorted(findings[0].keys() ^ findings[1].keys()):
             gained = key in findings[1]
