@@ -45,6 +45,7 @@ _KEYS = (
     "fgcv", "ghvb", "hjbn", "jknm", "klm",
 )  # fmt: skip
 """Letters that lie together on a keyboard, four and four."""
+_VOWELS = frozenset("aeiouy")
 _LENGTHENED = re.compile(r"(.)\1\1")
 
 
@@ -53,6 +54,7 @@ class _Data:
     """What `spelling.yaml` says of one language."""
 
     register: frozenset[str]
+    named: frozenset[str]
     apart: Mapping[str, str]
     prefixes: tuple[str, ...]
     suffixes: tuple[str, ...]
@@ -95,6 +97,10 @@ class Speller:
         slips that no rule names."""
         return self._data.apart.get(word)
 
+    def names_place(self, word: str) -> bool:
+        """Return whether what stands before a word may be a name: ``studio``, ``road``."""
+        return word in self._data.named
+
     def _has_unknown(self, chunk: str) -> bool:
         """Return whether what stands between two blanks may hold an unknown word."""
         return any(not self.is_known(word.lower) for word in typed_words(chunk))
@@ -110,6 +116,8 @@ class Speller:
         if apostrophe and len(stem) > 1 and self.is_known(stem):
             return True
         if word in counts or word in data.register or _LENGTHENED.search(word):
+            return True
+        if word.endswith(("ches", "shes", "sses", "xes")) and self.is_known(word[:-2]):
             return True
         if any(
             word.endswith(end) and word[-len(end) - 1] != end[0] and self.is_known(word.removesuffix(end))
@@ -152,6 +160,7 @@ class Speller:
             for step in _small_steps(word)
             for each in self._checker.edit_distance_1(step)
             if each[0] == word[0] and each[-1] == word[-1] and counts.get(each, 0) >= USUAL
+            if set(each) - _VOWELS == set(word) - _VOWELS  # somafone is no slip of someone
         }
         return tuple(Slip(each, "two", counts[each]) for each in far)
 
@@ -235,6 +244,7 @@ def _data(language: str) -> _Data:
     part = read_document(Path(__file__).with_name("spelling.yaml"), "E_CHECKS").value[language]
     return _Data(
         frozenset(part["register"].split()),
+        frozenset(part["named"].split()),
         part["apart"],
         tuple(part["affixes"]["prefixes"]),
         tuple(part["affixes"]["suffixes"]),

@@ -63,6 +63,9 @@ def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
         return match[0][0] in "123456789oO" and PATTERNS.label.search(before) is not None
     if rule in ("a for an", "a before a number"):
         return PATTERNS.lettered.search(before) is not None
+    if rule == "doubled word":
+        after = text[match.end() : match.end() + 20]
+        return PATTERNS.twice.search(f"{before}«{match[0]}»{after}") is not None
     if rule == "then for than":
         sentence = _SENTENCE.search(before)
         return sentence is not None and PATTERNS.condition.search(sentence[0]) is not None

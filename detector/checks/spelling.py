@@ -27,6 +27,7 @@ from dialint.detector.checks.dictionary import (
     MIN_LETTERS,
     SHORT,
     USUAL,
+    VERY_USUAL,
     WORD,
     Slip,
     Speller,
@@ -62,6 +63,11 @@ SURE_OPENING = 10_000
 and from which one letter is in a word with a capital at the beginning of a sentence (``Immediatly``)."""
 PHRASE = 10_000
 """Occurrences below which a word is not meant where two unknown words stand together: a foreign phrase."""
+SURELY = 3
+"""How many times likelier than any other the meant word must be to be named."""
+SHORT_NAME = 6
+LONG_NAME = 8
+"""Most letters of a name in a text without capitals, and before a word like ``studio``."""
 MAX_LOOKUPS = 60
 """Words of one dialogue for which the meant word is looked for: bounds the time of hostile dialogues."""
 
@@ -86,7 +92,8 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         slips: list[tuple[TypedWord, str]] = []
         phrases = _foreign_phrases(words, unknown[:left], spelling)
         for word in unknown[:left]:
-            meant = _meant(word, spelling, context) if word.start not in phrases else None
+            may_be_name = word.start in phrases or _is_named(word, words, spelling)
+            meant = None if may_be_name else _meant(word, spelling, context)
             if meant is None:
                 continue
             if excused is None:
@@ -99,7 +106,7 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             if languages[turn.index] not in LANGUAGES:
                 continue
             first = slips[0][0]
-            why = "; ".join(f"{word.text}: {meant}" for word, meant in slips)
+            why = "; ".join(f"{word.text}: {meant}" if meant else word.text for word, meant in slips)
             yield Hit(turn.index, first.start, first.start + len(first.text), f"not in the dictionary, {why}")
 
 
@@ -129,34 +136,52 @@ def _foreign_phrases(words: list[TypedWord], unknown: list[TypedWord], spelling:
     return phrases
 
 
+def _is_named(word: TypedWord, words: list[TypedWord], spelling: Speller) -> bool:
+    """Return whether a word in lower case may be a name: before ``studio`` or an unknown word with a capital,
+    or short in a text without capitals, and no plain slip of a very usual word."""
+    if not word.text.islower() or len(word.text) > LONG_NAME or spelling.written_together(word.lower):
+        return False
+    if any(slip.is_plain and slip.count >= VERY_USUAL for slip in spelling.slips(word.lower)):
+        return False
+    following = next((each for each in words if each.start == word.start + len(word.text) + 1), None)
+    if following is not None and (
+        spelling.names_place(following.lower)
+        or (following.text[0].isupper() and not spelling.is_known(following.lower))
+    ):
+        return True
+    return len(word.text) <= SHORT_NAME and all(each.text.islower() for each in words)
+
+
 def _meant(word: TypedWord, spelling: Speller, context: CheckContext) -> str | None:
-    """Return the right form of an unknown word, unless it may be a name or a word of the log's own trade."""
+    """Return the right form of an unknown word, empty where it is one of several; None if it may be a name or
+    a word of the log's own trade."""
     together = spelling.written_together(word.lower)
     if together is not None and not (word.text.isupper() and len(word.text) <= MIN_LETTERS):
         return together
     if not word.text.islower() and not (word.opens and word.text[1:].islower()):
         return None
     log = context.log
-    slip = max(
-        spelling.slips(word.lower),
-        key=lambda slip: weigh(word.lower, slip) * slip.count * (1 + log.word_dialogues.get(slip.meant, 0)),
-        default=None,
-    )
+
+    def weight(slip: Slip) -> float:
+        return weigh(word.lower, slip) * slip.count * (1 + log.word_dialogues.get(slip.meant, 0))
+
+    slip, *others = sorted(spelling.slips(word.lower), key=weight, reverse=True) or [None]
     if slip is None or not spelling.explains(word.lower, slip):
         return None
+    meant = "" if others and others[0] and weight(slip) < SURELY * weight(others[0]) else slip.meant
     is_sure = slip.is_plain and len(word.text) > MIN_LETTERS
     if not word.text.islower() and not (is_sure and (slip.count >= 30 * USUAL or len(word.text) >= LONG)):
         is_long = len(word.text) > LONG and slip.count >= SURE_OPENING and word.text[-1] == slip.meant[-1]
         if is_long and (slip.kind == "letter" or is_vowel_slip(word.lower, slip)):
-            return None if _is_jargon(word.lower, slip, log) else slip.meant
+            return None if _is_jargon(word.lower, slip, log) else meant
         is_everyday = slip.kind == "letter" and len(word.text) > MIN_LETTERS and slip.count >= EVERYDAY
-        return slip.meant if is_everyday and _is_expected(slip, log) else None
+        return meant if is_everyday and _is_expected(slip, log) else None
     is_long = len(word.text) >= LONG and (
         slip.kind == "letter" or (slip.count >= MISSPELT_VOWEL and is_vowel_slip(word.lower, slip))
     )
     if not is_sure and not is_long and not _is_expected(slip, log):
         return None
-    return None if _is_jargon(word.lower, slip, log) else slip.meant
+    return None if _is_jargon(word.lower, slip, log) else meant
 
 
 def _is_expected(slip: Slip, log: LogProfile) -> bool:
