@@ -54,7 +54,6 @@ OWN: dict[str, dict[str, str]] = {
     "dialint.checks": {
         "unfilled_placeholder": f"{CHECKS}.slots:unfilled_placeholder",
         "same_text_again": f"{CHECKS}.repeats:same_text_again",
-        "last_message_again": f"{CHECKS}.repeats:last_message_again",
         "insult": f"{CHECKS}.phrases:insult",
         "asks_secret": f"{CHECKS}.phrases:asks_secret",
         "claims_undone_write": f"{CHECKS}.claims:claims_undone_write",

@@ -19,145 +19,147 @@ from dialint.detector.checks.context import (
     suggestion,
 )
 from dialint.detector.checks.words import (
+    SENTENCE,
     any_between,
     are_near,
+    content,
+    find_phrases,
     has_phrase,
     patterns,
-    read_words,
     sentences,
     split_words,
     trigrams,
-    words_of,
 )
-from dialint.detector.log_profile import words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import per_dialogue, tool_uses
+from dialint.detector.tool_use import per_dialogue
 
 PATTERNS = patterns("repeats")
 
-MIN_WORDS = 6
+MIN_WORDS = 5
 SHORT_ANSWER = 4
 """Most content words of a turn that counts as a short answer to a question."""
 MAX_BETWEEN = 100
 """Most turns between a text and its repetition; over a longer distance the cause cannot be determined."""
-
-ROUTINE = re.compile(
-    r"\b(anything|something) else\b|\b(further|more|additional) (help|assistance|questions)\b"
-    r"|\b(have a|enjoy|thank|thanks|welcome|goodbye|bye)\b",
-    re.IGNORECASE,
-)
+MAX_NEW_WORDS = 8
+"""Most words of short sentences beside repeated ones."""
 _PROPER_NOUN = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z](?=[^\WA-Z]*+[A-Z])\w++")
-_EMPTY = frozenset(read_words("empty_words")["words"].split())
-
 _CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
 """A turn of a customer who only calls for attention."""
-
-
 QUESTION = re.compile(r"\?|__")
 
 
-@check(M3=Evidence(15, 18), languages=("en",))
+@check(M3=Evidence(34, 37))
 def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a message that repeats an earlier one of the same side word for word, although the customer's
-    turns in between gave no reason for it.
+    """Find a message whose sentences were all sent before, in one message or several, or a near-copy of one,
+    although nothing that the customer said or a tool returned since called for it (M3).
 
-    Justified repetitions are no hits: after a new value, a request, a question or a short answer of
-    substance; of a question that has not been answered; short messages, thanks, goodbyes and offers of
-    further help.
+    Justified repetitions are no hits: after a new value, request or item, after a new result, of what the
+    customer asks to hear again or has not answered; short messages, thanks, goodbyes, offers of further help,
+    and menus.
     """
-    sent: dict[str, int] = {}
-    first = _first_word_positions(dialogue)
-    for index, turn in enumerate(dialogue.turns):
+    sent: dict[str, int] = {}  # by sentence, the position where it was said last
+    for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
-        key = " ".join(words := _words(turn.text))
-        if len(words) < MIN_WORDS or ROUTINE.search(turn.text):
-            continue
-        last = sent.get(key)
-        if last is not None and is_uncalled_for(turn.text, dialogue.turns, last, index, first):
-            start = len(turn.text) - len(turn.text.lstrip())
-            why = "the same words were sent before, and nothing new was said"
-            yield Hit(turn.index, start, len(turn.text.rstrip()), why)
-        sent[key] = index
+        parts = [(match, " ".join(split_words(match[0]))) for match in SENTENCE.finditer(turn.text)]
+        own = [(match, key) for match, key in parts if is_repeatable(match[0])]
+        known = [match for match, key in parts if key in sent and key] or [match for match, _ in own]
+        rest = [key for match, key in parts if not is_repeatable(match[0]) and key not in sent]
+        is_new = any(map(str.isdigit, "".join(rest))) or len(" ".join(rest).split()) > MAX_NEW_WORDS
+        last = min((sent.get(key, -1) for _, key in own), default=-1)
+        if own and (last < 0 or is_new):
+            last = -1 if _is_question(turn.text) else _spoken(dialogue).find_copies(position)[1]
+            if content(turn.text) - content(dialogue.turns[last].text):
+                last = -1
+        if last >= 0:
+            result = judge_repetition(dialogue, " ".join(match[0] for match in known), last, position)
+            if result.outcome == "finding":
+                start = known[0].end() - len(known[0][0].lstrip())
+                end = known[-1].start() + len(known[-1][0].rstrip())
+                yield Hit(turn.index, start, end, result.why, "M3")
+        sent.update((key, position) for _, key in parts)
 
 
-@check(M3=Evidence(47, 53), languages=("en",))
-def last_message_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a message that is the agent's last one word for word, although the customer has spoken in between
-    (M3).
-
-    Left alone are short messages, goodbyes, what the customer asked to hear again, and the same answer to a
-    new look-up that succeeded.
-
-    On the once-halves of STAR and tau_bench, by one reading of a large language model (2026-11-23): of the
-    hits that no other check has 47 of 53 right, .89 (.77 to .96); STAR 26 of 32.
-    """
-    failed = {use.result_turn for use in tool_uses(dialogue) if use.failed}
-    last: str | None = None
-    between: list[Turn] = []
-    for turn in dialogue.turns:
-        if turn.role not in JUDGED_ROLES or not turn.text.strip():
-            between.append(turn)
-            continue
-        key = " ".join(words := _words(turn.text))
-        if (
-            key == last
-            and len(words) >= MIN_WORDS
-            and not PATTERNS.farewell.search(turn.text)
-            and not PATTERNS.hold.search(turn.text)
-            and any(each.role == "customer" and each.text.strip() for each in between)
-            and not any(each.role == "customer" and PATTERNS.say_again.search(each.text) for each in between)
-            and not any(each.role == "tool" and each.index not in failed for each in between)
-        ):
-            start = len(turn.text) - len(turn.text.lstrip())
-            why = "the agent's last message was sent once more, whatever the customer said to it"
-            yield Hit(turn.index, start, len(turn.text.rstrip()), why, "M3")
-        last, between = key, []
+def is_repeatable(sentence: str) -> bool:
+    """Return whether a sentence said again would be noticed: not short, no courtesy, no menu."""
+    return (
+        len(split_words(sentence)) >= MIN_WORDS
+        and not has_phrase(sentence, "routine")
+        and not has_phrase(sentence, "holds")
+    )
 
 
-@per_dialogue
-def _first_word_positions(dialogue: Dialogue) -> dict[str, int]:
-    """Return each word of a dialogue with the position of the turn in which it occurs first."""
-    first: dict[str, int] = {}
-    for index, turn in enumerate(dialogue.turns):
-        for word in _words(turn.text):
-            first.setdefault(word, index)
-    return first
+def judge_repetition(dialogue: Dialogue, text: str, last: int, position: int) -> GateResult:
+    """Return whether something between the positions `last` and `position` calls for `text` again: a result,
+    or words of the customer."""
+    turns, spoken = dialogue.turns, _spoken(dialogue)
+    between = turns[last + 1 : position]
+    replies = [turn.text for turn in between if turn.role == "customer" and turn.text.strip()]
+    if position - last > MAX_BETWEEN or not replies:
+        return dropped("the customer said nothing in between, or too much")
+    if any_between(spoken.new_evidence, last + 1, position + 1):
+        return dropped("a new call or result stands in between")
+    said = " ".join(replies)
+    if has_phrase(said, "says_again"):
+        return dropped("the customer asks to hear it again, or to try again")
+    others = [turn.text for turn in between if turn.role in JUDGED_ROLES and turn.text.strip()]
+    if _is_question(text):
+        if has_phrase(replies[-1], "not_helped") or (not others and _is_answered(text, replies)):
+            return finding("the question was sent again after the customer's answer")
+        if others:
+            return dropped("another message stands in between")
+        return suggestion("a question that was not met was sent again in the same words")
+    has_new_value = _has_new_value(said, spoken.first_words, last)
+    if has_phrase(said if not has_new_value else replies[-1], "not_helped"):
+        return finding("the same words were sent again although they have not helped")
+    if has_new_value:
+        return dropped("the customer stated something new")
+    if any(QUESTION.search(other) for other in others):
+        return dropped("an answer to another question may call for it")
+    earlier = next((turns[i].text for i in range(last, -1, -1) if turns[i].role == "customer"), "")
+    if any(_calls_for_more(reply, earlier, bool(others)) for reply in replies):
+        return dropped("a new request that it may answer")
+    return finding("the same words were sent before, and nothing new was said")
 
 
-def is_uncalled_for(
-    text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
-) -> bool:
-    """Return whether the customer's turns between the positions `sent` and `position` give no reason to send
-    the text again. `first` is that of `_first_word_positions`."""
-    if position - sent > MAX_BETWEEN:
+def _is_question(text: str) -> bool:
+    return QUESTION.search(text) is not None or has_phrase(text, "asks_to_say")
+
+
+def _is_answered(text: str, replies: list[str]) -> bool:
+    """Return whether the customer's turns answer a question: begin with a yes or no, or, where that is no
+    answer, state what is asked for by its name."""
+    asked = " ".join(each for each in sentences(text) if QUESTION.search(each)) or text
+    if not (has_phrase(asked, "open_questions") or has_phrase(asked, "asks_to_say")):
+        first = " ".join(split_words(replies[0])[:4])
+        is_short = len(content(" ".join(replies))) <= SHORT_ANSWER  # more than that may be a new request
+        return is_short and next((start == 0 for start, _ in find_phrases(first, "agrees")), False)
+    said = " ".join(replies)
+    is_later = "?" in said or has_phrase(said, "answers_later")
+    return not is_later and bool(content(said) & content(asked))
+
+
+def _has_new_value(said: str, first: dict[str, int], last: int) -> bool:
+    """Return whether numbers, days or names in the customer's words were not said before the position
+    `last`."""
+    names = () if has_phrase(said, "capitalises_nouns") else _PROPER_NOUN.findall(said)
+    values = (*PATTERNS.value.findall(said), *names)
+    return any(first.get(value.casefold(), last + 1) > last for value in values)
+
+
+def _calls_for_more(reply: str, earlier: str, is_later: bool) -> bool:
+    """Return whether the customer's turn `reply` asks or wishes something. Saying once more what was said in
+    the turn before (`earlier`) does not count: the text did not answer it the first time either. `is_later`
+    is whether other messages stand in between, which a short answer may be meant for."""
+    words = content(reply)
+    if _CALL.fullmatch(reply) or (len(words) >= SHORT_ANSWER and words <= content(earlier)):
         return False
-    between = turns[sent:position]
-    customer_text = [turn.text for turn in between if turn.role == "customer"]
-    if not customer_text or (QUESTION.search(text) and not PATTERNS.answered.match(customer_text[0])):
-        return False
-    if any(turn.role in JUDGED_ROLES and QUESTION.search(turn.text) for turn in between[1:]):
-        return False  # a "yes" to another question may well call for the same words again
-    last = next((turns[i].text for i in range(sent - 1, -1, -1) if turns[i].role == "customer"), "")
-    earlier_words = {word for reply in customer_text for word in _words(reply) if first[word] <= sent}
-    return not any(_calls_for_more(reply, earlier_words, last) for reply in customer_text)
-
-
-def _calls_for_more(reply: str, earlier_words: set[str], last: str) -> bool:
-    """Return whether the customer's turn `reply` asks, wishes or states something new, of which no word was
-    `earlier_words` before. Saying once more what was said in the turn before (`last`) does not count: the
-    text did not answer it the first time either."""
-    words = set(_words(reply)) - _EMPTY
-    if _CALL.fullmatch(reply) or (len(words) >= SHORT_ANSWER and words <= set(_words(last))):
-        return False
-    if PATTERNS.request.search(PATTERNS.polite.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
-        return True
-    values = {result.casefold() for result in (*PATTERNS.value.findall(reply), *_PROPER_NOUN.findall(reply))}
-    return bool(values - earlier_words)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
+    polite = {start for start, phrase in find_phrases(reply, "polite")}
+    return (
+        "?" in reply
+        or any(start not in polite for start, _ in find_phrases(reply, "wishes"))
+        or (is_later and 0 < len(words) <= SHORT_ANSWER)
+    )
 
 
 MAX_COMPARED = 100
@@ -168,35 +170,18 @@ _VALUE_WORD = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
 def repeats_itself(suspicion: GateInput) -> GateResult:
     """M3 must see a near-copy of an earlier turn of the agent with the same values, no result of a tool and
     no call in between that was not there before, and no reason in the customer's words to say it again."""
-    turns, position, turn = suspicion.dialogue.turns, suspicion.position, suspicion.turn
-    if len(words(turn.text)) < MIN_WORDS or ROUTINE.search(turn.text):
+    position, turn = suspicion.position, suspicion.turn
+    if not any(is_repeatable(sentence) for sentence in sentences(turn.text)):
         return dropped("a short or routine text may be said again")
-    spoken = _spoken(suspicion.dialogue)
-    n_copies, last = spoken.find_copies(position)
+    n_copies, last = _spoken(suspicion.dialogue).find_copies(position)
     if not n_copies:
         return dropped("no earlier turn is a near-copy")
-    if not any_between(spoken.customer, last, position):
-        return dropped("the customer said nothing in between")
-    if any_between(spoken.new_evidence, last + 1, position):
-        return dropped("a new call or result stands in between")
-    why = f"a near-copy of turn {turns[last].index}, and nothing new in between"
-    if is_uncalled_for(turn.text, turns, last, position, _first_word_positions(suspicion.dialogue)):
-        return finding(why)
-    if "?" in turn.text or has_phrase(turn.text, "asks_detail"):
-        return dropped("a request of the agent that was not met")
-    customer = suspicion.customer_before
-    if customer.asks_again and (n_copies == 1 or any_between(spoken.evidence, last + 1, position)):
-        return dropped("the customer asks to hear it again, or to try again")
-    if n_copies > 1:
-        return finding(f"{why}; it was sent {n_copies} times before")
-    if customer.words.intersection(words(turn.text)) - words_of("empty_words"):
-        return suggestion(f"{why} but a request that it may answer")
-    return finding(f"{why} but what it does not answer")
+    return judge_repetition(suspicion.dialogue, turn.text, last, position)
 
 
 class _Spoken:
-    """What the agents of a dialogue said before, and between which turns something happened: the positions of
-    turns of the customer with words, of calls and results, and of those of the latter that are new."""
+    """What the agents of a dialogue said before, the positions of calls and results that are new, and of the
+    turns in which each word occurs first."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._turns = dialogue.turns
@@ -204,20 +189,21 @@ class _Spoken:
         self._texts: dict[frozenset[str], list[tuple[int, str]]] = {}  # by values; the first position of each
         self._trigrams: dict[str, frozenset[str]] = {}
         self._keys: dict[int, tuple[frozenset[str], str]] = {}
-        self.customer, self.evidence, self.new_evidence = list[int](), list[int](), list[int]()
+        self.new_evidence = list[int]()
+        self.first_words: dict[str, int] = {}
         known: set[str] = set()
         for position, turn in enumerate(dialogue.turns):
+            words = split_words(turn.text)
+            for word in words:
+                self.first_words.setdefault(word, position)
             if turn.role in JUDGED_ROLES:
-                key = values, text = frozenset(_values(turn.text)), " ".join(split_words(turn.text))
+                key = values, text = frozenset(_values(turn.text)), " ".join(words)
                 if key not in self._positions:
                     self._texts.setdefault(values, []).append((position, text))
                     self._trigrams.setdefault(text, trigrams(turn.text))
                 self._positions.setdefault(key, []).append(position)
                 self._keys[position] = key
-            elif turn.role == "customer" and turn.text.strip():
-                self.customer.append(position)
             evidence = _evidence(turn)
-            self.evidence += [position] if evidence else []
             self.new_evidence += [position] if evidence - known else []
             known |= evidence
 

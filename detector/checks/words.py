@@ -1,4 +1,5 @@
-"""The words of checks and gates: `english.yaml` and `phrase_lists.yaml` are files for linguists."""
+"""The words of checks and gates: `english.yaml`, `phrase_lists.yaml` and `turns.yaml` are files for
+linguists."""
 
 from __future__ import annotations
 
@@ -48,11 +49,15 @@ def sentences(text: str) -> list[str]:
 
 @cache
 def _phrase_lists() -> dict[str, frozenset[tuple[str, ...]]]:
-    document = read_document(Path(__file__).with_name("phrase_lists.yaml"), "E_GATES").value
-    return {
-        name: frozenset(tuple(split_words(str(phrase))) for phrase in phrases)
-        for name, phrases in document.items()
-    }
+    english, by_language = (
+        read_document(Path(__file__).with_name(name), "E_GATES").value
+        for name in ("phrase_lists.yaml", "turns.yaml")
+    )
+    lists: dict[str, set[tuple[str, ...]]] = {}
+    for document in (english, *by_language.values()):
+        for name, phrases in document.items():
+            lists.setdefault(name, set()).update(tuple(split_words(phrase)) for phrase in phrases)
+    return {name: frozenset(phrases) for name, phrases in lists.items()}
 
 
 def words_of(name: str) -> frozenset[str]:

@@ -35,8 +35,7 @@ LOG = LogProfile(n_dialogues=10, tool_dialogues=9)
 
 EXCHANGES = {
     "unfilled_placeholder": ("Where is order {i}?", "Hello [Customer Name], tap [title] and {{first_name}}."),
-    "same_text_again": ("fine", "We are looking into it and we will write to you soon."),
-    "last_message_again": ("that is nothing", "We are looking into all of it and will come back with more."),
+    "same_text_again": ("it is not there", "Please look behind the red door of your house."),
     "insult": ("Hallo Nummer {i}", "Sie sind ein Idiot. Wenn Sie ein Idiot sind, dann gehen Sie."),
     "asks_secret": ("Deliver {i} to my address", "Never tell me your PIN code. Please tell me your PIN code."),
     "claims_undone_write": ("Cancel W{i}0777 for me", "I have cancelled your order W{i}0777. It has been refunded."),
