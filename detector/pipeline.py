@@ -211,7 +211,7 @@ class ReleaseDetector:
         self.judge_info = None
         self.monitor = Monitor()
         self._rules = Rules(self.info.codes, overrides, domain if is_far else None)
-        context = CheckContext(log, self._policies, languages)
+        context = CheckContext(log, self._policies, languages, taxonomy.waits)
         self._finder = SuspicionFinder(self.info, taxonomy, self._checks, context, self._rules)
         self._coverage = LanguageCoverage(self.info, taxonomy, self._checks)
         self.release = self.info.id

@@ -70,6 +70,7 @@ OWN: dict[str, dict[str, str]] = {
         "leaves_request_open": f"{CHECKS}.calls:leaves_request_open",
         "misspelt_word": f"{CHECKS}.spelling:misspelt_word",
         "grammar_slip": f"{CHECKS}.grammar:grammar_slip",
+        "long_wait": f"{CHECKS}.waits:long_wait",
     },
     "dialint.judges": {
         "local": "dialint.detector.engines.judge_local:open_judge",

@@ -86,13 +86,25 @@ class Category(Record):
     exclusive: bool = False
 
 
+class WaitLimits(Record):
+    """How many minutes a customer may wait in `channels`: for the first answer, for another one, and after
+    "one moment". What takes longer than `longest` is closing time, or a customer who comes back."""
+
+    channels: Annotated[tuple[Text, ...], Field(min_length=1)]
+    first_answer: Annotated[float, Field(gt=0)]
+    silence: Annotated[float, Field(gt=0)]
+    moment: Annotated[float, Field(gt=0)]
+    longest: Annotated[float, Field(gt=0)]
+
+
 class Taxonomy(Record):
     """All categories, codes and severities of one version. `decision_rules` say which code takes a fault that
-    several fit, and on which turn it is listed."""
+    several fit, and on which turn it is listed; without `waits` those of the packaged one hold."""
 
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$")]
     severities: tuple[SeverityLevel, ...]
     decision_rules: tuple[Text, ...] = ()
+    waits: tuple[WaitLimits, ...] = ()
     categories: Annotated[tuple[Category, ...], Field(min_length=1)]
 
     @model_validator(mode="after")

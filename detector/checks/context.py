@@ -20,6 +20,7 @@ from dialint.detector.languages import UNKNOWN
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, words
 from dialint.detector.policy.format import Policy
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Turn
+from dialint.detector.taxonomy import WaitLimits
 from dialint.detector.tool_use import per_dialogue
 
 
@@ -38,11 +39,13 @@ class Hit:
 @dataclass(frozen=True)
 class CheckContext:
     """What a check may know beside the dialogue: the rest of the log, the policies by their names, and the
-    languages that the user states (`dialint.detector.languages.detect_languages`)."""
+    languages that the user states (`dialint.detector.languages.detect_languages`), and the limits of waits of
+    the team's taxonomy."""
 
     log: LogProfile = EMPTY_PROFILE
     policies: Mapping[str, Policy] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
+    waits: tuple[WaitLimits, ...] = ()
 
 
 NO_CONTEXT = CheckContext()

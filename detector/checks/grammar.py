@@ -104,7 +104,7 @@ def find_slips(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield name, match
 
 
-@check(L2=Evidence(174, 187), languages=("en",))
+@check(L2=Evidence(234, 247), languages=("en",))
 def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find slips of grammar in the agent's English by the rules of `english.yaml`, the first of each turn;
     what the customer wrote in the same words is his."""

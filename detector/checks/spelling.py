@@ -72,7 +72,7 @@ MAX_LOOKUPS = 60
 """Words of one dialogue for which the meant word is looked for: bounds the time of hostile dialogues."""
 
 
-@check(L1=Evidence(118, 123), languages=("en",))
+@check(L1=Evidence(160, 162), languages=("en",))
 def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find words of the agent that are misspelt, and names the words that were meant: one hit a turn, at the
     first of them."""

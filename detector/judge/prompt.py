@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
+from dialint.detector.checks.waits import find_waits
 from dialint.detector.judge.json_lines import Spell, clip, compact_json
 from dialint.detector.judge.reading import Clause, Question, ReadError
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Turn
@@ -28,8 +29,8 @@ from dialint.detector.yaml_document import read_document
 
 FAMILIES = ("CUMRE", "V", "TX", "IP", "L", "W")
 """Categories that are asked about together where not all fit: their codes take each other's cases."""
-WAIT_S = 60
-"""Waits before a turn of the support side that are worth telling."""
+WAIT = 1
+"""Minutes of waits before a turn of the support side that are worth telling."""
 CALL, RESULT = "tool_call", "tool_result"
 Detail = Literal["auto", "full", "short"]
 """How much of a code's entry is shown: the definition and examples, or its test alone. auto: all of it, and
@@ -236,19 +237,17 @@ def _known(dialogue: Dialogue, evidence: Evidence) -> dict[str, Any]:
 
 
 def _waits(dialogue: Dialogue) -> list[dict[str, Any]]:
-    """Minutes before each turn of the support side since the last one with words, where it took long."""
-    waits, before = [], None
-    for turn in dialogue.turns:
-        if turn.is_unseen or turn.at is None:
-            continue
-        if before is not None and before.at is not None and turn.role in JUDGED_ROLES:
-            seconds = (turn.at - before.at).total_seconds()
-            if seconds > WAIT_S:
-                waits.append(
-                    {"turn": turn.index, "minutes": round(seconds / 60, 1), "since_turn_of": before.role}
-                )
-        before = turn
-    return waits
+    """Minutes for which the customer waited for turns of the support side, where it took long."""
+    turns = dialogue.turns
+    return [
+        {
+            "turn": turns[wait.end].index,
+            "minutes": round(wait.minutes, 1),
+            "since_turn_of": turns[wait.since].role,
+        }
+        for wait in find_waits(dialogue)
+        if wait.minutes > WAIT
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

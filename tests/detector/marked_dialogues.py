@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 from dialint.detector.records import Dialogue, Role, ToolCall, Turn
 
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ROLES: dict[str, Role] = {"c": "customer", "a": "agent", "b": "bot", "t": "tool", "s": "system"}
 MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
 
 
 def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tuple[int, int, int]]]:
-    """The dialogue of a case, and the turn, start and end of each marked quote; of a marked call 0 and 1."""
+    """The dialogue of a case, and the turn, start and end of each marked quote; of a marked call 0 and 1. A role
+    may have the minute of its turn, as in ``a@12: Hello``: then the dialogue is a chat."""
     lines = ["c: Hello", f"a: {case}"] if isinstance(case, str) else case
-    if not any(re.match(r"[cabts]: |call: ", line) for line in lines):  # customer and agent in turn
+    if not any(re.match(r"[cabts](@\d+)?: |call: ", line) for line in lines):  # customer and agent in turn
         lines = [f"{'ca'[(len(lines) - n) % 2]}: {line}" for n, line in enumerate(lines)]
     turns, quotes = list[Turn](), list[tuple[int, int, int]]()
     for index, line in enumerate(lines):
@@ -28,8 +31,11 @@ def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tupl
             continue
         for n, match in enumerate(MARKED.finditer(text)):
             quotes.append((index, match.start() - 2 * n, match.end() - 2 * n - 2))
-        turns.append(Turn(index=index, role=ROLES[role], text=MARKED.sub(r"\1", text)))
-    return Dialogue(id=id, turns=tuple(turns), language="en"), quotes
+        role, _, minute = role.partition("@")
+        at = START + timedelta(minutes=int(minute)) if minute else None
+        turns.append(Turn(index=index, role=ROLES[role], text=MARKED.sub(r"\1", text), at=at))
+    channel = "chat" if any(turn.at for turn in turns) else None
+    return Dialogue(id=id, turns=tuple(turns), language="en", channel=channel), quotes
 
 
 def with_calls(*turns: tuple[str, str] | tuple[str, dict[str, str], str | None]) -> Dialogue:

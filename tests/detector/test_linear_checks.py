@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from types import FrameType
 from typing import Any
 
@@ -29,6 +30,7 @@ from dialint.detector.policy.values import plain
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
 from dialint.detector.tool_use import tool_uses
 
+START, HOUR = datetime(2026, 3, 2, tzinfo=UTC), timedelta(hours=1)
 N = 40
 N_SLOW = 500
 LOG = LogProfile(n_dialogues=10, tool_dialogues=9)
@@ -52,6 +54,7 @@ EXCHANGES = {
     "leaves_request_open": ("Please cancel my order {i}", "I have noted that you called us."),
     "misspelt_word": ("hello there", "We have definately recieved your letter {i} at our house."),
     "grammar_slip": ("This is is it {i}", "This is is a apple, “{i} is is” and we was here here."),
+    "long_wait": ("Where is order {i}?", "Let me check order {i}, I need 2 minutes."),
     "raw_slot": ("about [Order {i}]", "Hello [Order Number], {{shoe_size}}, [Order {i}] and <price_list>."),
     "repeats_itself": ("and the other thing?", "We sent the red parcel to your house by the usual van last week."),
     "odd_word": ("hello w{i}", "We grumfled the parcel con mucho gusto and shmooped it {i}."),
@@ -89,10 +92,10 @@ def result(i: int) -> str:
 
 def build(turns: list[tuple[Role, str, list[ToolCall], str | None]]) -> Dialogue:
     made = (
-        Turn(index=i, role=role, text=text, tool_calls=tuple(calls), tool_call_id=id)
+        Turn(index=i, role=role, text=text, at=START + i * HOUR, tool_calls=tuple(calls), tool_call_id=id)
         for i, (role, text, calls, id) in enumerate(turns)
     )
-    return Dialogue(id="d", turns=tuple(made))
+    return Dialogue(id="d", turns=tuple(made), channel="chat")
 
 
 def _look_up(i: int, text: str = "") -> list[tuple[Role, str, list[ToolCall], str | None]]:

@@ -1,0 +1,193 @@
+"""Waits for the support side, by the turns' times: slow first answers (W1), silence (W2), no apology (W3).
+
+A wait runs from the customer's first turn without an answer, or from the agent's own "one moment", to the
+agent's next turn. Limits by channel stand in the taxonomy, the words of ten languages in `waits.yaml`.
+Without times, or in a channel without limits, nothing is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from math import inf
+from pathlib import Path
+
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import split_words
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.taxonomy import WaitLimits, load_taxonomy
+from dialint.detector.yaml_document import read_document
+
+DAY = 24 * 60
+GRACE = 1
+"""Minutes by which an announced wait may be longer than announced."""
+MAX_POLITE = 8
+"""Most words of a turn that asks for nothing."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Positions of the turn that ends a wait and of the one from which it runs. `announced` are minutes: 0
+    for "one moment", infinity for another time, None without notice."""
+
+    end: int
+    since: int
+    minutes: float
+    is_first: bool
+    announced: float | None
+
+
+@cache
+def _words(kind: str) -> frozenset[str]:
+    return frozenset(word for words in _languages() for word in words[kind])
+
+
+@cache
+def _languages() -> tuple[dict[str, list[str]], ...]:
+    return tuple(read_document(Path(__file__).with_name("waits.yaml"), "E_CHECKS").value.values())
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    words = sorted(_words(kind), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(word.replace('*', chr(92) + 'w*') for word in words)})(?!\w)")
+
+
+@cache
+def _numbers() -> dict[str, float]:
+    pairs = {word: value for words in _languages() for word, value in dict(words["numbers"]).items()}
+    return {word: float(value) for word, value in pairs.items()}
+
+
+@cache
+def _duration() -> re.Pattern[str]:
+    numbers = "|".join(sorted(map(re.escape, _numbers()), key=len, reverse=True))
+    units = "|".join(
+        f"(?P<{kind}>{'|'.join(map(re.escape, sorted(_words(kind), key=len, reverse=True)))})"
+        for kind in ("minute", "hour", "day")
+    )
+    return re.compile(
+        rf"(?<![\w.,:])(?:\d{{1,3}} ?(?:-|–|to|bis|a|à|до|do|tot) ?)?(\d{{1,3}}|{numbers}) ?(?:{units})(?!\w)"
+    )
+
+
+def announced_minutes(text: str) -> float | None:
+    """Return the wait that a turn announces, as `Wait.announced`."""
+    text = text.casefold()
+    durations = [
+        float(match[1] if match[1].isdigit() else _numbers()[match[1]])
+        * {"minute": 1, "hour": 60, "day": DAY}[str(match.lastgroup)]
+        for match in _duration().finditer(text)
+    ]
+    if _pattern("later").search(text) or any(minutes >= DAY for minutes in durations):
+        return inf
+    has_moment = _pattern("moment").search(text) is not None
+    if durations and (has_moment or _pattern("cue").search(text)):
+        return max(durations)
+    return 0.0 if has_moment else None
+
+
+def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
+    """Yield the waits for turns of the support side. A customer who writes again after more than `longest`
+    minutes begins anew."""
+    turns = dialogue.turns
+    since: int | None = None
+    announced: float | None = None
+    has_answered = has_asked = False
+    for position, turn in enumerate(turns):
+        if turn.is_unseen or not turn.text.strip():
+            continue
+        if turn.role == "customer":
+            if announced_minutes(turn.text) == 0.0 and "?" not in turn.text:
+                since = announced = None
+            elif since is None or (_minutes(turns[since], turn) or 0.0) > longest:
+                since = None if _is_polite(turn.text, has_asked) else position
+                announced = None
+        elif turn.role in JUDGED_ROLES:
+            minutes = None if since is None else _minutes(turns[since], turn)
+            notice, has_asked = announced_minutes(turn.text), "?" in turn.text
+            if not has_asked and _pattern("received").search(turn.text.casefold()):
+                announced = notice
+                continue
+            if since is not None and minutes is not None:
+                yield Wait(position, since, minutes, not has_answered, announced)
+            has_answered = True
+            since, announced = (None, None) if notice is None or has_asked else (position, notice)
+
+
+def _minutes(first: Turn, last: Turn) -> float | None:
+    return None if first.at is None or last.at is None else (last.at - first.at).total_seconds() / 60
+
+
+def _is_polite(text: str, has_asked: bool) -> bool:
+    """Return whether a customer's turn asks for nothing and answers no question that the agent asked."""
+    words = split_words(text)
+    is_polite = len(words) <= MAX_POLITE and all(word in _words("polite") for word in words)
+    return is_polite and (not has_asked or not _words("closing").isdisjoint(words))
+
+
+def _weekend_minutes(start: datetime, end: datetime) -> float:
+    day, minutes = start.replace(hour=0, minute=0, second=0, microsecond=0), 0.0
+    while day < end:
+        following = day + timedelta(days=1)
+        if day.weekday() >= 5:
+            minutes += (min(end, following) - max(start, day)).total_seconds() / 60
+        day = following
+    return minutes
+
+
+def limits_of(channel: str | None, limits: Sequence[WaitLimits]) -> WaitLimits | None:
+    """Return the limits of a channel; None if it has none."""
+    name = (channel or "").strip().casefold()
+    return next((each for each in limits if name in each.channels), None)
+
+
+@check(W1=Evidence(13, 13), W2=Evidence(22, 22), W3=Evidence(24, 24))
+def long_wait(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find turns of the support side that came later than the channel's limit, or than was announced, and
+    those of them without a word about it. Weekends do not count where the limit is a day.
+
+    Counted on made-up lines in ten languages (2026-11-29): no corpus at hand has times."""
+    limits = limits_of(dialogue.channel, context.waits or load_taxonomy().waits)
+    if limits is None or dialogue.started_at is None:
+        return
+    late = [
+        (wait, minutes, limit)
+        for wait in find_waits(dialogue, limits.longest)
+        for minutes, limit in [_measure(dialogue, wait, limits)]
+        if limit < minutes
+    ]
+    has_apology = _apologies(dialogue) if late else []
+    for wait, minutes, limit in late:
+        turn, since = dialogue.turns[wait.end], dialogue.turns[wait.since]
+        span = len(turn.text) - len(turn.text.lstrip()), len(turn.text.rstrip())
+        why = f"{minutes:.0f} minutes after turn {since.index}, where {limit:g} are allowed"
+        yield Hit(turn.index, *span, why, "W1" if wait.is_first else "W2")
+        if not has_apology[wait.end]:
+            yield Hit(turn.index, *span, f"no apology after {minutes:.0f} minutes", "W3")
+
+
+def _measure(dialogue: Dialogue, wait: Wait, limits: WaitLimits) -> tuple[float, float]:
+    """Return the minutes of a wait that count, and how many are allowed."""
+    limit = limits.first_answer if wait.is_first else limits.silence
+    if wait.announced is not None:
+        limit = max(limit, wait.announced + GRACE if wait.announced else limits.moment)
+    start, end = dialogue.turns[wait.since].at, dialogue.turns[wait.end].at
+    if wait.minutes > limits.longest or start is None or end is None:
+        return 0.0, limit
+    return wait.minutes - (_weekend_minutes(start, end) if limit >= DAY else 0.0), limit
+
+
+def _apologies(dialogue: Dialogue) -> list[bool]:
+    """Return by position whether the support side apologises there or before the customer's next turn."""
+    results, has_apology = [False] * len(dialogue.turns), False
+    for position, turn in reversed([*enumerate(dialogue.turns)]):
+        if turn.role in JUDGED_ROLES:
+            has_apology |= _pattern("apology").search(turn.text.casefold()) is not None
+        elif turn.role == "customer":
+            has_apology = False
+        results[position] = has_apology
+    return results
