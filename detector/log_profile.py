@@ -18,7 +18,7 @@ import math
 import re
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice, pairwise
@@ -30,7 +30,7 @@ from pydantic import Field, field_validator
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import sigmoid
-from dialint.detector.records import Dialogue, Probability, Record
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Probability, Record, Turn
 from dialint.detector.yaml_document import read_document
 
 PROFILED_DIALOGUES = 2000
@@ -39,6 +39,10 @@ MAX_WORDS = 100_000
 MAX_MARKS = 5000
 MIN_TOOL_SHARE = 0.5
 """Share of the dialogues with a result of a tool, from which a log is known to hold its agents' calls."""
+MAX_EARLY_SHARE = 0.04
+"""Share of the dialogues with results in which an agent states figures before any, up to which all tools are
+taken to be logged: .01 in tau_bench and .00 in STAR; .83 and .13 with only the results of bookings left in
+them (2026-11-29)."""
 MIN_DIALOGUES = 2
 """Dialogues in whose customers' turns a mark occurs, from which it is the log's own."""
 
@@ -51,8 +55,10 @@ _MARK = re.compile(
     r"|(?<![^\W_])[Xx]{2,}+(?:[-/ .@]{0,2}+[Xx]{2,}+){0,6}+(?![^\W\d_])"  # XXXX, xxx-xx-1234
     r"|\*{3,}+"
 )
+_DIGITS = re.compile(r"\d")
 _NUMBER = re.compile(r"[_\s-]{0,3}+\d{1,20}+")
 _WORD = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
+_FIGURE = re.compile(r"(?<![\w.])(?:[$€£]\s?\d[\d.,]*+|\d{1,2}:\d\d|[A-Z#]{0,3}\d[\d ]{2,15}\d)")
 _RUN = re.compile(r"(?:[Xx]{3,}+|[X]{2,}+)(?:[-/ .@]{0,2}+[Xx]{2,}+)*+|\*{3,}+")
 
 
@@ -107,13 +113,22 @@ class LogProfile:
     behind them."""
     tool_dialogues: int = 0
     """In how many of these dialogues a tool returned something."""
+    early_dialogues: int = 0
+    """In how many of these an agent had stated a figure of nobody's before a tool returned something."""
     distance: float | None = None
     """How far the log is from what a release was calibrated on, in [0, 1]; None if that was not measured."""
 
     @property
     def has_tools(self) -> bool:
         """Whether the log holds the calls of tools, so that a dialogue without any had none."""
-        return MIN_DIALOGUES <= self.tool_dialogues >= MIN_TOOL_SHARE * self.n_dialogues
+        return (
+            not self.is_partial and MIN_DIALOGUES <= self.tool_dialogues >= MIN_TOOL_SHARE * self.n_dialogues
+        )
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether agents know what no logged tool returned: nothing follows from what the log lacks."""
+        return MIN_DIALOGUES <= self.early_dialogues > MAX_EARLY_SHARE * self.tool_dialogues
 
     @cached_property
     def _kinds(self) -> frozenset[str]:
@@ -126,7 +141,8 @@ class LogProfile:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with anything that the profile says."""
-        whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, self.tool_dialogues]
+        counts = [self.tool_dialogues, self.early_dialogues]
+        whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, *counts]
         return fingerprint([*whole, *([] if self.distance is None else [self.distance])])
 
 
@@ -137,12 +153,15 @@ EMPTY_PROFILE = LogProfile()
 def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> LogProfile:
     """The profile of a log, made of its first `PROFILED_DIALOGUES`; no more of it is read. With the `domain`
     of a release it holds the log's distance from that."""
-    n = n_tools = n_pairs = n_unknown = 0
+    n = n_tools = n_early = n_pairs = n_unknown = 0
     counts: Counter[str] = Counter()
     marks: Counter[str] = Counter()
     for dialogue in islice(dialogues, PROFILED_DIALOGUES):
         n += 1
-        n_tools += any(turn.role == "tool" for turn in dialogue.turns)
+        first = next((position for position, turn in enumerate(dialogue.turns) if turn.role == "tool"), None)
+        if first is not None:
+            n_tools += 1
+            n_early += _states_figures(dialogue.turns[:first], dialogue.sources)
         counts.update({word for turn in dialogue.turns for word in words(turn.text)})
         by_customers = (turn.text for turn in dialogue.turns if turn.role == "customer")
         marks.update({mark_kind(mark[0]) for text in by_customers for mark in find_marks(text)})
@@ -151,7 +170,19 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
             n_unknown, n_pairs = n_unknown + unknown, n_pairs + pairs
     kinds = sorted(kind for kind, count in _most_frequent(marks, MAX_MARKS) if count >= MIN_DIALOGUES)
     distance = round(n_unknown / n_pairs, 4) if n_pairs else None
-    return LogProfile(n, dict(_most_frequent(counts, MAX_WORDS)), tuple(kinds), n_tools, distance)
+    most = dict(_most_frequent(counts, MAX_WORDS))
+    return LogProfile(n, most, tuple(kinds), n_tools, n_early, distance)
+
+
+def _states_figures(turns: Sequence[Turn], sources: Sequence[str]) -> bool:
+    """Whether an agent states an amount, a time or a long number that nobody else had."""
+    known = "".join(_DIGITS.findall(" ".join(sources)))
+    for turn in turns:
+        if turn.role not in JUDGED_ROLES:
+            known += "".join(_DIGITS.findall(turn.text))
+        elif any("".join(_DIGITS.findall(figure[0])) not in known for figure in _FIGURE.finditer(turn.text)):
+            return True
+    return False
 
 
 def _most_frequent(counts: Counter[str], n: int) -> list[tuple[str, int]]:

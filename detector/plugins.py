@@ -59,6 +59,7 @@ OWN: dict[str, dict[str, str]] = {
         "claims_undone_write": f"{CHECKS}.claims:claims_undone_write",
         "claims_undone_lookup": f"{CHECKS}.facts:claims_undone_lookup",
         "unsupported_fact": f"{CHECKS}.facts:unsupported_fact",
+        "contradicts_result": f"{CHECKS}.results:contradicts_result",
         "format_slip": f"{CHECKS}.grammar:format_slip",
         "asks_for_known": f"{CHECKS}.questions:asks_for_known",
         "asks_for_given": f"{CHECKS}.questions:asks_for_given",

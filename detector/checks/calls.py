@@ -246,7 +246,7 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     log that holds only some of the tools an act may have been done elsewhere.
     """
     uses = tool_uses(dialogue)
-    if not (context.log.has_tools or any(use.was_run for use in uses)):
+    if context.log.is_partial or not (context.log.has_tools or any(use.was_run for use in uses)):
         return
     customer = [turn for turn in dialogue.turns if turn.role == "customer"]
     spoken = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
@@ -279,6 +279,8 @@ _calls_from = per_dialogue(lambda dialogue: first_position(dialogue, speaks_of_c
 
 def tools_are_logged(suspicion: GateInput) -> GateResult:
     """I2, I4, P, R2, R3 must see that the log holds tool calls: this dialogue has one, or enough others."""
+    if suspicion.log.is_partial:
+        return GateResult("inapplicable", "the log holds some of the tool calls only")
     if _has_tools(suspicion.dialogue):
         return finding("the dialogue holds the agent's tool calls")
     if suspicion.log.has_tools:

@@ -94,7 +94,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     profile; 106 of 107 with it, .99 (.95 to 1).
     """
     uses = tool_uses(dialogue)
-    if not (context.log.has_tools or any(use.was_run for use in uses)):
+    if context.log.is_partial or not (context.log.has_tools or any(use.was_run for use in uses)):
         return
     evidence = _Evidence(dialogue)
     customers = [turn.index for turn in dialogue.turns if turn.role == "customer"]

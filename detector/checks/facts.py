@@ -25,7 +25,7 @@ MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
 
-@check(I2=Evidence(81, 82), I4=Evidence(8, 12, "suggestion"), languages=("en",))
+@check(I2=Evidence(81, 82), I4=Evidence(9, 9), languages=("en",))
 def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an id that stands nowhere in the log (I2), and an amount, a date or a time that follows from
     nothing in it or is not the one that a result gives for the id beside it (I4).
@@ -33,11 +33,12 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
     tools or documents, unless the log is known to hold them: then ids are traced all the same.
 
-    Read on the once-half of tau_bench (2026-11-23): 18 of 22 right, .82 (.60 to .95); I2 10 of 10, I4 8 of
-    12. The four wrong ones, sums over several results, no longer fire. With the log's profile I2 81 of 82.
+    Read on the once-half of tau_bench (2026-11-23): I2 81 of 82 right; on the development halves of tau_bench
+    and STAR (2026-11-29): I4 9 of 9.
     """
     uses = tool_uses(dialogue)
-    if not (context.log.has_tools or dialogue.sources or any(use.was_run for use in uses)):
+    has_evidence = context.log.has_tools or dialogue.sources or any(use.was_run for use in uses)
+    if context.log.is_partial or not has_evidence:
         return
     by_result = {use.result_turn: use for use in uses if use.was_run}
     calls = uses_by_turn(dialogue)
@@ -54,6 +55,9 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
         stated.add(source)
         evidence.add(source)
         returned.add(source)
+    for turn in dialogue.turns:
+        if turn.role == "tool":  # what a later result holds was known from elsewhere
+            stated.add(turn.text)
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             stated.add(turn.text)
@@ -97,7 +101,7 @@ def _find_untraced(
                 yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
         if returned.days:
             for match in values.DATE.finditer(text, *span):
-                day = values.parse_day(match)
+                day = None if match["first"] and not match["year_slash"] else values.parse_day(match)
                 if day is not None and not evidence.has_day(*day):
                     yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I4"
         if returned.times:
@@ -192,7 +196,9 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99).
     """
     uses = tool_uses(dialogue)
-    if dialogue.sources or not (context.log.has_tools or any(use.was_run for use in uses)):
+    if dialogue.sources or context.log.is_partial:
+        return
+    if not (context.log.has_tools or any(use.was_run for use in uses)):
         return
     answered = [
         use.result_turn

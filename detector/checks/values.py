@@ -62,8 +62,8 @@ MAX_PARTS = 9
 _OWN_DIGITS = 5
 """Fewest digits of an id that tell it from others."""
 _PHONE_DIGITS = 7
-_DIGIT_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_DIGITS = {name: str(digit) for digit, name in enumerate(_DIGIT_NAMES)} | {"oh": "0"}
+DIGIT_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_DIGITS = {name: str(digit) for digit, name in enumerate(DIGIT_NAMES)} | {"oh": "0"}
 
 
 def compact(text: str) -> str:
@@ -231,6 +231,10 @@ class ValueIndex:
 
     amounts: set[int] = field(default_factory=set)
     """Every number, as an amount."""
+    money: set[int] = field(default_factory=set)
+    """Those that are amounts by their sign or the name of their field, and results that are a number."""
+    rates: set[int] = field(default_factory=set)
+    """The percentages that results give, and what they leave and come to."""
     days: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     """Years by month and day; 0 for no year."""
     times: set[int] = field(default_factory=set)
@@ -249,6 +253,7 @@ class ValueIndex:
         """Take up a text."""
         for match in _NUMBER.finditer(text):
             self.amounts.add(round(float(match.group().replace(",", "")) * 100))
+        self.money.update(cents(match) for match in AMOUNT.finditer(text))
         for match in DATE.finditer(text):
             if (day := parse_day(match)) is not None:
                 self.days.setdefault(day[1:], set()).add(day[0])
@@ -257,6 +262,9 @@ class ValueIndex:
     def add_result(self, use: ToolUse) -> None:
         """Take up the structure of a call and its result."""
         self._walk(use.value, None)
+        if not isinstance(use.value, list | dict):
+            numbers = _NUMBER.findall(use.result or "")
+            self.money.update(round(float(number.replace(",", "")) * 100) for number in numbers)
         for value in use.call.arguments.values():
             if isinstance(value, list):
                 amounts = [
@@ -288,17 +296,18 @@ class ValueIndex:
             return True
         if amount % 1000 == 0 and (amount <= 50_000 or any(abs(amount - other) < 10_000 for other in pool)):
             return True
-        self._pairs.extend(pool)
+        self._pairs.extend(self.money)
         parts = (amount // n for n in range(1, 10) if amount % n == 0)
         if any(self._pairs.make(part) for part in parts):
             return True
-        if any(amount + other in totals or amount - other in totals for other in pool):
+        if any(amount + other in totals or amount - other in totals for other in self.money):
             return True
-        if any(abs(100 * amount - other * percent) < 100 for other in pool for percent in SHARES_PERCENT):
+        shares = self.rates.union(SHARES_PERCENT)
+        if any(abs(100 * amount - other * percent) < 100 for other in self.money for percent in shares):
             return True
         self._pairs_of_sums.extend(self.sums)
         rests = self._pairs_of_sums.sums_of_two
-        return any(amount - other in rests for other in pool | {0}) or stated.lead_to(amount)
+        return any(amount - other in rests for other in self.money | {0}) or stated.lead_to(amount)
 
     def _walk(self, value: JsonValue, key: str | None, depth: int = 0) -> None:
         if depth > MAX_DEPTH:
@@ -322,6 +331,14 @@ class ValueIndex:
                     self.prices[identifier] = round(price * 100)
                 self.records.setdefault(compact(identifier), Record()).add(value)
             for name, each in value.items():
+                if PATTERNS.money_word.search(name):
+                    numbers = each.values() if isinstance(each, dict) else [each]
+                    self.money.update(
+                        abs(round(number * 100)) for number in numbers if isinstance(number, int | float)
+                    )
+                if PATTERNS.rate_word.search(name) and isinstance(each, int | float):
+                    percent = round(each * 100 if abs(each) < 1 else each)
+                    self.rates |= {percent, 100 + percent, 100 - percent}
                 self._walk(each, name, depth + 1)
             self._add_totals([each for each in value.values() if isinstance(each, dict)])
 

@@ -1,0 +1,223 @@
+"""What an agent tells against the results that he has just got: a state, a yes or no, a count, a number.
+
+Only the results between the customer's last turns are held against a statement, where all of them agree:
+a value that any result, document or turn of another side has is no error here. Amounts, dates and times are
+read in `dialint.detector.checks.facts`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from pydantic import JsonValue
+
+from dialint.detector.checks.claims import name_words, statements
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.values import DIGIT_NAMES, MAX_DEPTH, compact
+from dialint.detector.checks.words import patterns, read_words
+from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import ToolUse, tool_uses
+
+PATTERNS = patterns("results")
+
+_STAGES = {
+    word: stage for stage, words in enumerate(read_words("stages").values()) for word in words.split(", ")
+}
+"""The stage of each word for a state, in the order in which things pass them."""
+_STAGE = re.compile(rf"\b(?:{'|'.join(sorted(_STAGES, key=len, reverse=True))})\b", re.IGNORECASE)
+_NUMBERS = {name: n for n, name in enumerate(DIGIT_NAMES)}
+_COUNT = rf"(?P<n>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_DIGITS = re.compile(r"\d++")
+_TOKEN = re.compile(r"\b[A-Za-z]{0,4}\d[A-Za-z\d-]{0,12}\b")
+MAX_KEYS = 60
+"""Keys of the results, and things with a price, beyond which they are about too much to be held against a
+sentence."""
+
+
+@check(I1=Evidence(), I4=Evidence(1, 1), languages=("en",))
+def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a sentence that says something else than the last results before it: the first of a turn.
+
+    Suggestions: on the 1,472 dialogues with results of the development halves of tau_bench and STAR
+    (2026-11-29) it has one hit, which is right.
+    """
+    by_result = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run and not use.failed}
+    uses: list[ToolUse] = []
+    results, is_new = _Results([]), False
+    told = set[str]().union(*map(_tokens, dialogue.sources))
+    for turn in dialogue.turns:
+        is_new = is_new or (turn.role == "customer" and bool(turn.text.strip()))
+        if turn.index in by_result:
+            uses, is_new = [*([] if is_new else uses), by_result[turn.index]], False
+            results = _Results(uses)
+        if turn.role not in JUDGED_ROLES:
+            told.update(_tokens(turn.text))
+        elif turn.text.strip() and uses:
+            for start, end in statements(turn.text):
+                words = turn.text[start:end]
+                if results.is_empty and PATTERNS.denied.search(words):
+                    break
+                if words.endswith("?") or PATTERNS.no_claim.search(words):
+                    continue
+                found = results.contradict(words, told)
+                if found is not None:
+                    yield Hit(turn.index, start, end, *found)
+                    break
+
+
+def _tokens(text: str) -> set[str]:
+    return {compact(match[0]) for match in _TOKEN.finditer(text)}.union(_DIGITS.findall(text))
+
+
+@dataclass
+class _Results:
+    """What the results of one exchange hold."""
+
+    uses: list[ToolUse]
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether none of them holds anything."""
+        return all(use.value in ([], {}) for use in self.uses)
+
+    @cached_property
+    def fields(self) -> dict[str, list[JsonValue]]:
+        """The values by the words of their keys, at any depth; none of results with more than `MAX_KEYS`."""
+        fields: dict[str, list[JsonValue]] = {}
+
+        def walk(value: JsonValue, depth: int) -> None:
+            if depth > MAX_DEPTH or len(fields) > MAX_KEYS:
+                return
+            if isinstance(value, list):
+                for each in value:
+                    walk(each, depth + 1)
+            elif isinstance(value, dict):
+                for key, each in value.items():
+                    fields.setdefault(" ".join(name_words(key)), []).append(each)
+                    walk(each, depth + 1)
+
+        for use in self.uses:
+            walk(use.value, 0)
+        return fields if len(fields) <= MAX_KEYS else {}
+
+    @cached_property
+    def single(self) -> dict[str, JsonValue]:
+        """The values of the fields whose values are all the same."""
+        return {key: values[0] for key, values in self.fields.items() if all(v == values[0] for v in values)}
+
+    @cached_property
+    def shapes(self) -> dict[str, set[str]]:
+        """The shapes of the codes of each field that may be named beside them."""
+        shapes = {
+            key: {_shape(each) for each in values if isinstance(each, str) and _TOKEN.fullmatch(each)}
+            for key, values in self.fields.items()
+            if len(key) > 2 and not PATTERNS.day_key.search(key)
+        }
+        return {key: each for key, each in shapes.items() if each}
+
+    @cached_property
+    def quantities(self) -> dict[str, str]:
+        """The first quantity of each unit in the texts."""
+        quantities: dict[str, str] = {}
+        for use in self.uses:
+            for match in PATTERNS.quantity.finditer(use.result or ""):
+                quantities.setdefault(_unit(match), match[0])
+        return quantities
+
+    @cached_property
+    def prices(self) -> dict[str, float]:
+        """The prices of the last list, by the first text of each thing."""
+        prices: dict[str, float] = {}
+        value = self.uses[-1].value
+        for each in value if isinstance(value, list) and len(value) <= MAX_KEYS else ():
+            if isinstance(each, dict) and isinstance(price := each.get("price"), int | float):
+                name = next((own for own in each.values() if isinstance(own, str)), None)
+                if name is not None:
+                    prices[name] = price
+        return prices
+
+    def contradict(self, words: str, told: set[str]) -> tuple[str, str] | None:
+        """Return the reason and the code, if a sentence says something else. `told` are the numbers and codes
+        that anybody but the agent has stated."""
+        if self.is_empty:
+            return ("the results were empty", "I1") if PATTERNS.exists.search(words) else None
+        for key, value in self.single.items():
+            if key.split()[-1:] in (["status"], ["state"]) and isinstance(value, str):
+                why, code = _other_state(words, value), "I1"
+            elif isinstance(value, bool):
+                why, code = _other_answer(words, key, value), "I1"
+            elif isinstance(value, list):
+                why, code = _other_count(words, key, value), "I4"
+            else:
+                continue
+            if why is not None:
+                return why, code
+        for key, shapes in self.shapes.items():
+            match = _token_pattern(key).search(words)
+            if match and _shape(match["token"]) in shapes and compact(match["token"]) not in told:
+                return f"the tool returned another {key}", "I4"
+        for match in PATTERNS.quantity.finditer(words):
+            if (other := self.quantities.get(_unit(match))) is not None and match["n"] not in told:
+                return f"the tool returned {other}", "I4"
+        if len(self.prices) > 1 and PATTERNS.cheapest.search(words):
+            named = [name for name in self.prices if _name_pattern(name).search(words)]
+            if len(named) == 1 and self.prices[named[0]] > min(self.prices.values()):
+                return "the tool returned a lower price for another", "I1"
+        return None
+
+
+def _unit(match: re.Match[str]) -> str:
+    return match["unit"].casefold().rstrip("s")
+
+
+def _other_state(words: str, state: str) -> str | None:
+    """Return why a sentence tells a later stage than the result."""
+    match = PATTERNS.is_state.search(words)
+    told = None if match is None else _STAGE.match(words, match.end())
+    before = _STAGES.get(state.replace("_", " ").casefold())
+    if told is None or before is None or _STAGES[told[0].casefold()] <= before:
+        return None
+    if told[0].casefold().startswith("paid") and PATTERNS.payment.search(words) is None:
+        return None
+    return f"told as {told[0]}, and the tool returned {state}"
+
+
+def _other_answer(words: str, key: str, value: bool) -> str | None:
+    """Return why a sentence affirms what the result denies, or denies what it affirms."""
+    name = PATTERNS.asked_key.sub("", key)
+    match = _name_pattern(name).search(words) if len(name) > 3 else None
+    if match is None or PATTERNS.result_key.fullmatch(name):
+        return None
+    # A denial of what is affirmed must stand in its own clause.
+    before = PATTERNS.clause_end.split(words[: match.start()])[-1] if value else words
+    is_denied = PATTERNS.denied.search(before) is not None
+    return f"the tool returned {str(value).lower()} for {key}" if is_denied is value else None
+
+
+@lru_cache(maxsize=1024)
+def _name_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
+
+
+def _other_count(words: str, key: str, value: list[JsonValue]) -> str | None:
+    """Return why a sentence counts other things than the list of the result has."""
+    match = _count_pattern(key).search(words)
+    n = len(value) if match is None else _NUMBERS.get(match["n"].casefold()) or int(match["n"])
+    return None if n == len(value) else f"the tool returned {len(value)} {key}"
+
+
+@lru_cache(maxsize=1024)
+def _count_pattern(name: str) -> re.Pattern[str]:
+    return PATTERNS.compile(rf"(?&counts){_COUNT} {re.escape(name.removesuffix('s'))}s?\b(?&all)")
+
+
+@lru_cache(maxsize=1024)
+def _token_pattern(name: str) -> re.Pattern[str]:
+    return PATTERNS.compile(rf"\b{re.escape(name)}(?&named)(?P<token>{_TOKEN.pattern})(?![:.%]\d)")
+
+
+def _shape(value: str) -> str:
+    return re.sub(r"[a-z]", "A", re.sub(r"\d", "9", compact(value)))
