@@ -60,6 +60,15 @@ def _phrase_lists() -> dict[str, frozenset[tuple[str, ...]]]:
     return {name: frozenset(phrases) for name, phrases in lists.items()}
 
 
+@cache
+def _phrases_by_word(name: str) -> dict[str, list[tuple[str, ...]]]:
+    """Return the phrases of a list by their first words, the longest first."""
+    phrases: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in sorted(_phrase_lists()[name], key=len, reverse=True):
+        phrases.setdefault(phrase[0], []).append(phrase)
+    return phrases
+
+
 def words_of(name: str) -> frozenset[str]:
     """Return the list `name` in `phrase_lists.yaml`, each phrase with blanks between its words."""
     return frozenset(" ".join(phrase) for phrase in _phrase_lists()[name])
@@ -68,13 +77,12 @@ def words_of(name: str) -> frozenset[str]:
 def find_phrases(text: str, name: str) -> Iterator[tuple[int, str]]:
     """Yield the phrases of the list `name` that a text holds, whole words only, each with the position of its
     first word."""
-    phrases = _phrase_lists()[name]
-    longest = max(map(len, phrases))
+    phrases = _phrases_by_word(name)
     split = split_words(text)
-    for start in range(len(split)):
-        for size in range(min(longest, len(split) - start), 0, -1):
-            if tuple(split[start : start + size]) in phrases:
-                yield start, " ".join(split[start : start + size])
+    for start, word in enumerate(split):
+        for phrase in phrases.get(word, ()):
+            if tuple(split[start : start + len(phrase)]) == phrase:
+                yield start, " ".join(phrase)
                 break
 
 
