@@ -54,6 +54,9 @@ OWN: dict[str, dict[str, str]] = {
     "dialint.checks": {
         "unfilled_placeholder": f"{CHECKS}.slots:unfilled_placeholder",
         "same_text_again": f"{CHECKS}.repeats:same_text_again",
+        "ignores_distress": f"{CHECKS}.answers:ignores_distress",
+        "passes_over_question": f"{CHECKS}.answers:passes_over_question",
+        "cut_message": f"{CHECKS}.answers:cut_message",
         "insult": f"{CHECKS}.phrases:insult",
         "asks_secret": f"{CHECKS}.phrases:asks_secret",
         "claims_undone_write": f"{CHECKS}.claims:claims_undone_write",

@@ -150,7 +150,7 @@ class CustomerTurns:
 
 
 @per_dialogue
-def _customer_turns(dialogue: Dialogue) -> list[CustomerTurns]:
+def customer_turns(dialogue: Dialogue) -> list[CustomerTurns]:
     """Return by position the customer's turns before it since the agent last spoke to him."""
     results: list[CustomerTurns] = []
     before, has_agent_spoken = CustomerTurns(()), False
@@ -202,7 +202,7 @@ class GateInput:
     @property
     def customer_before(self) -> CustomerTurns:
         """The customer's turns since the agent last spoke to him."""
-        return _customer_turns(self.dialogue)[self.position]
+        return customer_turns(self.dialogue)[self.position]
 
     @property
     def evidence(self) -> str:

@@ -38,6 +38,9 @@ LOG = LogProfile(n_dialogues=10, tool_dialogues=9)
 EXCHANGES = {
     "unfilled_placeholder": ("Where is order {i}?", "Hello [Customer Name], tap [title] and {{first_name}}."),
     "same_text_again": ("it is not there", "Please look behind the red door of your house."),
+    "ignores_distress": ("I am so upset about {i}", "The parcel {i} is on its way."),
+    "passes_over_question": ("What does parcel {i} cost?", "Thanks for your message."),
+    "cut_message": ("Where is parcel {i}?", "The parcel {i} is with the driver and"),
     "insult": ("Hallo Nummer {i}", "Sie sind ein Idiot. Wenn Sie ein Idiot sind, dann gehen Sie."),
     "asks_secret": ("Deliver {i} to my address", "Never tell me your PIN code. Please tell me your PIN code."),
     "claims_undone_write": ("Cancel W{i}0777 for me", "I have cancelled your order W{i}0777. It has been refunded."),

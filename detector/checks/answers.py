@@ -1,0 +1,178 @@
+"""What an answer owes to the customer's last turns: a word on stated distress, an answer, no leave before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dialint.detector.checks.calls import raw_tool_call
+from dialint.detector.checks.context import (
+    CheckContext,
+    CustomerTurns,
+    Evidence,
+    Hit,
+    check,
+    customer_turns,
+)
+from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences, split_words
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.tool_use import per_dialogue
+
+_CLAUSE = re.compile(r"[,;:\n–—]|[.!?]+(?=\s|\Z)|\s-\s")
+MAX_COURTESY = 8
+"""Most words of a clause that is a courtesy."""
+SAME_WORDS = 0.8
+"""Least share of words of a question that is put again."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What agents say between two turns of the customer: his turns before and after, the messages, at least
+    one, and whether agents say nothing more."""
+
+    before: CustomerTurns
+    turns: tuple[Turn, ...]
+    after: CustomerTurns
+    is_last: bool
+
+    @property
+    def text(self) -> str:
+        """The messages, with line feeds between."""
+        return "\n".join(turn.text for turn in self.turns)
+
+    def hit(self, why: str, code: str, turn: Turn | None = None) -> Hit:
+        """Return a hit on one of the messages, or the last one."""
+        turn = turn or self.turns[-1]
+        start = len(turn.text) - len(turn.text.lstrip())
+        return Hit(turn.index, start, len(turn.text.rstrip()), why, code)
+
+
+@per_dialogue
+def replies(dialogue: Dialogue) -> list[Reply]:
+    """Return what agents say between the customer's turns; text that only a machine reads is none."""
+    raw = {hit.turn for hit in raw_tool_call(dialogue)}
+    groups: list[tuple[CustomerTurns, list[Turn]]] = []
+    for turn, before in zip(dialogue.turns, customer_turns(dialogue), strict=True):
+        if turn.role not in JUDGED_ROLES or not turn.text.strip():
+            continue
+        if not groups or groups[-1][0] is not before:
+            groups.append((before, []))
+        groups[-1][1].append(turn)
+    last = groups[-1][1][-1].index if groups else 0
+    rest = tuple(t for t in dialogue.turns if t.index > last and t.role == "customer" and t.text.strip())
+    befores = [before for before, _ in groups[1:]] + [CustomerTurns(rest)]
+    return [
+        Reply(before, tuple(turns), after, turns is groups[-1][1])
+        for (before, turns), after in zip(groups, befores, strict=False)
+        if not any(turn.index in raw for turn in turns)
+    ]
+
+
+@check(L4=Evidence())
+def cut_message(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a message that ends in the middle of a sentence, with a word that another must follow (L4)."""
+    for reply in replies(dialogue):
+        turn = reply.turns[-1]
+        words = split_words(turn.text)
+        if words and has_phrase(words[-1], "never_last") and turn.text.rstrip()[-1:].isalpha():
+            yield reply.hit("the message breaks off", "L4")
+
+
+@check(T2=Evidence(15, 19))
+def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find an answer to a distress that the customer states of himself, without a word that acknowledges it
+    (T2)."""
+    for reply in replies(dialogue):
+        stated = next((each for each in reply.before.turns if states_distress(each.text)), None)
+        if stated is not None and not has_phrase(reply.text, "acknowledges"):
+            why = f"the customer states distress in turn {stated.index}, and the answer passes over it"
+            yield reply.hit(why, "T2", reply.turns[0])
+
+
+@check(C1=Evidence(7, 9), C2=Evidence(), R1=Evidence(3, 3))
+def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find an answer to a question that greets, thanks or takes leave and says nothing beside, that the
+    customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1
+    if it takes leave last); and a leave after an answer to the rest of his turn (R1)."""
+    for reply in replies(dialogue):
+        asked = next((turn for turn in reversed(reply.before.turns) if questions(turn.text)), None)
+        if asked is None:
+            continue
+        why = f"the question of turn {asked.index} is passed over"
+        asking, after, own = questions(asked.text), reply.after.turns, content(reply.text)
+        last = clauses(asking[-1])[-1]
+        is_end = reply.is_last and not any(has_phrase(turn.text, "customer_closings") for turn in after)
+        leaves = is_end and has_phrase(reply.text, "closings")
+        is_agreed = not has_phrase(last, "open_questions") and has_phrase(reply.text, "agrees")
+        if not is_agreed and not content(last) & own and is_courtesy(reply.text):
+            yield reply.hit(f"{why}: a courtesy alone", "R1" if leaves else "C1")
+        elif after and has_phrase(after[0].text, "not_answered"):
+            yield reply.hit(f"{why}, as the customer says next", "C1")
+        elif after and any(is_put_again(each, after[0].text) and not content(each) & own for each in asking):
+            yield reply.hit(f"{why}: the customer asks it again", "C2" if len(asking) > 1 else "C1")
+        elif leaves and has_phrase(last, "topic") and answers_the_rest(reply, content(last)):
+            yield reply.hit(f"{why}: the answer is to the rest of the turn", "R1")
+
+
+def questions(text: str) -> list[str]:
+    """Return the sentences of a text that end with a question mark, without mere calls ("Hello?")."""
+    return [each for each in sentences(text) if "?" in each and len(content(each)) > 1]
+
+
+def clauses(text: str) -> list[str]:
+    """Return the parts of a text between commas, dashes and ends of sentences."""
+    return [part.strip() for part in _CLAUSE.split(text) if split_words(part)]
+
+
+def is_courtesy(text: str) -> bool:
+    """Return whether each clause of a text greets, thanks or takes leave, with few words beside; one word, a
+    name, may stand alone behind one."""
+    is_polite = False
+    for part in clauses(text):
+        n_known = max((len(phrase.split()) for _, phrase in find_phrases(part, "pleasantries")), default=0)
+        if len(split_words(part)) > (int(is_polite), 3, MAX_COURTESY)[min(n_known, 2)]:
+            return False
+        is_polite |= n_known > 0
+    return is_polite and not any(letter.isdigit() or letter == "?" for letter in text)
+
+
+def is_put_again(question: str, text: str) -> bool:
+    """Return whether a text has a question of the same words; "anything else?" is another one each time."""
+    own = content(question)
+    return not has_phrase(question, "another") and any(
+        len(own & content(each)) >= SAME_WORDS * max(len(own), len(content(each))) for each in questions(text)
+    )
+
+
+def answers_the_rest(reply: Reply, asked: frozenset[str]) -> bool:
+    """Return whether each sentence of a reply that is no courtesy has words of the customer's turns, and none
+    has words of the question."""
+    rest = content(reply.before.text) - asked
+    said = [each for each in sentences(reply.text) if not is_courtesy(each)]
+    return (
+        bool(said)
+        and not asked & content(reply.text)
+        and all(content(each) & rest and "?" not in each for each in said)
+        and not has_phrase(reply.text, "promises")
+    )
+
+
+NEAR = 4
+"""Most words between who feels and what is felt."""
+
+
+def states_distress(text: str) -> bool:
+    """Return whether a customer states distress of himself, neither denied nor in jest."""
+    for sentence in sentences(text):
+        if has_phrase(sentence, "in_jest"):
+            continue
+        selves, denials = (
+            [start for start, _ in find_phrases(sentence, name)] for name in ("of_self", "denials")
+        )
+        for name in ("feelings", "calamities"):
+            for place, _ in find_phrases(sentence, name):
+                is_own = name == "calamities" or any(0 < place - start <= NEAR for start in selves)
+                if is_own and not any(0 < place - start <= NEAR for start in denials):
+                    return True
+    return False
