@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
@@ -183,11 +183,43 @@ class History:
             self._calls_of_fact[name, arguments] = groups
         return self._calls_of_fact[name, arguments]
 
+    def retried(self, call: Call) -> str | None:
+        """Return why a call needs a new consent: it failed with other amounts since the customer spoke."""
+        before = self._failed_before.get(call.at)
+        amounts = _amounts(call.arguments)
+        if before is None or not amounts or _amounts(before.arguments) in ([], amounts):
+            return None
+        return "the customer had agreed to another amount, which the tool refused"
+
+    @cached_property
+    def _failed_before(self) -> dict[Moment, Call]:
+        """The last call of the same tool before each one that failed since the customer spoke."""
+        customer = [moment for moment, _ in self.texts.get("customer", ())]
+        failed: dict[tuple[str, int], Call] = {}
+        results: dict[Moment, Call] = {}
+        for call in self.calls:
+            key = call.name, bisect_left(customer, call.at)
+            if call.counts and key in failed:
+                results[call.at] = failed[key]
+            elif call.use.was_run and not call.counts:
+                failed[key] = call
+        return results
+
     @cached_property
     def statements(self) -> Statements:
         """Everything that was said and looked up, to be searched for values."""
         texts = [entry for side in ("customer", "agent", "tool") for entry in self.texts.get(side, ())]
         return Statements(sorted(texts, key=itemgetter(0)))
+
+
+def _amounts(value: Any, name: str = "") -> list[float]:
+    """Return the amounts among the arguments of a call, sorted."""
+    if isinstance(value, dict):
+        return sorted(amount for key, each in value.items() for amount in _amounts(each, key))
+    if isinstance(value, list):
+        return sorted(amount for each in value for amount in _amounts(each, name))
+    is_amount = isinstance(value, int | float) and not isinstance(value, bool) and "amount" in name.casefold()
+    return [float(value)] if is_amount else []
 
 
 def _field(call: Call, name: str) -> Any:
@@ -230,9 +262,10 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
         for moment, why in _over_limit(clause.limit, subjects, history):
             yield moment, code, why
     elif clause.consent is not None:
-        problems = consent_problems(history.dialogue, clause.consent)
+        acts = {moment[0] for moment, _ in subjects}
+        problems = consent_problems(history.dialogue, clause.consent, acts)
         for moment, call in subjects:
-            if call is not None and (problem := problems[moment[0]]):
+            if call is not None and (problem := problems[moment[0]] or history.retried(call)):
                 yield moment, code, f"{call.name} was called and {problem}"
     else:
         for moment, call in subjects:
@@ -348,34 +381,38 @@ _LAST_WORDS = 200
 PHRASES = Path(__file__).with_name("consent.yaml")
 
 
-def consent_problems(dialogue: Dialogue, words: Consent) -> list[str | None]:
+def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] = ()) -> list[str | None]:
     """Return what is missing of a customer's consent to an act, by the position of the turn it is done in:
     nobody asked, the customer had not answered, refused, or only now said what to do. None if nothing is.
 
     The act needs a message of the agent that asks, and after it one of the customer that does not refuse. A
     customer who orders the act in plain words after a question of the agent has agreed, so the customer's
-    words need not be a yes. Who agreed once has not refused by a no to another question.
+    words need not be a yes. Who agreed once has not refused by a no to another question, and has agreed while
+    the agent asks for details, until one of the `acts`, the positions of turns, is done.
     """
     packaged = _load_packaged()
     asks, requests = _plain_all(words.asks or packaged.asks), _plain_all(words.requests or packaged.requests)
     yes, no = _plain_all(words.yes or packaged.yes), _plain_all(words.no or packaged.no)
     own = words if words.asks else packaged
     offers, agrees = _plain_all(words.offers or own.offers), _plain_all(words.agrees or own.agrees)
-    is_asked = waiting = answered = agreed = is_order = False
+    is_asked = waiting = answered = agreed = is_order = has_consent = False
     question = ""
     problems: list[str | None] = []
-    for turn in dialogue.turns:
-        problems.append(_problem(is_asked, answered, agreed, is_order))
+    for position, turn in enumerate(dialogue.turns):
+        problems.append(_problem(is_asked, answered, agreed, is_order and not has_consent))
+        has_consent = has_consent and position not in acts
         if not turn.text.strip():
             continue
         if turn.role in JUDGED_ROLES:
             waiting = _asks(turn.text, asks, requests)
             is_asked, answered = is_asked or waiting, answered and not waiting
             question, is_order = turn.text, False
+            has_consent = has_consent and not _has(plain(turn.text), offers)
         elif turn.role == "customer" and is_asked:
             text = plain(turn.text)
             agreed = agreed or not (waiting and text.startswith(no) and not _has(text, yes))
             answered = True
+            has_consent = has_consent or (waiting and _has(text, agrees) and not text.startswith(no))
             is_order = bool(question and agrees) and not _has(text, agrees)
             is_order &= turn.text.rstrip().endswith(("?", "？")) or not _is_specific(
                 question, offers, waiting

@@ -7,7 +7,6 @@ conditions on the arguments of a message.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import translate
 from pathlib import Path
@@ -16,12 +15,11 @@ from pydantic import ValidationError
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy.format import Conditions, Event, Policy, head_of
-from dialint.detector.records import Dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
 
-MIN_WORDS = 4
-"""Words of a dialogue that tell which of several policies applies to it."""
-_NAME_WORD = re.compile(r"[a-z]{3,20}?(?=s?(?![a-z]))")
+_NAME = re.compile(r"[A-Za-z]{2,30}(?:[_.][A-Za-z0-9]{1,30}){1,8}")
+"""A name of a tool that is no word."""
 
 
 def load_policy(path: Path) -> Policy:
@@ -141,37 +139,20 @@ def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
 
 def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | None:
     """Return the policy that applies to a dialogue: the one it names. Where it names none, the only one; of
-    several the one that lists more of the tools that were called than any other; where none was called, the
-    one whose tools' names have the words of the dialogue: `MIN_WORDS` or more of its own, and three times as
-    many as of any other."""
+    several the one that lists more of the tools that were called than any other, or that the agent's words
+    name where none was called."""
     if dialogue.policy is not None or not policies:
         return policies.get(dialogue.policy or "")
     if len(policies) == 1:
         return next(iter(policies.values()))
     called = {call.name for turn in dialogue.turns for call in turn.tool_calls}
+    if not called:
+        spoken = (turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES)
+        called = {name for text in spoken for name in _NAME.findall(text)}
     listed = {
         name: len(called & {*policy.tools.read, *policy.tools.write, *policy.tools.other})
         for name, policy in policies.items()
     }
     most = max(listed.values())
-    if not called:
-        n_words = Counter(
-            word for turn in dialogue.turns for word in _NAME_WORD.findall(turn.text.casefold())
-        )
-        words = {name: _name_words(policy) for name, policy in policies.items()}
-        shared = [
-            word for word, n in Counter(word for own in words.values() for word in own).items() if n > 1
-        ]
-        listed = {name: sum(n_words[word] for word in own.difference(shared)) for name, own in words.items()}
-        most = max(listed.values())
-        if most < MIN_WORDS or sorted(listed.values())[-2] * 3 > most:
-            return None
     names = [name for name, n in listed.items() if n == most]
     return policies[names[0]] if most and len(names) == 1 else None
-
-
-def _name_words(policy: Policy) -> set[str]:
-    """Return the words in the names of a policy's tools, of three letters or more, without an s at the
-    end."""
-    tools = (*policy.tools.read, *policy.tools.write, *policy.tools.other)
-    return {word for tool in tools for word in _NAME_WORD.findall(tool.casefold())}

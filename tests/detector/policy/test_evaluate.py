@@ -156,6 +156,17 @@ def test_items_of_lists(tmp_path: Path) -> None:
         ((HELLO, ("a", "Shall I go ahead?"), ("c", "Can you refund it?"), REFUND), [("P2", 3)]),
         (
             (
+                *(HELLO, ("a", "Shall I refund it?"), ("c", "Yes, refund it.")),
+                *(("a", "Please give me the reason."), ("c", "It broke."), REFUND),
+            ),
+            [],
+        ),
+        (
+            (HELLO, ("a", "If you have a reason, we can proceed. Why?"), ("c", "It broke."), REFUND),
+            [("P2", 3)],
+        ),
+        (
+            (
                 *(HELLO, ("a", "Shall I go ahead?"), ("c", "Yes"), ("a", "What would you like next?")),
                 *(("c", "Refund it."), REFUND),
             ),
