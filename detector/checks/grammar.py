@@ -59,6 +59,8 @@ def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
     """Return whether what stands around a match makes it correct: a verb with its particle, the name of a
     thing."""
     before = text[max(0, match.start() - 120) : match.start()]
+    if rule == "plural after one" and re.search(rf"{re.escape(match[0][:-1])}(?!\w)", text):
+        return True  # the text is about the two forms
     if rule in ("singular after a number", "plural after one"):
         return match[0][0] in "123456789oO" and PATTERNS.label.search(before) is not None
     if rule in ("a for an", "a before a number"):

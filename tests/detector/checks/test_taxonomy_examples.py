@@ -64,19 +64,17 @@ SETTINGS: dict[str, tuple[list[str], list[str]]] = {
 NOT_FOUND = {
     code: reason
     for reason, codes in {
-        "it takes the sense of the words": "L4 T3 M1 C1 C2 C3 U1 U3 U4 U5 R2 R4 E3 V3 X1 X2 X3",
+        "it takes the sense of the words": "L4 T3 M1 C3 U1 U3 U4 U5 R2 R4 E3 V3 X1 X2 X3",
         "it takes the sense of a source or a clause": "I1 I3 E1",
         "no check of such promises": "I2",
         "no check of sums that the turn itself works out": "I4",
+        "only what the customer says next shows it": "C1 C2",
         "no check of greetings": "T4",
         "no check of a ready-made text against the customer's words": "M4",
         "no check of who may hear what": "V1",
         "no words for this reproach": "T1",
-        "no check of distress": "T2",
-        "the customer's words in between are not known as a problem": "M3",
         "the number of the order is asked for in other words": "U2",
         "the secret is a pronoun": "V2",
-        "no check of closing words": "R1",
         "no check of hand-overs": "E2 E4",
     }.items()
     for code in codes.split()
