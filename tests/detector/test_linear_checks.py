@@ -58,6 +58,7 @@ EXCHANGES = {
     "leaves_request_open": ("Please cancel my order {i}", "I have noted that you called us."),
     "misspelt_word": ("hello there", "We have definately recieved your letter {i} at our house."),
     "grammar_slip": ("This is is it {i}", "This is is a apple, “{i} is is” and we was here here."),
+    "wrong_sum": ("How much for {i}?", "Two nights at 80 euros each, that is 1{i} euros for {i} rooms at 5 euros each"),
     "long_wait": ("Where is order {i}?", "Let me check order {i}, I need 2 minutes."),
     "raw_slot": ("about [Order {i}]", "Hello [Order Number], {{shoe_size}}, [Order {i}] and <price_list>."),
     "repeats_itself": ("and the other thing?", "We sent the red parcel to your house by the usual van last week."),

@@ -67,7 +67,6 @@ NOT_FOUND = {
         "it takes the sense of the words": "L4 T3 M1 C3 U1 U3 U4 U5 R2 R4 E3 V3 X1 X2 X3",
         "it takes the sense of a source or a clause": "I1 I3 E1",
         "no check of such promises": "I2",
-        "no check of sums that the turn itself works out": "I4",
         "only what the customer says next shows it": "C1 C2",
         "no check of greetings": "T4",
         "no check of a ready-made text against the customer's words": "M4",
