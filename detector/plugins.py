@@ -69,6 +69,7 @@ OWN: dict[str, dict[str, str]] = {
         "invented_argument": f"{CHECKS}.calls:invented_argument",
         "policy": f"{CHECKS}.policy:policy",
         "raw_tool_call": f"{CHECKS}.calls:raw_tool_call",
+        "needless_transfer": f"{CHECKS}.calls:needless_transfer",
         "raw_text_again": f"{CHECKS}.calls:raw_text_again",
         "refused_write": f"{CHECKS}.calls:refused_write",
         "leaves_request_open": f"{CHECKS}.calls:leaves_request_open",

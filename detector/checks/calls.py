@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
+from dialint.detector.checks.claims import claims_undone_write, is_transfer, may_write, name_words
 from dialint.detector.checks.context import (
     CheckContext,
     Evidence,
@@ -228,6 +228,31 @@ def raw_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if text in sent:
             yield replace(hit, why=f"the raw text of turn {sent[text]} was sent again", code="M3")
         sent.setdefault(text, hit.turn)
+
+
+@check(E2=Evidence(22, 25), languages=("en",))
+def needless_transfer(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a transfer to a person whom nobody asked for or spoke of, before the customer was asked or told
+    anything, or before any look-up was tried (E2).
+
+    Read on the development half of tau_bench (2026-11-29): 22 of 25 right.
+    """
+    uses = uses_by_turn(dialogue)
+    has_spoken = has_looked = False
+    for turn in dialogue.turns:
+        if turn.role in ("customer", *JUDGED_ROLES) and PATTERNS.person.search(turn.text):
+            return
+        if turn.role not in JUDGED_ROLES:
+            continue
+        has_spoken = has_spoken or bool(turn.text.strip())
+        for number, use in enumerate(uses.get(turn.index, ())):
+            if is_transfer(use.call.name):
+                place = locate_act(dialogue, turn.index, number)
+                if place is not None and not (has_spoken and has_looked):
+                    lacking = "nothing was looked up" if has_spoken else "the customer was asked nothing"
+                    yield Hit(*place, f"'{use.call.name}' was called, and {lacking} before", "E2")
+                return
+            has_looked = has_looked or not (may_write(use.call.name) or "think" in name_words(use.call.name))
 
 
 _LAST_TURNS = 3

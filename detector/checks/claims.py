@@ -80,18 +80,24 @@ def may_write(name: str) -> bool:
     )
 
 
-@check(R3=Evidence(estimate=0.972), languages=("en",))
+def is_transfer(name: str) -> bool:
+    """Return whether a tool of this name hands the customer over to a person."""
+    words = name_words(name)
+    return not _PEOPLE.isdisjoint(words) and words[0] in ACTS["transfer"]
+
+
+@check(R3=Evidence(123, 124), languages=("en",))
 def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who says that something was done although no tool call did it (R3).
 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls
     since the customer's last turn failed; or the claim names an id that was looked up, and the tools that
     write were called for others only. A tool might have done it, so it counts as the write, unless it is
-    named after another act. Silent on dialogues without results of tools, unless the log is known to hold
-    them.
+    named after another act, its mode is a check or a search, or its result says that it did nothing. Silent
+    on dialogues without results of tools, unless the log is known to hold them, and on partial logs.
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
-    profile; 106 of 107 with it, .99 (.95 to 1).
+    profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17.
     """
     uses = tool_uses(dialogue)
     if context.log.is_partial or not (context.log.has_tools or any(use.was_run for use in uses)):
@@ -151,7 +157,7 @@ def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
     words = name_words(use.call.name)
     if any(_has_stem(value, verb) for value in use.call.arguments.values() if isinstance(value, str)):
         return True
-    if act != "transfer" and not _PEOPLE.isdisjoint(words) and words[0] in ACTS["transfer"]:
+    if act != "transfer" and is_transfer(use.call.name):
         return False
     if act in _DETAIL_ACTS and PATTERNS.detail_tool.fullmatch("_".join(words)):
         return False
@@ -161,6 +167,19 @@ def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
         or not _TOOL_NAMES["general"].isdisjoint(words)
         or _is_named_after(use.call.name, act, verb)
     )
+
+
+def _only_checks(use: ToolUse) -> bool:
+    """Return whether an argument of a call says that it changes nothing: a check, a search, a trial run."""
+    return any(
+        PATTERNS.mode_key.fullmatch(key) and PATTERNS.read_mode.fullmatch(str(value))
+        for key, value in use.call.arguments.items()
+    )
+
+
+def is_refused(use: ToolUse) -> bool:
+    """Return whether a call failed, or its result says in words that it was not done."""
+    return use.failed or PATTERNS.refused.search(use.result or "") is not None
 
 
 def _is_named_after(name: str, act: str, verb: str) -> bool:
@@ -188,12 +207,14 @@ class _Writes:
         self._fitting = [
             (place, use)
             for place, use in enumerate(uses)
-            if may_write(use.call.name) and (act == "any" or _may_serve(use, act, verb))
+            if may_write(use.call.name)
+            and not _only_checks(use)
+            and (act == "any" or _may_serve(use, act, verb))
         ]
         self._places = [place for place, _ in self._fitting]
         self._turns = [use.turn for _, use in self._fitting]
-        self.succeeded = [(place, use) for place, use in self._fitting if not use.failed]
-        self._done = [n for n, (_, use) in enumerate(self._fitting) if not use.failed]
+        self.succeeded = [(place, use) for place, use in self._fitting if not is_refused(use)]
+        self._done = [n for n, (_, use) in enumerate(self._fitting) if not is_refused(use)]
         # A failed call of a general tool need not have been of this act, which may have been done before.
         self._tried = [
             n

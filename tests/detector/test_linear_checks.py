@@ -52,6 +52,7 @@ EXCHANGES = {
     "asks_for_given": ("My name is Ann, for Friday at 5 pm", "What is your name? What day? How many people?"),
     "invented_argument": ("Where is it?", "I am sorry, W{i}9999 could not be found."),
     "policy": ("yes please", "I have cancelled your order W{i}0777."),
+    "needless_transfer": ("hello {i}", "One moment."),
     "raw_tool_call": ("hello {i}", 'Thought: I need to ask.\n{{"name": "find", "arguments": {{"id": {i}}}}}'),
     "raw_text_again": ("hello {i}", '{{"name": "find", "arguments": {{}}}}'),
     "refused_write": ("Please change it", "I am sorry, that was not possible."),
@@ -84,7 +85,7 @@ def say(role: Role, text: str) -> tuple[Role, str, list[ToolCall], str | None]:
 
 
 def call(i: int, id: str | None = None) -> ToolCall:
-    name = ("get_order", "cancel_order", "find_user", "book_seat")[i % 4]
+    name = ("get_order", "cancel_order", "find_user", "transfer_to_agent", "book_seat")[i % 5]
     return ToolCall(
         name=name, id=id, arguments={"order_id": f"W{i}0777", "email": f"a{i}@b.co", "items": [f"i{i}", "x"]}
     )
@@ -287,7 +288,7 @@ SHOP: dict[str, Any] = {
 def test_every_check_and_gate_has_an_exchange_that_it_finds_something_in() -> None:
     assert set(EXCHANGES) == {*load_checks(), *GATES}
     for name in set(load_checks()) - {"policy"}:
-        assert any(run_check(name, dialogue(shape, 4, name))() for shape in SHAPES), name
+        assert any(run_check(name, dialogue(shape, 5, name))() for shape in SHAPES), name
 
 
 @pytest.fixture
