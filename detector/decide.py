@@ -20,7 +20,7 @@ from dialint.detector.calibration import (
     CodeRelease,
     round_probability,
 )
-from dialint.detector.checks.context import GateInput, append_proof
+from dialint.detector.checks.context import GateInput, append_proof, proof_name
 from dialint.detector.checks.gates import GATES
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText
@@ -202,18 +202,13 @@ def _least(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
 
 
 def _gate(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """What the log must show. What it does not is suggested from `Scan.suggest_at` on, or dropped."""
+    """What the log must show; what it refutes is not even suggested."""
     how = rules.codes[suspicion.code]
-    if how.gate is None or how.scan is None:
+    if how.gate is None:
         return None
     place = facts.dialogue, suspicion.position, suspicion.start, suspicion.end
     result = GATES[how.gate](GateInput(*place, suspicion.probability, facts.log))
-    proof = f"gate '{how.gate}': {result.why}"
-    if result.outcome in ("finding", "suggestion"):
-        return Limit(result.outcome, proof)
-    suggest_at = how.scan.suggest_at
-    is_suggested = suggest_at is not None and suspicion.probability >= suggest_at
-    return Limit("suggestion" if is_suggested and result.outcome == "dropped" else "dropped", proof)
+    return Limit(result.outcome, f"gate '{how.gate}': {result.why}")
 
 
 def _threshold(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
@@ -285,16 +280,41 @@ def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, 
     return "suggestion", f"demoted: {proof}"
 
 
+def drop_doubles(findings: Sequence[Finding], known: Sequence[Finding], taxonomy: Taxonomy) -> list[Finding]:
+    """Return the findings of one turn without those that accuse the same words as a graver one of another
+    code, or as one of `known`, and are proven as it is by checks or gates: one slip, one accusation."""
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda each: (each.severity, -each.probability)):
+        if not any(_is_same_slip(finding, each, taxonomy) for each in (*known, *kept)):
+            kept.append(finding)
+    return [each for each in findings if each in kept]
+
+
+def _is_same_slip(one: Finding, other: Finding, taxonomy: Taxonomy) -> bool:
+    if one.code == other.code or not all(
+        taxonomy.codes[each.code].context_free and proof_name(each) for each in (one, other)
+    ):
+        return False
+    shared = min(one.end, other.end) - max(one.start, other.start)
+    return 2 * shared > max(one.end - one.start, other.end - other.start)
+
+
 MAX_WORDS = 100
 """Most characters of a turn that a reason quotes."""
 _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
 
 def build_finding(
-    decision: Decision, original: Turn, turns: Sequence[Turn], text: MaskedText, taxonomy: Taxonomy
+    decision: Decision,
+    original: Turn,
+    turns: Sequence[Turn],
+    text: MaskedText,
+    taxonomy: Taxonomy,
+    log: LogProfile = EMPTY_PROFILE,
 ) -> Finding:
     """The finding or suggestion of a decision about the turn `original` of the log. `turns` are the masked
-    ones up to it, and `text` its masked text."""
+    ones up to it, and `text` its masked text. What is wrong in the words of a line that other dialogues of
+    the log have too is the template's fault."""
     suspicion = decision.suspicion
     entry = taxonomy.codes[suspicion.code]
     if original.is_silent_act:
@@ -304,11 +324,12 @@ def build_finding(
         masked_start, masked_end = text.from_original(suspicion.start, suspicion.end)
         start, end = original.to_log(suspicion.start, suspicion.end)
         quote = turns[-1].text[masked_start:masked_end]
+    n_prepared = log.count_line(original.text, suspicion.start) if entry.context_free else 0
     finding = Finding(
         code=suspicion.code,
         turn=original.index,
         severity=entry.severity,
-        fault="bot" if original.role == "bot" else entry.fault,
+        fault="template" if n_prepared else "bot" if original.role == "bot" else entry.fault,
         probability=round_probability(decision.stated),
         quote=quote,
         start=start,
@@ -317,7 +338,8 @@ def build_finding(
     )
     for proof in decision.proofs:
         finding = append_proof(finding, proof)
-    return finding
+    prepared = f"a prepared line, in {n_prepared} dialogues of the log"
+    return append_proof(finding, prepared) if n_prepared else finding
 
 
 def _reason(code: Code, turns: Sequence[Turn], quote: str) -> str:

@@ -43,6 +43,8 @@ MAX_EARLY_SHARE = 0.04
 """Share of the dialogues with results in which an agent states figures before any, up to which all tools are
 taken to be logged: .01 in tau_bench and .00 in STAR; .83 and .13 with only the results of bookings left in
 them (2026-11-29)."""
+MIN_PREPARED = 3
+MIN_LINE_WORDS = 4
 MIN_DIALOGUES = 2
 """Dialogues in whose customers' turns a mark occurs, from which it is the log's own."""
 
@@ -59,6 +61,7 @@ _DIGITS = re.compile(r"\d")
 _NUMBER = re.compile(r"[_\s-]{0,3}+\d{1,20}+")
 _WORD = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _FIGURE = re.compile(r"(?<![\w.])(?:[$€£]\s?\d[\d.,]*+|\d{1,2}:\d\d|[A-Z#]{0,3}\d[\d ]{2,15}\d)")
+_SENTENCE = re.compile(r"[^.!?\n]++[.!?\n]*+")
 _RUN = re.compile(r"(?:[Xx]{3,}+|[X]{2,}+)(?:[-/ .@]{0,2}+[Xx]{2,}+)*+|\*{3,}+")
 
 
@@ -115,6 +118,9 @@ class LogProfile:
     """In how many of these dialogues a tool returned something."""
     early_dialogues: int = 0
     """In how many of these an agent had stated a figure of nobody's before a tool returned something."""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Prepared lines: sentences of agents, as their `words`, and in how many of these dialogues they stand,
+    `MIN_PREPARED` or more."""
     distance: float | None = None
     """How far the log is from what a release was calibrated on, in [0, 1]; None if that was not measured."""
 
@@ -138,10 +144,16 @@ class LogProfile:
         """Whether a mark is the log's own masking, or of a family that is known to be one."""
         return is_known_masking(mark) or mark_kind(mark) in self._kinds
 
+    def count_line(self, text: str, position: int) -> int:
+        """Return in how many dialogues the sentence at a position of an agent's text stands, 0 for less than
+        `MIN_PREPARED`."""
+        lines = (match for match in _SENTENCE.finditer(text) if match.start() <= position < match.end())
+        return next((self.lines.get(" ".join(words(match[0])), 0) for match in lines), 0)
+
     @cached_property
     def fingerprint(self) -> str:
         """Changes with anything that the profile says."""
-        counts = [self.tool_dialogues, self.early_dialogues]
+        counts = [self.tool_dialogues, self.early_dialogues, dict(self.lines)]
         whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, *counts]
         return fingerprint([*whole, *([] if self.distance is None else [self.distance])])
 
@@ -156,6 +168,7 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     n = n_tools = n_early = n_pairs = n_unknown = 0
     counts: Counter[str] = Counter()
     marks: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
     for dialogue in islice(dialogues, PROFILED_DIALOGUES):
         n += 1
         first = next((position for position, turn in enumerate(dialogue.turns) if turn.role == "tool"), None)
@@ -163,6 +176,9 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
             n_tools += 1
             n_early += _states_figures(dialogue.turns[:first], dialogue.sources)
         counts.update({word for turn in dialogue.turns for word in words(turn.text)})
+        by_agents = (turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES)
+        said = (words(match[0]) for text in by_agents for match in _SENTENCE.finditer(text))
+        lines.update({" ".join(line) for line in said if len(line) >= MIN_LINE_WORDS})
         by_customers = (turn.text for turn in dialogue.turns if turn.role == "customer")
         marks.update({mark_kind(mark[0]) for text in by_customers for mark in find_marks(text)})
         if domain is not None and n <= MEASURED_DIALOGUES:
@@ -171,7 +187,8 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     kinds = sorted(kind for kind, count in _most_frequent(marks, MAX_MARKS) if count >= MIN_DIALOGUES)
     distance = round(n_unknown / n_pairs, 4) if n_pairs else None
     most = dict(_most_frequent(counts, MAX_WORDS))
-    return LogProfile(n, most, tuple(kinds), n_tools, n_early, distance)
+    prepared = {line: n for line, n in _most_frequent(lines, MAX_WORDS) if n >= MIN_PREPARED}
+    return LogProfile(n, most, tuple(kinds), n_tools, n_early, prepared, distance)
 
 
 def _states_figures(turns: Sequence[Turn], sources: Sequence[str]) -> bool:

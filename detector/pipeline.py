@@ -16,7 +16,7 @@ from typing import Any
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
 from dialint.detector.checks import Check, CheckContext, check_plugins
-from dialint.detector.decide import Decision, Facts, Rules, build_finding, decide
+from dialint.detector.decide import Decision, Facts, Rules, build_finding, decide, drop_doubles
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.interface import Detector, DetectorConfig, Monitor, default_threads
 from dialint.detector.languages import parse_languages
@@ -332,6 +332,7 @@ class ReleaseDetector:
         probabilities: dict[int, dict[str, float]] = {index: {} for index in case.judged}
         for index in sorted([*case.judged, *case.silent]):
             position = case.place_of[index]
+            of_turn: dict[str, list[Finding]] = {"finding": [], "suggestion": []}
             for code in self.info.codes:
                 if code in no_policy:
                     continue
@@ -344,8 +345,10 @@ class ReleaseDetector:
                 if decision is not None and decision.outcome != "dropped":
                     turns, text = case.masked.turns[: position + 1], case.texts[position]
                     turn = case.dialogue.turns[position]
-                    finding = build_finding(decision, turn, turns, text, self.taxonomy)
-                    (findings if decision.outcome == "finding" else suggestions).append(finding)
+                    finding = build_finding(decision, turn, turns, text, self.taxonomy, self.log)
+                    of_turn[decision.outcome].append(finding)
+            findings += (accused := drop_doubles(of_turn["finding"], (), self.taxonomy))
+            suggestions += drop_doubles(of_turn["suggestion"], accused, self.taxonomy)
         n_judged = len(case.judged)
         share = sum(case.coverage[index].is_judged for index in case.judged) / n_judged if n_judged else 1.0
         gaps = self._coverage.gaps(case.coverage, case.judged, lacking)

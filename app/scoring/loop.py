@@ -165,13 +165,14 @@ def score_to_stdout(run: ScoringRun) -> int:
     chunks = split_into_chunks(
         records, run.config.chunk_size, run.config.limit, lambda _: None, reject_printer()
     )
+    shown: set[tuple[str, str]] = set()
     with progress("scoring", quiet=run.config.quiet) as report:
         report(0, 0.0)
         for chunk in run.send_ahead(chunks):
             for verdict in run.score_chunk(chunk, report):
                 if as_jsonl:
                     sys.stdout.buffer.write(verdict_line(verdict))
-                elif text := as_text(verdict, run.taxonomy):
+                elif text := as_text(verdict, run.taxonomy, shown):
                     sys.stdout.write(text + "\n")
             sys.stdout.flush()
             run.check_failures(at_end=False)

@@ -36,9 +36,10 @@ def visible(text: str) -> str:
     return "".join(char if char.isprintable() else "·" for char in " ".join(text.split()))
 
 
-def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
+def as_text(verdict: Verdict, taxonomy: Taxonomy, shown: set[tuple[str, str]] | None = None) -> str:
     """One dialogue's findings, then its suggestions, for a person; an empty string if there is none and all
-    of it was judged."""
+    of it was judged. Codes and quotes of prepared lines are added to `shown`, and left out if they are in
+    it."""
     if verdict.status == "failed":
         return f"{visible(verdict.dialogue_id)}   FAILED {verdict.failure}\n"
     if not verdict.findings and not verdict.suggestions and verdict.quality is not None:
@@ -46,13 +47,30 @@ def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
     quality = "" if verdict.quality is None else f"quality {verdict.quality:g}"
     facts = ", ".join(part for part in (quality, describe_gaps(verdict)) if part)
     lines = [f"{visible(verdict.dialogue_id)}   {facts}"]
-    for finding in verdict.findings:
+    findings, suggestions = (_new(each, shown) for each in (verdict.findings, verdict.suggestions))
+    for finding in findings:
         lines += _text_lines(finding, taxonomy)
-    if verdict.suggestions:
+    if left_out := len(verdict.findings) - len(findings):
+        lines.append(f"  {left_out} more in prepared lines, shown above")
+    if suggestions:
         lines.append("  suggestions, not counted:")
-    for finding in verdict.suggestions:
+    for finding in suggestions:
         lines += [f"  {line}" for line in _text_lines(finding, taxonomy)]
     return "\n".join(lines) + "\n"
+
+
+def _new(findings: Iterable[Finding], shown: set[tuple[str, str]] | None) -> list[Finding]:
+    """The findings without those of prepared lines in `shown`, to which the others of them are added."""
+    if shown is None:
+        return list(findings)
+    new = []
+    for finding in findings:
+        key = finding.code, finding.quote
+        if finding.fault != "template" or key not in shown:
+            new.append(finding)
+        if finding.fault == "template":
+            shown.add(key)
+    return new
 
 
 def _text_lines(finding: Finding, taxonomy: Taxonomy) -> list[str]:

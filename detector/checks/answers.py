@@ -15,6 +15,7 @@ from dialint.detector.checks.context import (
     check,
     customer_turns,
 )
+from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences, split_words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
@@ -95,7 +96,10 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
     """Find an answer to a question that greets, thanks or takes leave and says nothing beside, that the
     customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1
     if it takes leave last); and a leave after an answer to the rest of his turn (R1)."""
+    repeated = {hit.turn for hit in same_text_again(dialogue)}  # that is M3, whatever else is wrong with it
     for reply in replies(dialogue):
+        if reply.turns[-1].index in repeated:
+            continue
         asked = next((turn for turn in reversed(reply.before.turns) if questions(turn.text)), None)
         if asked is None:
             continue

@@ -14,6 +14,7 @@ from dialint.detector.checks.context import (
     GateResult,
     Hit,
     check,
+    dropped,
     finding,
     first_position,
 )
@@ -305,24 +306,24 @@ _calls_from = per_dialogue(lambda dialogue: first_position(dialogue, speaks_of_c
 def tools_are_logged(suspicion: GateInput) -> GateResult:
     """I2, I4, P, R2, R3 must see that the log holds tool calls: this dialogue has one, or enough others."""
     if suspicion.log.is_partial:
-        return GateResult("inapplicable", "the log holds some of the tool calls only")
+        return dropped("the log holds some of the tool calls only")
     if _has_tools(suspicion.dialogue):
         return finding("the dialogue holds the agent's tool calls")
     if suspicion.log.has_tools:
         return finding("the log holds tool calls, this dialogue has none")
-    return GateResult("inapplicable", "the log holds no tool calls")
+    return dropped("the log holds no tool calls")
 
 
 def shows_machine_text(suspicion: GateInput) -> GateResult:
     """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
     text, masking = suspicion.turn.text, suspicion.log.is_masking
     if _calls_from(suspicion.dialogue) < suspicion.position:
-        return GateResult("inapplicable", "the customer speaks of calls")
+        return dropped("the customer speaks of calls")
     matches = PATTERNS.machine_text.finditer(text)
     match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)
     if match is None:
         roles = {role.casefold(): None for role in PATTERNS.roles.findall(text)}
         if len(roles) < 2:
-            return GateResult("inapplicable", "plain words")
+            return dropped("plain words")
         return finding(f"{' and '.join(roles)} are roles of a transcript")
     return finding(f"“{' '.join(match[0].split())[:40]}” is text of a machine")

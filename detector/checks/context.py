@@ -100,9 +100,8 @@ def check(languages: tuple[str, ...] = (), **codes: Evidence) -> Callable[[Check
     return lambda find: Check(find, codes, languages)
 
 
-Outcome = Literal["finding", "suggestion", "dropped", "inapplicable"]
-"""What becomes of a suspicion. What is only ``dropped`` may still be suggested by a scan that real dialogues
-have calibrated; what is ``inapplicable`` is not, as no log of this kind can show the error."""
+Outcome = Literal["finding", "suggestion", "dropped"]
+"""What becomes of a suspicion."""
 MAX_TURNS = 50
 """Turns of a customer in a row that are read."""
 _PROOF = re.compile(r"\((exact check '\w++'|gate '\w++'|judge '[^'()]++'|demoted: [^()]++)[:,)]")

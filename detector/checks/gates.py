@@ -96,7 +96,7 @@ def skips_question(suspicion: GateInput) -> GateResult:
     one that shares no word with it and neither asks nor defers is a suggestion."""
     questions = suspicion.customer_before.questions
     if not questions:
-        return GateResult("inapplicable", "the customer asked nothing")
+        return dropped("the customer asked nothing")
     text = suspicion.turn.text
     if "?" in text or has_phrase(text, "defers"):
         return dropped("the turn asks or defers")

@@ -12,11 +12,22 @@ from dialint.detector.calibration import (
 )
 from dialint.detector.checks.context import GateResult
 from dialint.detector.checks.gates import GATES
-from dialint.detector.decide import Decision, Facts, Outcome, Rules, Source, Suspicion, decide, deny
+from dialint.detector.decide import (
+    Decision,
+    Facts,
+    Outcome,
+    Rules,
+    Source,
+    Suspicion,
+    decide,
+    deny,
+    drop_doubles,
+)
 from dialint.detector.log_profile import Domain
 from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, Finding, Severity, Turn
 from dialint.detector.release import TurnCoverage
+from dialint.detector.taxonomy import load_taxonomy
 
 CHECK = CheckPrecision(name="unfilled_placeholder", precision=0.85)
 CONTRACT = Contract(
@@ -86,7 +97,7 @@ def test_the_higher_of_contract_and_natural_threshold_counts() -> None:
     ("result", "suggest_at", "expected"),
     [
         ("finding", None, "finding"), ("suggestion", None, "suggestion"), ("dropped", None, "dropped"),
-        ("dropped", 0.5, "suggestion"), ("dropped", 0.95, "dropped"), ("inapplicable", 0.5, "dropped"),
+        ("dropped", 0.5, "dropped"),
     ],
 )  # fmt: skip
 def test_gates(
@@ -167,3 +178,24 @@ def test_what_the_judge_does_not_list_is_demoted_by_one_that_may_accuse(
 ) -> None:
     rules = Rules({}, overrides or Overrides(), judge_threshold=threshold)
     assert deny("finding", "C1", "j", rules) == (expected, proof)
+
+
+def test_one_slip_has_one_accusation() -> None:
+    def found(code: str, severity: Severity, start: int, end: int) -> Finding:
+        return Finding(
+            code=code,
+            turn=0,
+            severity=severity,
+            probability=0.9,
+            quote="q",
+            start=start,
+            end=end,
+            reason="r (gate 'g': x)",
+        )
+
+    slot, shape, typo, wait = (
+        found("M2", "S2", 4, 14), found("L4", "S3", 3, 14), found("L1", "S4", 5, 8), found("C1", "S2", 0, 14)
+    )  # fmt: skip
+    taxonomy = load_taxonomy()
+    assert drop_doubles([shape, slot, typo, wait], (), taxonomy) == [slot, typo, wait]
+    assert drop_doubles([shape, typo], (slot,), taxonomy) == [typo]

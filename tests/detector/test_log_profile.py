@@ -47,6 +47,17 @@ def test_a_mark_of_customers_in_two_dialogues_is_the_logs_own() -> None:
     assert not EMPTY_PROFILE.is_masking("{{client}}")
 
 
+def test_a_sentence_of_agents_in_three_dialogues_is_a_prepared_line() -> None:
+    log = [
+        dialogue(str(n), "Hi there, you all", f"Hi. Your parcel {n} was send today! Bye.") for n in range(3)
+    ]
+    text = "Hello. Your parcel 77 was send today!"
+    assert profile_log(log).count_line(text, text.index("send")) == 3
+    assert (
+        profile_log(log).count_line("Hi there, you all", 0) == profile_log(log[:2]).count_line(text, 9) == 0
+    )
+
+
 @pytest.mark.parametrize(
     "mark",
     ["#NAME#", "#PRS_ORG#", "[NAME]", "[NAME_12]", "[PHONE NUMBER]", "<PHONE>", "<EMAIL_2>", "XXXX", "xxx-xxx",

@@ -61,6 +61,16 @@ def test_text_says_each_thing_once() -> None:
     assert told("because") == f"{line}      because\n"
 
 
+def test_prepared_lines_are_shown_once() -> None:
+    prepared = finding("L1", "S4").model_copy(update={"fault": "template"})
+    verdict, shown = (
+        Verdict(dialogue_id="d", quality=1.0, findings=(prepared,), **ABOUT),
+        set[tuple[str, str]](),
+    )
+    assert "the quote" in as_text(verdict, TAXONOMY, shown)
+    assert as_text(verdict, TAXONOMY, shown) == "d   quality 1\n  1 more in prepared lines, shown above\n"
+
+
 SUGGESTED = LocatedVerdict(
     Verdict(dialogue_id="maybe", quality=100.0, suggestions=(finding("V2", "S1"), finding("L1", "S4", turn=3)), **ABOUT),
     "z.jsonl",
