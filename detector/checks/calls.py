@@ -20,6 +20,7 @@ from dialint.detector.checks.context import (
 )
 from dialint.detector.checks.values import ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, patterns
+from dialint.detector.log_profile import is_bare_mask
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_turn
 
@@ -319,7 +320,8 @@ def shows_machine_text(suspicion: GateInput) -> GateResult:
     text, masking = suspicion.turn.text, suspicion.log.is_masking
     if _calls_from(suspicion.dialogue) < suspicion.position:
         return dropped("the customer speaks of calls")
-    matches = PATTERNS.machine_text.finditer(text)
+    found = PATTERNS.machine_text.finditer(text)
+    matches = (match for match in found if not is_bare_mask(match[0], text))
     match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)
     if match is None:
         roles = {role.casefold(): None for role in PATTERNS.roles.findall(text)}

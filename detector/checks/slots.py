@@ -26,7 +26,7 @@ from dialint.detector.checks.words import (
     split_words,
     words_of,
 )
-from dialint.detector.log_profile import find_marks, mark_kind
+from dialint.detector.log_profile import find_marks, is_bare_mask, mark_kind
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import per_dialogue
 
@@ -124,7 +124,7 @@ def raw_slot(suspicion: GateInput) -> GateResult:
     for mark, is_slot in _slots(text):
         slot = mark[0]
         before = sentences(text[max(0, mark.start() - EXPLAINED) : mark.start()])
-        if log.is_masking(slot):
+        if log.is_masking(slot) or is_bare_mask(slot, text):
             why = "the marks are the log's own masking or a known one"
         elif spoken_of.get(mark_kind(slot), suspicion.position) < suspicion.position:
             why = "the customer speaks of the same slot"
