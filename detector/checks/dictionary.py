@@ -253,6 +253,7 @@ def _data(language: str) -> _Data:
     )
 
 
+@cache
 def _checker(language: str) -> SpellChecker:
     from spellchecker import SpellChecker  # 0.4 s and 30 MB for English; only where something is checked
 
@@ -309,11 +310,8 @@ _PLAIN_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SENTENCE = re.compile(r"[^.!?\n]+")
 
 
-@cache
 def _counts(language: str) -> Mapping[str, int]:
-    from spellchecker import SpellChecker
-
-    counts: Mapping[str, int] = SpellChecker(language=language, distance=1).word_frequency.dictionary
+    counts: Mapping[str, int] = _checker(language).word_frequency.dictionary
     return counts
 
 
