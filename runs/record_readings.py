@@ -55,9 +55,9 @@ class Recorder:
 
 
 @app.default
-def record(judge: str, *, out: Path = RECORDED, judge_model: str | None = None) -> None:
+def record(judge: str, *, out: Path = RECORDED, judge_model: str = "") -> None:
     """Write the answers of JUDGE, as in `dialint score --judge`."""
-    engine = Recorder(open_judge(JudgeConfig(judge=judge, judge_model=judge_model)))
+    engine = Recorder(open_judge(JudgeConfig(judge=judge, judge_model=(judge_model,) if judge_model else ())))
     taxonomy, examples = load_taxonomy(), read_sample()
     policies = load_policies(sorted((SAMPLE / "policies").glob("*.yaml")))
     options = StageOptions(codes=frozenset(taxonomy.codes), policies=policies)

@@ -117,7 +117,8 @@ class HttpJudge:
         self._is_up = asyncio.Event()
         self._is_up.set()
         self._answered_s = 0.0
-        self._model, self._root, self._context = config.judge_model or "", "", config.judge_context
+        (self._model,), self._root = config.judge_model or ("",), ""
+        self._context = config.judge_context
         try:
             self._run(self._open())
         except NoAnswer as failure:

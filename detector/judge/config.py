@@ -58,8 +58,9 @@ class JudgeConfig:
     http:URL, any OpenAI-compatible server (for instance http://127.0.0.1:8000/v1); or NAME:ARGUMENT, an
     engine of an installed package. A folder is that of a base model or of `dialint train sft judge`."""
 
-    judge_model: str | None = None
-    """Name of the model or adapter on the server; without it the only one that the server lists."""
+    judge_model: tuple[str, ...] = ()
+    """Name of the model or adapter on the server; without it the only one that the server lists. Several
+    vote: each reads every dialogue, and the mean of what they list counts."""
 
     judge_key_file: Path | None = None
     """File with the server's API key; without it the environment variable DIALINT_JUDGE_KEY, if there is
@@ -103,7 +104,7 @@ class JudgeConfig:
     """Language of the reasons; dialogues may be in any."""
 
     judge_votes: Annotated[int, Field(ge=1, le=15)] = 1
-    """Times that each dialogue is read; the mean probability of what is listed counts, and the judge is
+    """Times that each dialogue is read by each model; the mean probability of what is listed counts, and the judge is
     measured so too. The first answer is the most probable one, the others are sampled."""
 
     judge_rewrites: bool = False
@@ -116,7 +117,8 @@ class JudgeConfig:
     def __post_init__(self) -> None:
         check_ranges(self)
         if self.judge is not None:
-            parse_judge(self.judge)
+            if parse_judge(self.judge)[0] in ("local", "vllm") and self.judge_model:
+                raise ConfigError("E_OPTION", "--judge-model names a model of a server: --judge http:URL")
         else:
             changed = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
             if changed:

@@ -87,7 +87,7 @@ class StageOptions:
             "detail": judge.detail,
             "language": judge.language,
             "has_rewrites": judge.judge_rewrites,
-            "votes": judge.judge_votes,
+            "votes": judge.judge_votes * max(1, len(judge.judge_model)),
             "guideline": tuple(clause for path in judge.guideline for clause in read_guideline(path)),
         }
         asked = frozenset(codes) if trained is None else frozenset(codes) & set(trained.codes)

@@ -20,7 +20,7 @@ ASKED = requests(200)
 
 @pytest.fixture(scope="module")
 def judge(server: Server) -> Iterator[HttpJudge]:
-    engine = open_judge(JudgeConfig(judge=f"http:{server.url}", judge_model="judge"))
+    engine = open_judge(JudgeConfig(judge=f"http:{server.url}", judge_model=("judge",)))
     assert isinstance(engine, HttpJudge)
     yield engine
     engine.close()
@@ -69,7 +69,7 @@ def test_a_prompt_that_is_too_long_fails_alone(judge: HttpJudge) -> None:
 
 def test_what_a_new_user_gets_wrong_is_one_line(server: Server) -> None:
     with pytest.raises(ConfigError, match=r"no model 'x' \(--judge-model\): it has 'base', 'judge'$"):
-        open_judge(JudgeConfig(judge=f"http:{server.url}", judge_model="x"))
+        open_judge(JudgeConfig(judge=f"http:{server.url}", judge_model=("x",)))
     with pytest.raises(ConfigError, match=r"name the model: --judge-model \(it has 'base', 'judge'\)$"):
         open_judge(JudgeConfig(judge=f"http:{server.url}"))
     with pytest.raises(WorldError, match=r"is the server running, and is this its address\?$"):

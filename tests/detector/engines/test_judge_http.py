@@ -82,13 +82,24 @@ def test_name_limits_and_fingerprint(llm: FakeLLM, url: str, judge: HttpJudge) -
         [],
     )
     llm.models = ("/data/models/qwen", "b")
-    paths = [opened(url, judge_model=name) for name in llm.models]
+    paths = [opened(url, judge_model=(name,)) for name in llm.models]
     assert paths[0].name == "qwen"
     assert len({judge.fingerprint, *(each.fingerprint for each in paths)}) == 3
-    again = opened(url, judge_model="b", judge_context=2048)
+    again = opened(url, judge_model=("b",), judge_context=2048)
     assert (again.fingerprint, again.max_prompt_tokens) == (paths[1].fingerprint, 1536)
     for each in (*paths, again, again):
         each.close()
+
+
+def test_several_models_of_a_server_are_one_judge(llm: FakeLLM, url: str) -> None:
+    llm.models = ("a", "b")
+    panel = open_judge(JudgeConfig(judge=f"http:{url}", judge_model=("a", "b")))
+    assert panel.name == "a+b"
+    assert failures(panel.ask([request(RUDE, "T1"), replace(request(RUDE, "T1"), vote=1)])) == ["", ""]
+    assert [each["body"]["model"] for each in llm.log[-2:]] == ["a", "b"]
+    panel.close()
+    with pytest.raises(ConfigError, match="no model 'c'"):
+        open_judge(JudgeConfig(judge=f"http:{url}", judge_model=("a", "c")))
 
 
 def test_a_context_beyond_the_servers_is_not_believed(llm: FakeLLM, url: str) -> None:
@@ -320,7 +331,7 @@ def test_no_server() -> None:
 @pytest.mark.parametrize(
     ("moods", "options", "code", "words"),
     [
-        ({}, {"judge_model": "fake"}, "E_JUDGE", "no model 'fake' (--judge-model): it has 'fake-4b'"),
+        ({}, {"judge_model": ("fake",)}, "E_JUDGE", "no model 'fake' (--judge-model): it has 'fake-4b'"),
         ({"models": ("a", "b")}, {}, "E_JUDGE", "name the model: --judge-model (it has 'a', 'b')"),
         ({"models": tuple("abcdefgh")}, {}, "E_JUDGE", "'e' and 3 more"),
         ({"models": ()}, {}, "E_JUDGE", "name the model: --judge-model"),
@@ -344,7 +355,8 @@ def test_a_judge_that_cannot_be_opened_says_why(
 
 def test_an_address_without_v1_says_so(url: str) -> None:
     assert (
-        "does the URL end in /v1?" in refusal(url.removesuffix("/v1") + "/x", judge_model="fake-4b").message
+        "does the URL end in /v1?"
+        in refusal(url.removesuffix("/v1") + "/x", judge_model=("fake-4b",)).message
     )
 
 
@@ -444,7 +456,7 @@ from judge_requests import request
 judge = open_judge(JudgeConfig(judge=sys.argv[1]))
 print(judge.name, judge.fingerprint, judge.notes, judge, judge.ask([request("1.")]), flush=True)
 time.sleep(0.2)
-open_judge(JudgeConfig(judge=sys.argv[1], judge_model="absent"))
+open_judge(JudgeConfig(judge=sys.argv[1], judge_model=("absent",)))
 """
 
 

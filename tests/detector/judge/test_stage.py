@@ -11,6 +11,7 @@ import pytest
 from scripted_judge import Answers, ScriptedJudge, listed
 
 from dialint.detector.checks.context import proof_name
+from dialint.detector.engines.judge_panel import JudgePanel
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import parse_budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
@@ -218,6 +219,17 @@ def test_votes_are_sampled_and_one_without_an_answer_leaves_the_others() -> None
     verdict, _ = judge(answers, votes=3, budget=parse_budget("1000 questions"))
     assert [each.probability for each in verdict.findings] == [0.9]  # the others are beyond the budget
     assert verdict.quality is not None
+
+
+def test_judges_that_vote_count_by_their_mean_and_each_answers_its_own_votes() -> None:
+    sure, unsure = ScriptedJudge(listed(C1)), ScriptedJudge(listed({**C1, "probability": 0.8}), name="other")
+    panel = JudgePanel([sure, unsure])
+    options = StageOptions(codes=CODES, threshold=0.8, has_second_look=False, votes=4)
+    [verdict] = JudgedDetector(Inner(), panel, options).verdicts([DIALOGUE])
+    [only] = verdict.findings
+    assert only.probability == pytest.approx(0.85)
+    assert "judge 'scripted+other': 0.85" in only.reason
+    assert [[each.vote for each in judge.requests] for judge in panel.judges] == [[0, 1], [0, 1]]
 
 
 def test_a_failed_second_look_leaves_what_was_read_and_counts() -> None:
