@@ -104,7 +104,7 @@ class JudgeConfig:
     """Language of the reasons; dialogues may be in any."""
 
     judge_votes: Annotated[int, Field(ge=1, le=15)] = 1
-    """Times that each dialogue is read by each model; the mean probability of what is listed counts, and the judge is
+    """Times that each model reads a dialogue; the mean probability of what is listed counts, and the judge is
     measured so too. The first answer is the most probable one, the others are sampled."""
 
     judge_rewrites: bool = False

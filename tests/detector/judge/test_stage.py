@@ -11,7 +11,7 @@ import pytest
 from scripted_judge import Answers, ScriptedJudge, listed
 
 from dialint.detector.checks.context import proof_name
-from dialint.detector.engines.judge_panel import JudgePanel
+from dialint.detector.engines.judge_engines import JudgePanel
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import parse_budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
