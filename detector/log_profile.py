@@ -31,6 +31,7 @@ from pydantic import Field, field_validator
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import sigmoid
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Probability, Record, Turn
+from dialint.detector.tool_use import tool_uses
 from dialint.detector.yaml_document import read_document
 
 PROFILED_DIALOGUES = 2000
@@ -62,6 +63,7 @@ _NUMBER = re.compile(r"[_\s-]{0,3}+\d{1,20}+")
 _WORD = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _FIGURE = re.compile(r"(?<![\w.])(?:[$€£]\s?\d[\d.,]*+|\d{1,2}:\d\d|[A-Z#]{0,3}\d[\d ]{2,15}\d)")
 _SENTENCE = re.compile(r"[^.!?\n]++[.!?\n]*+")
+_LISTING = re.compile(r"\"(?:orders|reservations|bookings)\"\s?:\s?\[\s?[\"{\d]")
 _RUN = re.compile(r"(?:[Xx]{3,}+|[X]{2,}+)(?:[-/ .@]{0,2}+[Xx]{2,}+)*+|\*{3,}+")
 
 
@@ -133,6 +135,8 @@ class LogProfile:
     lines: Mapping[str, int] = field(default_factory=dict)
     """Prepared lines: sentences of agents, as their `words`, and in how many of these dialogues they stand,
     `MIN_PREPARED` or more."""
+    listing_tools: tuple[str, ...] = ()
+    """The tools that have returned a list of a customer's orders or bookings, sorted."""
     distance: float | None = None
     """How far the log is from what a release was calibrated on, in [0, 1]; None if that was not measured."""
 
@@ -166,7 +170,7 @@ class LogProfile:
     def fingerprint(self) -> str:
         """Changes with anything that the profile says."""
         counts = [self.tool_dialogues, self.early_dialogues, dict(self.lines)]
-        whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, *counts]
+        whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, *counts, self.listing_tools]
         return fingerprint([*whole, *([] if self.distance is None else [self.distance])])
 
 
@@ -181,11 +185,13 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     counts: Counter[str] = Counter()
     marks: Counter[str] = Counter()
     lines: Counter[str] = Counter()
+    listing = set[str]()
     for dialogue in islice(dialogues, PROFILED_DIALOGUES):
         n += 1
         first = next((position for position, turn in enumerate(dialogue.turns) if turn.role == "tool"), None)
         if first is not None:
             n_tools += 1
+            listing.update(use.call.name for use in tool_uses(dialogue) if _LISTING.search(use.result or ""))
             n_early += _states_figures(dialogue.turns[:first], dialogue.sources)
         counts.update({word for turn in dialogue.turns for word in words(turn.text)})
         by_agents = (turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES)
@@ -200,7 +206,8 @@ def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> 
     distance = round(n_unknown / n_pairs, 4) if n_pairs else None
     most = dict(_most_frequent(counts, MAX_WORDS))
     prepared = {line: n for line, n in _most_frequent(lines, MAX_WORDS) if n >= MIN_PREPARED}
-    return LogProfile(n, most, tuple(kinds), n_tools, n_early, prepared, distance)
+    tools = tuple(sorted(listing))
+    return LogProfile(n, most, tuple(kinds), n_tools, n_early, prepared, tools, distance)
 
 
 def _states_figures(turns: Sequence[Turn], sources: Sequence[str]) -> bool:

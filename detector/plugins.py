@@ -65,6 +65,7 @@ OWN: dict[str, dict[str, str]] = {
         "contradicts_result": f"{CHECKS}.results:contradicts_result",
         "format_slip": f"{CHECKS}.grammar:format_slip",
         "asks_for_known": f"{CHECKS}.questions:asks_for_known",
+        "insists_on_number": f"{CHECKS}.questions:insists_on_number",
         "asks_for_given": f"{CHECKS}.questions:asks_for_given",
         "invented_argument": f"{CHECKS}.calls:invented_argument",
         "policy": f"{CHECKS}.policy:policy",

@@ -203,6 +203,37 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 break
 
 
+@check(U2=Evidence(15, 15), languages=("en",))
+def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find an agent who asks for the number of an order or a booking that the customer does not have, though
+    the customer was found and a tool of the log, which lists them, was not called (U2).
+
+    Read on the development half of tau_bench (2026-11-29): 15 of 15 right.
+    """
+    uses = [use for use in tool_uses(dialogue) if not use.failed and use.result_turn is not None]
+    found = min((use.result_turn for use in uses if PATTERNS.finds_user.search(use.call.name)), default=None)
+    if found is None or not context.log.listing_tools or context.log.is_partial:
+        return
+    listed = min((use.turn for use in uses if use.call.name in context.log.listing_tools), default=inf)
+    is_lacking = False
+    for turn in dialogue.turns:
+        if turn.index > listed:
+            return
+        if turn.role == "customer":
+            is_lacking = is_lacking or PATTERNS.lacks_number.search(turn.text) is not None
+        if turn.role not in JUDGED_ROLES or not is_lacking or turn.index < found:
+            continue
+        for match in SENTENCE.finditer(turn.text):
+            sentence = match[0]
+            if PATTERNS.finds_it.search(sentence):
+                continue
+            if any(_QUESTIONS[name].search(sentence) for name in ("order number", "booking number")):
+                start = match.start() + len(sentence) - len(sentence.lstrip())
+                why = f"the customer lacks it, and '{context.log.listing_tools[0]}' was not called"
+                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why)
+                break
+
+
 class _Known:
     """Where the values of one thing that agents ask for stand, in the order in which they became known."""
 

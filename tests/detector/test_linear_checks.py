@@ -33,7 +33,7 @@ from dialint.detector.tool_use import tool_uses
 START, HOUR = datetime(2026, 3, 2, tzinfo=UTC), timedelta(hours=1)
 N = 40
 N_SLOW = 500
-LOG = LogProfile(n_dialogues=10, tool_dialogues=9)
+LOG = LogProfile(n_dialogues=10, tool_dialogues=9, listing_tools=("list_orders",))
 
 EXCHANGES = {
     "unfilled_placeholder": ("Where is order {i}?", "Hello [Customer Name], tap [title] and {{first_name}}."),
@@ -53,6 +53,7 @@ EXCHANGES = {
     "invented_argument": ("Where is it?", "I am sorry, W{i}9999 could not be found."),
     "policy": ("yes please", "I have cancelled your order W{i}0777."),
     "needless_transfer": ("hello {i}", "One moment."),
+    "insists_on_number": ("I lost my order id {i}", "I need your order id."),
     "raw_tool_call": ("hello {i}", 'Thought: I need to ask.\n{{"name": "find", "arguments": {{"id": {i}}}}}'),
     "raw_text_again": ("hello {i}", '{{"name": "find", "arguments": {{}}}}'),
     "refused_write": ("Please change it", "I am sorry, that was not possible."),

@@ -6,7 +6,9 @@ import pytest
 from marked_dialogues import with_calls as dialogue
 
 from dialint.detector.checks.calls import invented_argument, raw_text_again, raw_tool_call, refused_write
-from dialint.detector.checks.questions import asks_for_known
+from dialint.detector.checks.context import CheckContext
+from dialint.detector.checks.questions import asks_for_known, insists_on_number
+from dialint.detector.log_profile import LogProfile
 
 ERROR = "Error: user not found"
 
@@ -21,6 +23,19 @@ def test_a_value_is_known_only_if_the_call_succeeded() -> None:
         ("a", "Could you give me your user ID?"),
     )
     assert list(asks_for_known(failed)) == []
+
+
+def test_a_number_that_the_customer_lacks_stands_in_a_list_that_was_not_called() -> None:
+    log = LogProfile(listing_tools=("get_user",))
+    found = (("c", "I am Kim Vale, 20931."), ("find_user_by_zip", {"zip": "20931"}, "kim_vale_771"))
+    lacking = (*found, ("c", "I don't have the order ID with me."))
+    asked = ("a", "I need your order ID to go on.")
+    (hit,) = insists_on_number(dialogue(*lacking, asked), CheckContext(log))
+    assert (hit.turn, "'get_user' was not called" in hit.why) == (4, True)
+    assert not list(insists_on_number(dialogue(*found, asked), CheckContext(log)))
+    assert not list(insists_on_number(dialogue(*lacking, asked)))
+    listed = ("get_user", {"user_id": "kim_vale_771"}, '{"orders": ["B1"]}')
+    assert not list(insists_on_number(dialogue(*lacking, listed, asked), CheckContext(log)))
 
 
 def test_another_order_has_another_number() -> None:
