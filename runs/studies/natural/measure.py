@@ -5,6 +5,7 @@
                                   tau_bench with --policy app/sample/policies/X.yaml for both X
     python runs/studies/natural/measure.py tally OUT/*.jsonl --half dev
     python runs/studies/natural/measure.py reliability OUT/*.jsonl [--readings FILE_OR_FOLDER]
+    python runs/studies/natural/measure.py checks OUT/*.parquet
 
 `turns.jsonl` lists drawn turns of agents with the errors that two independent readings found there; a third
 settled where they differed. `findings.jsonl` lists suspicions of embedded-3 (probability .1 or more), each
@@ -18,8 +19,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +32,13 @@ import pyarrow.parquet as pq
 from cyclopts import App
 
 from dialint.detector.artifacts import make_output_folder
-from dialint.detector.records import Finding, Verdict
+from dialint.detector.checks import CheckContext, Evidence, load_checks
+from dialint.detector.checks.context import GateInput
+from dialint.detector.checks.gates import GATES
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.log_profile import profile_log
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.verdict_files import read_verdicts
 
@@ -123,6 +131,44 @@ def reliability(*verdicts: Path, half: Half = "dev", readings: Path | None = Non
     for kind, stated_rows in rows.items():
         if stated_rows:
             _print_reliability(kind, stated_rows)
+
+
+@app.command
+def checks(*logs: Path, rounds: int = 3) -> None:
+    """For each check how often it was right for its codes, and for each check and gate the microseconds of
+    processor time a turn of the logs, the best of `rounds`."""
+    items = read(open_logs([str(path) for path in logs]), ReadConfig(max_bad=1.0), Counts())
+    dialogues = [item.dialogue for item in items if isinstance(item, Loaded)]
+    log, n_turns = profile_log(dialogues), sum(len(dialogue.turns) for dialogue in dialogues)
+    works: dict[str, tuple[Mapping[str, Evidence], Callable[[Dialogue], object]]] = {
+        name: (check.codes, lambda dialogue, check=check: list(check(dialogue, CheckContext(log))))
+        for name, check in load_checks().items()
+    }
+    for name, gate in GATES.items():
+        works[f"gate {name}"] = (
+            {},
+            lambda dialogue, gate=gate: [
+                gate(GateInput(dialogue, position, 0, len(turn.text), 0.5, log))
+                for position, turn in enumerate(dialogue.turns)
+                if turn.role in JUDGED_ROLES and turn.text.strip()
+            ],
+        )
+    print(f"{len(dialogues)} dialogues, {n_turns} turns")
+    for name, (codes, work) in works.items():
+        seconds = min(_seconds(work, dialogues) for _ in range(rounds))
+        record = "; ".join(
+            f"{code} {each.right} of {each.read}" if each.read else f"{code} {each.estimate or 'not read'}"
+            for code, each in codes.items()
+        )
+        print(f"{name}: {1e6 * seconds / n_turns:.0f} us; {record}")
+
+
+def _seconds(work: Callable[[Dialogue], object], dialogues: Sequence[Dialogue]) -> float:
+    copies = [dialogue.model_copy() for dialogue in dialogues]  # what is kept by dialogue is made anew
+    started = time.thread_time()
+    for dialogue in copies:
+        work(dialogue)
+    return time.thread_time() - started
 
 
 def _read_errors(
