@@ -91,7 +91,7 @@ def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             yield reply.hit(why, "T2", reply.turns[0])
 
 
-@check(C1=Evidence(7, 9), C2=Evidence(), R1=Evidence(3, 3))
+@check(C1=Evidence(8, 10), C2=Evidence(), R1=Evidence(3, 3))
 def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an answer to a question that greets, thanks or takes leave and says nothing beside, that the
     customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1
@@ -100,11 +100,11 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
     for reply in replies(dialogue):
         if reply.turns[-1].index in repeated:
             continue
-        asked = next((turn for turn in reversed(reply.before.turns) if questions(turn.text)), None)
+        asked = next((turn for turn in reversed(reply.before.turns) if requests(turn.text)), None)
         if asked is None:
             continue
-        why = f"the question of turn {asked.index} is passed over"
-        asking, after, own = questions(asked.text), reply.after.turns, content(reply.text)
+        why = f"what is asked in turn {asked.index} is passed over"
+        asking, after, own = requests(asked.text), reply.after.turns, content(reply.text)
         last = clauses(asking[-1])[-1]
         is_end = reply.is_last and not any(has_phrase(turn.text, "customer_closings") for turn in after)
         leaves = is_end and has_phrase(reply.text, "closings")
@@ -122,6 +122,21 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
 def questions(text: str) -> list[str]:
     """Return the sentences of a text that end with a question mark, without mere calls ("Hello?")."""
     return [each for each in sentences(text) if "?" in each and len(content(each)) > 1]
+
+
+def requests(text: str) -> list[str]:
+    """Return the questions of a text; without any its last sentence, if it wishes something or says that
+    nothing has helped, and the customer does not take leave."""
+    last = sentences(text)[-1:]
+    is_open = not has_phrase(text, "customer_closings") and not has_phrase(text, "polite")
+    is_request = any(len(content(each)) > 1 and asks_for(each) for each in last)
+    return questions(text) or (last if is_open and is_request else [])
+
+
+def asks_for(sentence: str) -> bool:
+    """Return whether a sentence begins with a wish, or says that nothing has helped."""
+    is_wish = any(start <= 2 for start, _ in find_phrases(sentence, "own_wishes"))
+    return (is_wish and not has_phrase(sentence, "denials")) or has_phrase(sentence, "not_helped")
 
 
 def clauses(text: str) -> list[str]:

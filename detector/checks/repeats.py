@@ -109,7 +109,7 @@ def judge_repetition(dialogue: Dialogue, text: str, last: int, position: int) ->
         if others:
             return dropped("another message stands in between")
         return suggestion("a question that was not met was sent again in the same words")
-    has_new_value = _has_new_value(said, spoken.first_words, last)
+    has_new_value = _has_new_value(said, text, spoken.first_words, last)
     if has_phrase(said if not has_new_value else replies[-1], "not_helped"):
         return finding("the same words were sent again although they have not helped")
     if has_new_value:
@@ -135,14 +135,17 @@ def _is_answered(text: str, replies: list[str]) -> bool:
         is_short = len(content(" ".join(replies))) <= SHORT_ANSWER  # more than that may be a new request
         return is_short and next((start == 0 for start, _ in find_phrases(first, "agrees")), False)
     said = " ".join(replies)
+    if has_phrase(asked, "asks_number") and len(said.split()) <= SHORT_ANSWER:
+        return any(map(str.isdigit, said))
     is_later = "?" in said or has_phrase(said, "answers_later")
     return not is_later and bool(content(said) & content(asked))
 
 
-def _has_new_value(said: str, first: dict[str, int], last: int) -> bool:
+def _has_new_value(said: str, text: str, first: dict[str, int], last: int) -> bool:
     """Return whether numbers, days or names in the customer's words were not said before the position
     `last`."""
-    names = () if has_phrase(said, "capitalises_nouns") else _PROPER_NOUN.findall(said)
+    said = PATTERNS.elapsed.sub("", said)
+    names = () if has_phrase(f"{said} {text}", "capitalises_nouns") else _PROPER_NOUN.findall(said)
     values = (*PATTERNS.value.findall(said), *names)
     return any(first.get(value.casefold(), last + 1) > last for value in values)
 
