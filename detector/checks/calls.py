@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from dialint.detector.checks.claims import claims_undone_write, is_transfer, may_write, name_words
 from dialint.detector.checks.context import (
@@ -18,7 +19,7 @@ from dialint.detector.checks.context import (
     finding,
     first_position,
 )
-from dialint.detector.checks.values import ID, StatedIds, is_id
+from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, patterns
 from dialint.detector.log_profile import is_bare_mask
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
@@ -91,6 +92,49 @@ def _may_be_made_up(use: ToolUse) -> Iterator[tuple[str, bool]]:
             or (ID.fullmatch(value) and is_id(value))
         ):
             yield value, False
+
+
+_WORD = re.compile(r"\d++|[^\W\d_]++")
+_NUMBERS = {name: str(n) for n, name in enumerate(DIGIT_NAMES)}
+
+
+@check(P3=Evidence(37, 40, "suggestion"), languages=("en",))
+def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find the first call of a tool with a place or a time of day of which no word was said, nor returned,
+    before it (P3).
+
+    Codes of places are left alone, and a time where the customer speaks of now, of soon, or of any time. Read
+    on the development half of STAR (2026-11-29): 37 of 40 right.
+    """
+    uses = uses_by_turn(dialogue)
+    words, called = set[str](), set[str]()
+    for text in dialogue.sources:
+        words |= _words(text)
+    is_any_time = False
+    for turn in dialogue.turns:
+        for number, use in enumerate(uses.get(turn.index, ())):
+            for key, value in use.call.arguments.items() if use.call.name not in called else ():
+                is_time = PATTERNS.time_key.fullmatch(key) is not None
+                if (is_time and is_any_time) or not (is_time or PATTERNS.stated_key.fullmatch(key)):
+                    continue
+                is_code = not isinstance(value, str) or value.isupper() or "." in value
+                own = set[str]() if is_code else _words(str(value))
+                if own and own.isdisjoint(words):
+                    place = locate_act(dialogue, turn.index, number, lambda _: None)
+                    why = f"'{use.call.name}' was called with {key}, which nobody had stated"
+                    yield from () if place is None else (Hit(*place, why, "P3"),)
+                    break
+            called.add(use.call.name)
+        words |= _words(turn.text)
+        is_any_time = is_any_time or (
+            turn.role == "customer" and PATTERNS.any_time.search(turn.text) is not None
+        )
+
+
+def _words(text: str) -> set[str]:
+    """Return the words and numbers of a text, and each two neighbours as one, without halves of the day."""
+    words = [_NUMBERS.get(word, word) for word in _WORD.findall(text.casefold())]
+    return {*words, *map("".join, pairwise(words))} - {"am", "pm", "and", "the", "of"}
 
 
 def locate_act(

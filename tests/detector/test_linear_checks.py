@@ -54,6 +54,7 @@ EXCHANGES = {
     "policy": ("yes please", "I have cancelled your order W{i}0777."),
     "needless_transfer": ("hello {i}", "One moment."),
     "insists_on_number": ("I lost my order id {i}", "I need your order id."),
+    "unstated_argument": ("hello {i}", "One moment."),
     "raw_tool_call": ("hello {i}", 'Thought: I need to ask.\n{{"name": "find", "arguments": {{"id": {i}}}}}'),
     "raw_text_again": ("hello {i}", '{{"name": "find", "arguments": {{}}}}'),
     "refused_write": ("Please change it", "I am sorry, that was not possible."),
@@ -88,7 +89,14 @@ def say(role: Role, text: str) -> tuple[Role, str, list[ToolCall], str | None]:
 def call(i: int, id: str | None = None) -> ToolCall:
     name = ("get_order", "cancel_order", "find_user", "transfer_to_agent", "book_seat")[i % 5]
     return ToolCall(
-        name=name, id=id, arguments={"order_id": f"W{i}0777", "email": f"a{i}@b.co", "items": [f"i{i}", "x"]}
+        name=name,
+        id=id,
+        arguments={
+            "order_id": f"W{i}0777",
+            "email": f"a{i}@b.co",
+            "items": [f"i{i}", "x"],
+            "to_place": "Rome",
+        },
     )
 
 
