@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn, Verdict
+from dialint.detector.tool_use import per_dialogue
 from dialint.detector.yaml_document import read_document
 
 if TYPE_CHECKING:
@@ -191,6 +192,17 @@ def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[
 
     `forced`: a single language is used as is; of several, detection chooses among these.
     """
+    known = _known(dialogue)
+    if forced not in known:
+        known[forced] = _detect_turns(dialogue, forced)
+    return known[forced]
+
+
+_Languages = tuple[str, dict[int, str]]
+_known: Callable[[Dialogue], dict[tuple[str, ...], _Languages]] = per_dialogue(lambda dialogue: {})
+
+
+def _detect_turns(dialogue: Dialogue, forced: tuple[str, ...]) -> _Languages:
     if len(forced) == 1:
         return forced[0], {turn.index: forced[0] for turn in dialogue.turns}
     declared = language_code(dialogue.language)

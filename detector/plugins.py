@@ -59,6 +59,8 @@ OWN: dict[str, dict[str, str]] = {
         "cut_message": f"{CHECKS}.answers:cut_message",
         "insult": f"{CHECKS}.phrases:insult",
         "asks_secret": f"{CHECKS}.phrases:asks_secret",
+        "asks_secret_for_tool": f"{CHECKS}.phrases:asks_secret_for_tool",
+        "passes_over_person": f"{CHECKS}.phrases:passes_over_person",
         "claims_undone_write": f"{CHECKS}.claims:claims_undone_write",
         "claims_undone_lookup": f"{CHECKS}.facts:claims_undone_lookup",
         "unsupported_fact": f"{CHECKS}.facts:unsupported_fact",

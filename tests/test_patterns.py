@@ -123,7 +123,7 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 
 LATE = {
-    "dialint.detector.checks.phrases": "pattern",
+    "dialint.detector.checks.phrases": "text",
     "dialint.detector.patterns": "self._expand(text)",
     "dialint.detector.policy.evaluate": "'|'.join(map(translate, wild))",  # of fnmatch
     "dialint.detector.policy.reading": "translate(name)",
@@ -138,14 +138,17 @@ LATE = {
 
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
-    from dialint.detector.checks.phrases import _phrases
+    from dialint.detector.checks.phrases import load_phrases
     from dialint.labeling.synthetic import empathy, topic
     from dialint.labeling.synthetic.grammar import Rule
     from dialint.labeling.synthetic.repetition import SYNONYMS
     from dialint.labeling.synthetic.state import DETAILS
 
-    for phrases in (*_phrases("insult"), *_phrases("secret")):
-        yield from (("phrases", one.pattern) for one in (phrases.pattern, phrases.blocked))
+    for language, sections in load_phrases().items():
+        for section, phrases in sections.items():
+            yield from (
+                (f"{language} {section} {name}", phrases.pattern(name).pattern) for name in phrases.lists
+            )
     yield "empathy", empathy._FEELING
     for _, _, pattern in (*topic.OTHER_CASE, *topic.BULLETINS):
         yield "topic", rf"\b({pattern})"

@@ -10,7 +10,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from operator import itemgetter
 
 from dialint.detector.checks.calls import shows_machine_text, tools_are_logged
@@ -23,7 +22,6 @@ from dialint.detector.checks.context import (
     first_position,
     suggestion,
 )
-from dialint.detector.checks.phrases import asks_for_secret
 from dialint.detector.checks.repeats import repeats_itself
 from dialint.detector.checks.slots import raw_slot
 from dialint.detector.checks.spelling import odd_word
@@ -47,38 +45,16 @@ MIN_OWN_WORDS = 4
 MAX_CLOSING_WORDS = 25
 
 
-class _CustomerText:
-    """What the customer has said, in lower case and with blanks between his turns."""
-
-    def __init__(self, dialogue: Dialogue) -> None:
-        texts = [
-            (n, turn.text.casefold()) for n, turn in enumerate(dialogue.turns) if turn.role == "customer"
-        ]
-        self._text = " ".join(text for _, text in texts)
-        self._positions = [position for position, _ in texts]
-        self._ends = list(accumulate((len(text) + 1 for _, text in texts), initial=-1))
-        self._first: dict[str, int] = {}
-
-    def has(self, phrase: str, position: int) -> bool:
-        """Return whether a phrase stands in the turns before a position."""
-        if phrase not in self._first:
-            start = self._text.find(phrase)
-            self._first[phrase] = len(self._text) + 1 if start < 0 else start + len(phrase)
-        return self._first[phrase] <= self._ends[bisect_left(self._positions, position)]
-
-
-_customer_text = per_dialogue(lambda dialogue: _CustomerText(dialogue))
-
-
 def reproaches(suspicion: GateInput) -> GateResult:
-    """T1 must see words of reproach, scorn or dismissal that are not quoted from the customer."""
-    customer = _customer_text(suspicion.dialogue)
-    for _, phrase in find_phrases(suspicion.turn.text, "reproaches"):
-        if not customer.has(phrase, suspicion.position):
-            return finding(f"“{phrase}” is said to the customer")
+    """T1 must see words of reproach: the exact check `insult` finds those that are plainly one."""
     if has_phrase(suspicion.turn.text, "courtesies"):
         return dropped("no words of reproach beside courtesies")
     return suggestion("no words that are plainly a reproach")
+
+
+def asks_for_secret(suspicion: GateInput) -> GateResult:
+    """V2 must see the request that the exact check `asks_secret` finds."""
+    return dropped("no secret is asked for")
 
 
 def passes_over_distress(suspicion: GateInput) -> GateResult:

@@ -1,149 +1,141 @@
-"""Insults, and requests for secrets, in the words of `phrases.yaml`."""
+"""Requests for secrets (V2), blame and insults (T1), and passed over requests for a person (E4), by words.
+
+The words are in ``by_language/*.yaml``, one file for each language, in the notation of
+docs/howto/add_a_language.md. A turn is read with the file of its language.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from dialint.detector.checks.context import (
-    CheckContext,
-    Evidence,
-    GateInput,
-    GateResult,
-    Hit,
-    check,
-    dropped,
-    finding,
-)
-from dialint.detector.checks.words import (
-    Spans,
-    find_phrases,
-    has_phrase,
-    patterns,
-    sentences,
-    split_words,
-)
-from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import SENTENCE, patterns
+from dialint.detector.languages import UNKNOWN, detect_languages
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
 from dialint.detector.yaml_document import read_document
 
 PATTERNS = patterns("phrases")
-
+FILES = sorted(Path(__file__).with_name("by_language").glob("*.yaml"))
+LANGUAGES = tuple(path.stem for path in FILES)
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
-_WORD = re.compile(r"\w+")
-_ENDS = re.compile(r"[.!?…\n]")
-_CLAUSE_END = r"[.,;:!?…\n–—)]"
-_POSTAL_PIN = re.compile(r"\bpin ?code\b", re.IGNORECASE)
-_AFTER_INSULT = r"(?=\s*(?:[.,;:!?…)]|\Z|\b(?:und|oder|y|o|et|ou|и|или)\b))"
-MAX_FILLERS = 4
-MAX_SEARCHES = 500
-"""Different phrases of one dialogue that are looked for in the customer's words; more are left alone."""
-MAX_BEFORE = 500
-"""Characters before a phrase in which its sentence is searched for what excludes it."""
-MAX_CLAUSE = 120
-"""Characters after a secret in which its clause is searched for what excludes it."""
+MAX_GAP = 6
+"""Most words that … stands for."""
+_TOKEN = re.compile(
+    r"\s*…\s*|\^ ?| ?\$| ?\?|\s<[^<>]*>(?=\s*(?:[)|?$…]|\Z))|<[^<>]*>\s|[()|]|\s+|[^\s()|<>$?…]+"
+)
+_LIST = re.compile(r"\b[A-Z]{2,}\b")
+_BETWEEN = r"[^\w.!?\n]++"
+_WORD = r"\w++(?:['’]\w++)*+"
+_GAP = rf"{_BETWEEN}(?:{_WORD}{_BETWEEN}){{0,{MAX_GAP}}}?"
+_IDENTIFIER = re.compile(r"[a-z]++(?:_[a-z]++)++")
+_CLAUSE_END = re.compile(r"[,;:–—(]|\s-\s")
+_ANCHORS = {"^": r"\A\W*+", "$": r"\W*+\Z", "?": r"[^\w?]*+\?"}
 
 
-@dataclass(frozen=True)
-class _Phrases:
-    """The phrases of one check in one language, and the words before them that exclude a match."""
+class Phrases:
+    """The lists of a section of a language's file as regular expressions. A match of a list of phrases counts
+    unless the section's `not` matches in the same sentence up to the end of the clause."""
 
-    pattern: re.Pattern[str]
-    blocked: re.Pattern[str]
-    insults: frozenset[str]
-    """The insults alone, in lower case; none for secrets: they may be asked for in the customer's words."""
+    def __init__(self, section: Mapping[str, list[str]]) -> None:
+        self.lists = section
+        self._compiled: dict[tuple[str, str], re.Pattern[str]] = {}
+        barred = [each for name in ("break", "not") for each in section.get(name, [])]
+        plain = [each for each in barred if section.keys().isdisjoint(_LIST.findall(each))]
+        never = self._either(plain, section, _GAP)
+        self._gap = rf"{_BETWEEN}(?:(?!(?:{never})(?!['’]?\w)){_WORD}{_BETWEEN}){{0,{MAX_GAP}}}?"
+
+    def pattern(self, name: str, pronoun: str = "") -> re.Pattern[str]:
+        """Return a list as a pattern; with `pronoun`, the list of that name takes the place of NAME."""
+        if (name, pronoun) not in self._compiled:
+            lists = {**self.lists, "NAME": self.lists[pronoun]} if pronoun else self.lists
+            gap = _GAP if name.isupper() else self._gap
+            text = rf"(?<!\w){self._either(lists.get(name, []), lists, gap)}(?!['’]?\w)"
+            self._compiled[name, pronoun] = re.compile(text, re.IGNORECASE)
+        return self._compiled[name, pronoun]
+
+    def read(self, text: str) -> str:
+        """Return a text with blanks for what is quoted and for phrases that only look like a denial."""
+        for pattern in (QUOTED, self.pattern("harmless")):
+            text = pattern.sub(lambda match: " " * len(match[0]), text)
+        return text
+
+    def find(self, sentence: str, name: str, pronoun: str = "") -> re.Match[str] | None:
+        """Return the first match of a list in a sentence that counts."""
+        for match in self.pattern(name, pronoun).finditer(sentence):
+            end = _CLAUSE_END.search(sentence, match.end())
+            denials = self.pattern("not").finditer(sentence, 0, end.start() if end else len(sentence))
+            if all(match.start() <= denial.start() and denial.end() <= match.end() for denial in denials):
+                return match
+        return None
+
+    def _either(self, phrases: Iterable[str], lists: Mapping[str, list[str]], gap: str) -> str:
+        """Return a pattern of any of the phrases. What stands before the same list of words and the same end
+        shares one copy of the list, which is long."""
+        before: dict[str, list[str]] = {}
+        for phrase in sorted(phrases, key=len, reverse=True):
+            word = next((each for each in _LIST.finditer(phrase) if each[0] in lists), None)
+            if word is None or phrase.count("(", 0, word.start()) != phrase.count(")", 0, word.start()):
+                before.setdefault(self._regex(phrase, lists, gap), [])
+            else:
+                end = self._regex(phrase[word.start() :], lists, gap)
+                before.setdefault(end, []).append(self._regex(phrase[: word.start()], lists, gap))
+        parts = [f"(?:{'|'.join(starts)}){end}" for end, starts in before.items()]
+        return f"(?:{'|'.join(parts)})" if parts else "(?!)"
+
+    def _regex(self, phrase: str, lists: Mapping[str, list[str]], gap: str) -> str:
+        result = ""
+        for token in _TOKEN.findall(phrase):
+            bare = token.strip()
+            if not bare:
+                result += _BETWEEN
+            elif bare == "…":
+                result += gap
+            elif bare in _ANCHORS:
+                result += _ANCHORS[bare]
+            elif bare in "()|":
+                result += {"(": "(?:"}.get(bare, bare)
+            elif bare.startswith("<"):
+                inner = f"(?:{self._regex(bare[1:-1], lists, gap)})"
+                result += rf"(?:{inner}{_BETWEEN})?" if token[0] == "<" else rf"(?:{_BETWEEN}{inner})?"
+            elif bare.isupper() and bare in lists:
+                result += self._either(lists[bare], lists, _GAP)
+            else:
+                word = re.escape(bare).replace("'", "['’]").replace(r"\-", r"[-\s]?")
+                result += (
+                    word.replace(r"\*", r"\w*?", 1)
+                    if word.startswith(r"\*")
+                    else word.replace(r"\*", r"\w*+")
+                )
+        return result
 
 
 @cache
-def _phrases(kind: str) -> tuple[_Phrases, ...]:
-    """Return the phrases of `phrases.yaml` for ``insult`` or ``secret``, of each language that has them."""
-    return tuple(
-        _compile_phrases(language, kind)
-        for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
-        if kind in language
-    )
+def load_phrases() -> Mapping[str, Mapping[str, Phrases]]:
+    """Return the sections by language and name."""
+    return {path.stem: read_language(path) for path in FILES}
 
 
-def _compile_phrases(language: dict[str, Any], kind: str) -> _Phrases:
-    def either(words: list[str]) -> str:
-        ordered = sorted(words, key=len, reverse=True)
-        return "(?:" + "|".join(re.escape(word).replace(r"\*", r"\w*") for word in ordered) + ")"
-
-    part = language[kind]
-    between = rf"(?:,?\s{either(language['please'])},?|\s{either(part['fillers'])}){{0,{MAX_FILLERS}}}"
-    whole = rf"{either(part['openings'])}{between}\s{either(part['words'])}"
-    if part["phrases"]:
-        whole = rf"(?:{whole}|{either(part['phrases'])})"
-    after = _AFTER_INSULT
-    if kind == "secret":
-        excluded = [*language["negations"], *part.get("not_before", ())]
-        after = rf"(?![^.,;:!?…\n–—)]{{0,{MAX_CLAUSE}}}\b{either(excluded)}(?!\w))"
-        if "followed_by" in part:
-            after += rf"(?=\s*(?:{_CLAUSE_END}|\Z)|\s{either(part['followed_by'])}\b)"
-    result = rf"(?<![\w-]){whole}(?![\w-]){after}"
-    blocked = rf"(?<!\w){either(language['blockers'])}(?!\w)"
-    insults = frozenset(word.casefold() for word in part["words"] if kind == "insult")
-    found, excluding = (re.compile(pattern, re.IGNORECASE) for pattern in (result, blocked))
-    return _Phrases(found, excluding, insults)
+def read_language(path: Path) -> Mapping[str, Phrases]:
+    """Return the sections of a file by name."""
+    return {name: Phrases(section) for name, section in read_document(path, "E_CHECKS").value.items()}
 
 
-def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[tuple[int, Hit]]:
-    """Yield the first phrase of each judged turn that is not quoted, denied, conditional or the customer's
-    own, after the position of the turn."""
-    customer = _Customer(dialogue)
-    for position, turn in enumerate(dialogue.turns):
-        if turn.role not in JUDGED_ROLES:
-            continue
-        quoted = Spans(match.span() for match in QUOTED.finditer(turn.text))
-        for phrases in _phrases(kind):
-            match = next(
-                (
-                    one
-                    for one in phrases.pattern.finditer(turn.text)
-                    if _is_own(turn.text, one, phrases, quoted, customer)
-                ),
-                None,
-            )
-            if match is not None:
-                yield position, Hit(turn.index, match.start(), match.end(), why)
-                break
+def _phrases_of(dialogue: Dialogue, turn: Turn, section: str, context: CheckContext) -> Phrases | None:
+    """Return the section of the turn's language; of the most probable language if it is unknown, else of
+    English. None for other languages."""
+    language = detect_languages(dialogue, context.languages)[1][turn.index]
+    if language == UNKNOWN:
+        language = detect_languages(dialogue, LANGUAGES)[1][turn.index]
+    sections = load_phrases().get("en" if language == UNKNOWN else language)
+    return None if sections is None else sections[section]
 
 
-class _Customer:
-    """The customer's words in lower case."""
-
-    def __init__(self, dialogue: Dialogue) -> None:
-        self._text = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
-        self._has: dict[str, bool] = {}
-
-    def has(self, phrase: str) -> bool:
-        """Return whether a phrase stands in them; after `MAX_SEARCHES` different ones, that it may."""
-        if phrase not in self._has:
-            self._has[phrase] = len(self._has) >= MAX_SEARCHES or phrase in self._text
-        return self._has[phrase]
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        return frozenset(_WORD.findall(self._text))
-
-
-def _is_own(text: str, match: re.Match[str], phrases: _Phrases, quoted: Spans, customer: _Customer) -> bool:
-    if quoted.overlap(match.start(), match.start() + 1) or customer.has(match[0].casefold()):
-        return False
-    if not phrases.insults.isdisjoint(customer.words.intersection(_WORD.findall(match[0].casefold()))):
-        return False  # the customer's own word, said of himself
-    before = _ENDS.split(text[max(0, match.start() - MAX_BEFORE) : match.start()])[-1]
-    return phrases.blocked.search(before) is None
-
-
-@check(T1=Evidence(17, 17), languages=("de", "es", "fr", "ru"))
-def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an agent who insults the customer or tells him to go away, by `phrases.yaml`."""
-    return (hit for _, hit in _phrase_hits(dialogue, "insult", "the agent insults the customer"))
+_POSTAL_PIN = re.compile(r"\bpin ?code\b", re.IGNORECASE)
 
 
 @per_dialogue
@@ -151,61 +143,142 @@ def _delivery_positions(dialogue: Dialogue) -> frozenset[int]:
     return frozenset(n for n, turn in enumerate(dialogue.turns) if PATTERNS.delivery.search(turn.text))
 
 
-def is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
+def _is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
     """Return whether the secret of this `name`, asked for in the turn at `position`, is the postal code of an
     address in India: a PIN code beside talk of delivery, there or in the two turns before."""
     nearby = range(position - 2, position + 1)
     return _POSTAL_PIN.search(name) is not None and not _delivery_positions(dialogue).isdisjoint(nearby)
 
 
-@check(V2=Evidence(estimate=0.929), languages=("de", "en", "es", "fr", "ru"))
-def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`. A PIN code
-    beside talk of delivery is the postal code of an address in India."""
-    for position, hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):
-        if not is_postal_code(dialogue.turns[position].text[hit.start : hit.end], dialogue, position):
-            yield hit
+def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
+    """Return the offsets of the first sentence that asks to tell a secret to the agent."""
+    if phrases.pattern("NAME").search(text) is None:
+        return None
+    is_named, spans = False, _sentences(text)
+    text = phrases.read(text)
+    for (start, end), after in zip(spans, [*spans[1:], (0, 0)], strict=True):
+        sentence = text[start:end]
+        if (
+            phrases.find(sentence, "tell_me")
+            or (is_named and phrases.find(sentence, "tell_me", "IT"))
+            or (
+                phrases.find(sentence, "ask")
+                and not any(
+                    phrases.pattern("elsewhere").search(text[slice(*span)]) for span in ((start, end), after)
+                )
+            )
+        ):
+            return start, end
+        is_named = phrases.find(sentence, "NAME") is not None
+    return None
 
 
-BARE_WORDS = 3
-"""Most words of a question that is the name of the secret alone: "And your PIN?"."""
-CHANGE_DISTANCE = 4
-"""Most words between a verb of change, as in "reset your PIN", and the secret."""
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences, without outer blanks."""
+    spans = (match.span() for match in SENTENCE.finditer(text))
+    return [
+        (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip())) for start, end in spans
+    ]
 
 
-def asks_for_secret(suspicion: GateInput) -> GateResult:
-    """V2 must see a noun of secrets as the object asked for: in a sentence that requests, or before one that
-    says "send me those"; not in a warning, a reset, or a login of the customer's own; and the customer did
-    not bring the noun up himself, unless he is plainly told to hand it over."""
-    used = suspicion.customer_before.find("secrets") is not None
-    why, pending = "no secret is asked for", False
-    for sentence in sentences(QUOTED.sub(" ", suspicion.turn.text)):
-        gives = has_phrase(sentence, "hand_over")
-        secrets = list(find_phrases(sentence, "secrets"))
-        if not secrets:
-            if (
-                pending
-                and gives
-                and has_phrase(sentence, "pronouns")
-                and not has_phrase(sentence, "warnings")
-            ):
-                return finding("a secret is named and asked for")
+def _argument_names(dialogue: Dialogue) -> str:
+    """Return the names of all arguments of the tool calls, as words."""
+    calls = [call for turn in dialogue.turns for call in turn.tool_calls]
+    return " ".join(re.sub(r"_|(?<=[a-z])(?=[A-Z])", " ", json.dumps(call.arguments)) for call in calls)
+
+
+def _secrets(dialogue: Dialogue, context: CheckContext, for_tool: bool) -> Iterator[Hit]:
+    demanded: dict[Phrases, bool] = {}
+    for position, turn in enumerate(dialogue.turns):
+        if turn.role not in JUDGED_ROLES:
             continue
-        pending, place = False, secrets[0][0]
-        is_bare = "?" in sentence and len(split_words(sentence)) <= BARE_WORDS
-        is_changed = any(start < place for start, _ in find_phrases(sentence, "own_login")) or any(
-            0 <= place - start <= CHANGE_DISTANCE for start, _ in find_phrases(sentence, "changes_secret")
-        )
-        if is_postal_code(secrets[0][1], suspicion.dialogue, suspicion.position):
-            why = "the PIN code is a postal code"
-        elif has_phrase(sentence, "warnings") or has_phrase(sentence, "part_of_secret"):
-            why = "a warning, or a part of the secret only"
-        elif is_changed:
-            why = "the secret is to be changed or typed elsewhere, not told"
-        elif not (gives or has_phrase(sentence, "asks_secret") or is_bare):
-            why, pending = "the secret is named, not asked for", True
-        elif used and not gives:
-            why = "the turn follows the customer's own word"
-        else:
-            return finding(f"“{secrets[0][1]}” is asked for")
-    return dropped(why)
+        phrases = _phrases_of(dialogue, turn, "secret", context)
+        span = None if phrases is None else find_request(turn.text, phrases)
+        if phrases is None or span is None:
+            continue
+        pattern = phrases.pattern("NAME")
+        name = pattern.search(turn.text)
+        if name and _is_postal_code(name[0], dialogue, position):
+            continue
+        if phrases not in demanded:
+            demanded[phrases] = pattern.search(_argument_names(dialogue)) is not None
+        if demanded[phrases] is for_tool:
+            yield Hit(turn.index, *span, "the agent asks for a secret")
+
+
+@check(V2=Evidence(6, 6), languages=LANGUAGES)
+def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find an agent who asks to be told a password, a PIN, a one-time code, a full card number, check digits
+    or a photo of a card. What is entered on a page, a device or at a branch is told to nobody."""
+    return _secrets(dialogue, context, for_tool=False)
+
+
+@check(V2=Evidence(39, 40, "suggestion"), languages=LANGUAGES)
+def asks_secret_for_tool(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Suggest requests for a secret that the agent's own tool demands as an argument."""
+    return _secrets(dialogue, context, for_tool=True)
+
+
+@check(T1=Evidence(estimate=0.9), languages=LANGUAGES)
+def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find an agent who blames, insults or dismisses the customer in words that he did not use himself."""
+    said = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
+    words = frozenset(_WORDS.findall(said))
+    for turn in dialogue.turns:
+        if turn.role not in JUDGED_ROLES:
+            continue
+        phrases = _phrases_of(dialogue, turn, "rude", context)
+        if phrases is not None and (span := _find_rude(turn.text, phrases, words)) is not None:
+            yield Hit(turn.index, *span, "the agent blames or insults the customer")
+
+
+_WORDS = re.compile(_WORD)
+
+
+def _find_rude(text: str, phrases: Phrases, customer: frozenset[str]) -> tuple[int, int] | None:
+    plain = phrases.read(text)
+    for start, end in _sentences(text):
+        match = phrases.find(plain[start:end], "phrases")
+        if match is not None:
+            insults = {word[0].casefold() for word in phrases.pattern("INSULT").finditer(match[0])}
+            if insults.isdisjoint(customer):
+                return start, end
+    return None
+
+
+@check(E4=Evidence(estimate=0.8), languages=LANGUAGES)
+def passes_over_person(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find the first answer to a request for a person that neither hands over nor offers to, explains no
+    wait, and asks nothing that is needed for it. An answer for which the customer thanks served him."""
+    is_asked, reply = False, list[Turn]()
+    for turn in dialogue.turns:
+        if turn.role in JUDGED_ROLES and is_asked:
+            reply.append(turn)
+        elif turn.role == "customer" and turn.text.strip():
+            spoken = next((each for each in reply if each.text.strip()), None)
+            if spoken is not None:
+                if not _takes_up(dialogue, reply, context) and not _has(dialogue, turn, "thanks", context):
+                    break
+                is_asked, reply = False, []
+            is_asked = is_asked or _has(dialogue, turn, "wants", context)
+    spoken = next((each for each in reply if each.text.strip()), None)
+    if spoken is not None and not _takes_up(dialogue, reply, context):
+        yield Hit(spoken.index, 0, len(spoken.text), "the customer asked for a person")
+
+
+def _takes_up(dialogue: Dialogue, reply: list[Turn], context: CheckContext) -> bool:
+    calls = [call.name for turn in reply for call in turn.tool_calls]
+    calls += [name for turn in reply for name in _IDENTIFIER.findall(turn.text)]
+    return PATTERNS.hand_over.search(" ".join(calls)) is not None or any(
+        _has(dialogue, turn, "gives", context)
+        or ("?" in turn.text and _has(dialogue, turn, "accepts", context))
+        for turn in reply
+    )
+
+
+def _has(dialogue: Dialogue, turn: Turn, name: str, context: CheckContext) -> bool:
+    """Return whether a turn has a phrase of a list of the section `person`."""
+    phrases = _phrases_of(dialogue, turn, "person", context)
+    return phrases is not None and any(
+        phrases.find(sentence, name) for sentence in SENTENCE.findall(phrases.read(turn.text))
+    )

@@ -72,7 +72,7 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
     for check in how.checks:
         languages = load_checks()[check.name].languages
         where = f" in {', '.join(map(language_name, languages))}" if languages else ""
-        lines = ", on made-up lines" if languages and "en" not in languages else ""
+        lines = ", in other languages than English on made-up lines" if len(languages) > 1 else ""
         right = f"(right in {check.precision:.0%} of its hits{lines})"
         suggests = ", suggestions only" if check.report == "suggestion" else ""
         words.append(f"exact check `{check.name}`{where} {right}{suggests};")

@@ -42,6 +42,8 @@ EXCHANGES = {
     "passes_over_question": ("What does parcel {i} cost?", "Thanks for your message."),
     "cut_message": ("Where is parcel {i}?", "The parcel {i} is with the driver and"),
     "insult": ("Hallo Nummer {i}", "Sie sind ein Idiot. Wenn Sie ein Idiot sind, dann gehen Sie."),
+    "asks_secret_for_tool": ("My PIN is {i}", "Your PIN {i}? I need a PIN, if not the PIN. Your PIN in the app on the page."),
+    "passes_over_person": ("Let me talk to a human {i}", "I will not transfer you, order {i} is on its way."),
     "asks_secret": ("Deliver {i} to my address", "Never tell me your PIN code. Please tell me your PIN code."),
     "claims_undone_write": ("Cancel W{i}0777 for me", "I have cancelled your order W{i}0777. It has been refunded."),
     "claims_undone_lookup": ("It is about W{i}0777", "I have checked your account. Your order is pending, you paid ${i}."),
@@ -296,7 +298,7 @@ SHOP: dict[str, Any] = {
 
 def test_every_check_and_gate_has_an_exchange_that_it_finds_something_in() -> None:
     assert set(EXCHANGES) == {*load_checks(), *GATES}
-    for name in set(load_checks()) - {"policy"}:
+    for name in set(load_checks()) - {"policy", "asks_secret_for_tool"}:
         assert any(run_check(name, dialogue(shape, 5, name))() for shape in SHAPES), name
 
 

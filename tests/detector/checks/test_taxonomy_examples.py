@@ -71,10 +71,8 @@ NOT_FOUND = {
         "no check of greetings": "T4",
         "no check of a ready-made text against the customer's words": "M4",
         "no check of who may hear what": "V1",
-        "no words for this reproach": "T1",
         "the number of the order is asked for in other words": "U2",
-        "the secret is a pronoun": "V2",
-        "no check of hand-overs": "E2 E4",
+        "no check of hand-overs": "E2",
     }.items()
     for code in codes.split()
 }
