@@ -16,13 +16,15 @@ from dialint.detector.checks.context import (
     customer_turns,
 )
 from dialint.detector.checks.repeats import same_text_again
-from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences, split_words
+from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences, split_words, words_of
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
 
 _CLAUSE = re.compile(r"[,;:\n–—]|[.!?]+(?=\s|\Z)|\s-\s")
 MAX_COURTESY = 8
 """Most words of a clause that is a courtesy."""
+MAX_CALL = 2
+"""Most words of a question that only calls for attention, or is a tag."""
 SAME_WORDS = 0.8
 """Least share of words of a question that is put again."""
 
@@ -91,7 +93,7 @@ def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             yield reply.hit(why, "T2", reply.turns[0])
 
 
-@check(C1=Evidence(8, 10), C2=Evidence(), R1=Evidence(3, 3))
+@check(C1=Evidence(9, 11), C2=Evidence(), R1=Evidence(4, 4))
 def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an answer to a question that greets, thanks or takes leave and says nothing beside, that the
     customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1
@@ -107,7 +109,9 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
         asking, after, own = requests(asked.text), reply.after.turns, content(reply.text)
         last = clauses(asking[-1])[-1]
         is_end = reply.is_last and not any(has_phrase(turn.text, "customer_closings") for turn in after)
-        leaves = is_end and has_phrase(reply.text, "closings")
+        leaves = is_end and {phrase for _, phrase in find_phrases(reply.text, "closings")} - words_of(
+            "no_leave"
+        )
         is_agreed = not has_phrase(last, "open_questions") and has_phrase(reply.text, "agrees")
         if not is_agreed and not content(last) & own and is_courtesy(reply.text):
             yield reply.hit(f"{why}: a courtesy alone", "R1" if leaves else "C1")
@@ -121,7 +125,14 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
 
 def questions(text: str) -> list[str]:
     """Return the sentences of a text that end with a question mark, without mere calls ("Hello?")."""
-    return [each for each in sentences(text) if "?" in each and len(content(each)) > 1]
+    return [
+        each
+        for each in sentences(text)
+        if "?" in each
+        and content(each)
+        and len(split_words(clauses(each)[-1])) > MAX_CALL
+        and not has_phrase(each, "small_talk")
+    ]
 
 
 def requests(text: str) -> list[str]:
@@ -159,7 +170,9 @@ def is_courtesy(text: str) -> bool:
 def is_put_again(question: str, text: str) -> bool:
     """Return whether a text has a question of the same words; "anything else?" is another one each time."""
     own = content(question)
-    return not has_phrase(question, "another") and any(
+    if len(own) < 2 or has_phrase(question, "another"):
+        return False
+    return any(
         len(own & content(each)) >= SAME_WORDS * max(len(own), len(content(each))) for each in questions(text)
     )
 
