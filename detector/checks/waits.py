@@ -22,9 +22,10 @@ from dialint.detector.taxonomy import WaitLimits, load_taxonomy
 from dialint.detector.yaml_document import read_document
 
 DAY = 24 * 60
+_ENDS = re.compile(r"[.!?\n]")
 GRACE = 1
 """Minutes by which an announced wait may be longer than announced."""
-MAX_POLITE = 8
+MAX_POLITE = 14
 """Most words of a turn that asks for nothing."""
 
 
@@ -77,17 +78,23 @@ def _duration() -> re.Pattern[str]:
 def announced_minutes(text: str) -> float | None:
     """Return the wait that a turn announces, as `Wait.announced`."""
     text = text.casefold()
+    units = {"minute": 1, "hour": 60, "day": DAY}
     durations = [
-        float(match[1] if match[1].isdigit() else _numbers()[match[1]])
-        * {"minute": 1, "hour": 60, "day": DAY}[str(match.lastgroup)]
+        float(match[1] if match[1].isdigit() else _numbers()[match[1]]) * units[str(match.lastgroup)]
         for match in _duration().finditer(text)
     ]
+    durations += [15.0] * (_pattern("quarter").search(text) is not None)
     if _pattern("later").search(text) or any(minutes >= DAY for minutes in durations):
         return inf
     has_moment = _pattern("moment").search(text) is not None
     if durations and (has_moment or _pattern("cue").search(text)):
         return max(durations)
     return 0.0 if has_moment else None
+
+
+def is_busy(text: str) -> bool:
+    """Return whether a customer who wrote a text has something to do first."""
+    return announced_minutes(text) == 0.0 or _pattern("trying").search(text.casefold()) is not None
 
 
 def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
@@ -101,14 +108,16 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
         if turn.is_unseen or not turn.text.strip():
             continue
         if turn.role == "customer":
-            if announced_minutes(turn.text) == 0.0 and "?" not in turn.text:
+            if "?" not in turn.text and is_busy(turn.text):
                 since = announced = None
             elif since is None or (_minutes(turns[since], turn) or 0.0) > longest:
                 since = None if _is_polite(turn.text, has_asked) else position
                 announced = None
         elif turn.role in JUDGED_ROLES:
             minutes = None if since is None else _minutes(turns[since], turn)
-            notice, has_asked = announced_minutes(turn.text), "?" in turn.text
+            notice, asked = announced_minutes(turn.text), _ENDS.split(turn.text.rpartition("?")[0])[-1]
+            has_asked = bool(asked) and _pattern("hold").search(asked.casefold()) is None
+            notice = 0.0 if asked and not has_asked and notice is None else notice
             if not has_asked and _pattern("received").search(turn.text.casefold()):
                 announced = notice
                 continue
