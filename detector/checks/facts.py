@@ -64,6 +64,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             evidence.add(turn.text)
             if turn.role == "tool":
                 returned.add(turn.text)
+                returned.money |= {0} if returned.amounts else set()
             if turn.index in by_result:
                 evidence.add_result(by_result[turn.index])
             continue
@@ -96,7 +97,7 @@ def _find_untraced(
         for match in values.ids(text, *span):
             if match.group() not in ids:
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
-        for match in values.counts(text, *span) if returned.amounts else ():
+        for match in values.counts(text, *span) if returned.money else ():
             if not ids.has_whole(match.group()) and not evidence.explains(int(match.group()) * 100, stated):
                 yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
         if returned.days:
@@ -108,7 +109,7 @@ def _find_untraced(
             for start, end, minute in values.times(text, *span):
                 if minute not in evidence.times:
                     yield start, end, f"{text[start:end]} stands in no earlier turn or tool result", "I4"
-        if returned.amounts:
+        if returned.money:
             for match in values.AMOUNT.finditer(text, *span):
                 amount = values.cents(match)
                 if amount and not evidence.explains(amount, stated):
