@@ -58,7 +58,7 @@ def contradicts_result(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
         elif turn.text.strip() and uses:
             for start, end in statements(turn.text):
                 words = turn.text[start:end]
-                if results.is_empty and PATTERNS.denied.search(words):
+                if results.is_empty and (is_new or PATTERNS.denied.search(words)):
                     break
                 if words.endswith("?") or PATTERNS.no_claim.search(words):
                     continue
