@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 )
 _LIST = re.compile(r"\b[A-Z]{2,}\b")
 _BETWEEN = r"[^\w.!?\n]++"
-_WORD = r"\w++(?:['’]\w++)*+"
+_WORD = r"\w++(?:['’]\w++){0,2}+"
 _GAP = rf"{_BETWEEN}(?:{_WORD}{_BETWEEN}){{0,{MAX_GAP}}}?"
 _IDENTIFIER = re.compile(r"[a-z]++(?:_[a-z]++)++")
 _CLAUSE_END = re.compile(r"[,;:–—(]|\s-\s")
@@ -160,7 +160,7 @@ def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
         sentence = text[start:end]
         if (
             phrases.find(sentence, "tell_me")
-            or (is_named and phrases.find(sentence, "tell_me", "IT"))
+            or _asks_for_named(sentence, is_named, phrases)
             or (
                 phrases.find(sentence, "ask")
                 and not any(
@@ -171,6 +171,13 @@ def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
             return start, end
         is_named = phrases.find(sentence, "NAME") is not None
     return None
+
+
+def _asks_for_named(sentence: str, is_named: bool, phrases: Phrases) -> bool:
+    match = phrases.find(sentence, "tell_me", "IT")
+    return match is not None and (
+        is_named or phrases.pattern("NAME").search(sentence, 0, match.start()) is not None
+    )
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
@@ -206,7 +213,7 @@ def _secrets(dialogue: Dialogue, context: CheckContext, for_tool: bool) -> Itera
             yield Hit(turn.index, *span, "the agent asks for a secret")
 
 
-@check(V2=Evidence(6, 6), languages=LANGUAGES)
+@check(V2=Evidence(7, 7), languages=LANGUAGES)
 def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who asks to be told a password, a PIN, a one-time code, a full card number, check digits
     or a photo of a card. What is entered on a page, a device or at a branch is told to nobody."""

@@ -45,7 +45,7 @@ def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, cas
     "path", sorted(Path(__file__).with_name("by_language").glob("*.jsonl")), ids=lambda path: path.stem
 )
 def test_the_words_of_a_language_find_its_errors_and_spare_the_rest(path: Path) -> None:
-    """Examples by native speakers who did not write the rules, in their own files."""
+    """Examples by native speakers, most of whom did not write the rules."""
     checks = {"V2": "asks_secret", "T1": "insult", "E4": "passes_over_person"}
     wrong = []
     for n, line in enumerate(path.read_text("utf-8").splitlines(), 1):
