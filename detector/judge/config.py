@@ -107,6 +107,10 @@ class JudgeConfig:
     """Times that each model reads a dialogue; the mean probability of what is listed counts, and the judge is
     measured so too. The first answer is the most probable one, the others are sampled."""
 
+    judge_pack: Annotated[int, Field(ge=1, le=16)] = 1
+    """Short dialogues that are read in one question. It saves tokens where a server caches no prompts, which
+    the closing table shows; words of one dialogue may then influence what is said of another."""
+
     judge_rewrites: bool = False
     """Ask the judge for each wrong turn without its errors as well."""
 
