@@ -103,6 +103,7 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
     turns = dialogue.turns
     since: int | None = None
     announced: float | None = None
+    offered: float | None = None  # by a turn that asks whether the customer will wait
     has_answered = has_asked = False
     for position, turn in enumerate(turns):
         if turn.is_unseen or not turn.text.strip():
@@ -112,7 +113,7 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
                 since = announced = None
             elif since is None or (_minutes(turns[since], turn) or 0.0) > longest:
                 since = None if _is_polite(turn.text, has_asked) else position
-                announced = None
+                announced = offered
         elif turn.role in JUDGED_ROLES:
             minutes = None if since is None else _minutes(turns[since], turn)
             notice, asked = announced_minutes(turn.text), _ENDS.split(turn.text.rpartition("?")[0])[-1]
@@ -125,6 +126,7 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
                 yield Wait(position, since, minutes, not has_answered, announced)
             has_answered = True
             since, announced = (None, None) if notice is None or has_asked else (position, notice)
+            offered = notice if has_asked else None
 
 
 def _minutes(first: Turn, last: Turn) -> float | None:
