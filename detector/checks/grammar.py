@@ -170,16 +170,16 @@ def _first_slip(turn: Turn, casual: bool) -> tuple[int, int, str] | None:
         for match in _NEXT_WORD.finditer(text):
             if not PATTERNS.abbreviated.search(text[max(0, match.start() - 20) : match.start()]):
                 return (*match.span(1), "the sentence begins in lower case")
-        if match := _PRONOUN.search(text):
-            return (*match.span(), "the pronoun I in lower case")
-        if match := PATTERNS.date_name.search(text):
-            return (*match.span(), "a day or month in lower case")
-    if match := _NO_SPACE.search(text):
-        return _word_around(text, match.start(), "no space after the mark")
-    if match := _RUN.search(text):
-        return (*match.span(), "a run of marks, or markup")
-    if match := _SPACE_BEFORE.search(text):
-        return _word_around(text, match.start(), "a space before the mark")
+        if slip := _PRONOUN.search(text):
+            return (*slip.span(), "the pronoun I in lower case")
+        if slip := PATTERNS.date_name.search(text):
+            return (*slip.span(), "a day or month in lower case")
+    if slip := _NO_SPACE.search(text):
+        return _word_around(text, slip.start(), "no space after the mark")
+    if slip := _RUN.search(text):
+        return (*slip.span(), "a run of marks, or markup")
+    if slip := _SPACE_BEFORE.search(text):
+        return _word_around(text, slip.start(), "a space before the mark")
     return None
 
 

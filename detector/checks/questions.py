@@ -211,7 +211,8 @@ def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
     Read on the development half of tau_bench (2026-11-29): 15 of 15 right.
     """
     uses = [use for use in tool_uses(dialogue) if not use.failed and use.result_turn is not None]
-    found = min((use.result_turn for use in uses if PATTERNS.finds_user.search(use.call.name)), default=None)
+    results = (use.result_turn for use in uses if PATTERNS.finds_user.search(use.call.name))
+    found = min((turn for turn in results if turn is not None), default=None)
     if found is None or not context.log.listing_tools or context.log.is_partial:
         return
     listed = min((use.turn for use in uses if use.call.name in context.log.listing_tools), default=inf)

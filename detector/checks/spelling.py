@@ -165,10 +165,11 @@ def _meant(word: TypedWord, spelling: Speller, context: CheckContext) -> str | N
     def weight(slip: Slip) -> float:
         return weigh(word.lower, slip) * slip.count * (1 + log.word_dialogues.get(slip.meant, 0))
 
-    slip, *others = sorted(spelling.slips(word.lower), key=weight, reverse=True) or [None]
-    if slip is None or not spelling.explains(word.lower, slip):
+    slips = sorted(spelling.slips(word.lower), key=weight, reverse=True)
+    if not slips or not spelling.explains(word.lower, slips[0]):
         return None
-    meant = "" if others and others[0] and weight(slip) < SURELY * weight(others[0]) else slip.meant
+    slip, *others = slips
+    meant = "" if others and weight(slip) < SURELY * weight(others[0]) else slip.meant
     is_sure = slip.is_plain and len(word.text) > MIN_LETTERS
     if not word.text.islower() and not (is_sure and (slip.count >= 30 * USUAL or len(word.text) >= LONG)):
         is_long = len(word.text) > LONG and slip.count >= SURE_OPENING and word.text[-1] == slip.meant[-1]

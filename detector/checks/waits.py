@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.words import split_words
@@ -47,7 +48,7 @@ def _words(kind: str) -> frozenset[str]:
 
 
 @cache
-def _languages() -> tuple[dict[str, list[str]], ...]:
+def _languages() -> tuple[dict[str, Any], ...]:
     return tuple(read_document(Path(__file__).with_name("waits.yaml"), "E_CHECKS").value.values())
 
 
@@ -59,7 +60,7 @@ def _pattern(kind: str) -> re.Pattern[str]:
 
 @cache
 def _numbers() -> dict[str, float]:
-    pairs = {word: value for words in _languages() for word, value in dict(words["numbers"]).items()}
+    pairs = {word: value for words in _languages() for word, value in words["numbers"].items()}
     return {word: float(value) for word, value in pairs.items()}
 
 

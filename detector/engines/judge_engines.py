@@ -41,8 +41,8 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
     open_engine = plugin.load(Callable)
     where, judges = parse_judge(config.judge)[1], list[JudgeEngine]()
     try:
-        for models in [(name,) for name in config.judge_model] or [()]:
-            own = replace(config, judge_model=models)
+        for name in config.judge_model or ("",):
+            own = replace(config, judge_model=(name,) if name else ())
             judge = open_engine(where, own, device=device, bf16=bf16)
             judges.append(judge if config.judge_pack == 1 else PackedJudge(judge, config.judge_pack))
     except BaseException:
