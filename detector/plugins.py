@@ -80,7 +80,7 @@ OWN: dict[str, dict[str, str]] = {
         "misspelt_word": f"{CHECKS}.spelling:misspelt_word",
         "grammar_slip": f"{CHECKS}.grammar:grammar_slip",
         "long_wait": f"{CHECKS}.waits:long_wait",
-        "wrong_sum": f"{CHECKS}.sums:wrong_sum",
+        "wrong_sum": f"{CHECKS}.results:wrong_sum",
     },
     "dialint.judges": {
         "local": "dialint.detector.engines.judge_local:open_judge",
