@@ -1,4 +1,5 @@
-"""Slips of English that a few neighbouring words prove: of grammar (L2), of capitals and punctuation (L3).
+"""Slips of English that a few neighbouring words prove: of grammar (L2), of words that sound alike (L1), of
+capitals and punctuation (L3).
 
 Only rules whose hits were right when read on real dialogues, or that no correct sentence can match, stand in
 `english.yaml`; what needs a parse (agreement over a distance, tenses) is left to the scan. Nouns and verbs
@@ -106,10 +107,14 @@ def find_slips(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield name, match
 
 
-@check(L2=Evidence(234, 247), languages=("en",))
+_CONFUSED = frozenset(read_words("confused_words")["rules"])
+"""The rules of words for others that sound or look alike: they are L1."""
+
+
+@check(L1=Evidence(60, 60), L2=Evidence(174, 187), languages=("en",))
 def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find slips of grammar in the agent's English by the rules of `english.yaml`, the first of each turn;
-    what the customer wrote in the same words is his."""
+    """Find slips of grammar (L2) and confused words (L1) in the agent's English by the rules of
+    `english.yaml`, the first of each turn; what the customer wrote in the same words is his."""
     customer: str | None = None
     excused: dict[str, bool] = {}
     languages: Mapping[int, str] | None = None
@@ -129,7 +134,8 @@ def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 excused[words] = len(excused) >= MAX_SEARCHES or words in customer
             if excused[words]:
                 continue
-            yield Hit(turn.index, match.start(), match.end(), name)
+            code = "L1" if name in _CONFUSED else "L2"
+            yield Hit(turn.index, match.start(), match.end(), name, code)
             break
 
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 from dialint.detector.checks.calls import locate_act
-from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.facts import claims_undone_lookup
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
-from dialint.detector.policy.evaluate import History, describe
 from dialint.detector.records import Dialogue
 
 MAX_TEXT = 200
@@ -54,7 +49,6 @@ def policy(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     applies = policy_for(dialogue, context.policies)
     if applies is None:
         return
-    yield from _claimed_without_steps(dialogue, applies, context)
     for place, violation in broken_clauses(dialogue, applies):
         if context.log.is_partial and violation.code == "P1" and violation.clause.before is not None:
             continue
@@ -66,23 +60,6 @@ def policy(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 def _quote(clause: Clause, policy: Policy) -> str:
     text = clause.text if len(clause.text) <= MAX_TEXT else f"{clause.text[:MAX_TEXT].rstrip()} …"
     return f"clause {clause.id} of policy {policy.policy} (“{text}”)"
-
-
-def _claimed_without_steps(dialogue: Dialogue, policy: Policy, context: CheckContext) -> Iterator[Hit]:
-    """Yield the first act or look-up that an agent says is done and no tool did, where the policy demands a
-    step before such calls and the dialogue has none of them."""
-    history = History(dialogue, policy)
-    claims = [(hit, policy.tools.write) for hit in islice(claims_undone_write(dialogue, context), 1)]
-    claims += [(hit, policy.tools.read) for hit in islice(claims_undone_lookup(dialogue, context), 1)]
-    for clause in policy.clauses if claims else ():
-        steps = [event for event in clause.before or () if event.call]
-        if not steps or any(True for event in steps for _ in history.matches(event)):
-            continue
-        for hit, tools in sorted(claims, key=lambda claim: claim[0].turn):
-            if any(history.is_match(tool, clause.on.call) for tool in tools):
-                why = f"{_quote(clause, policy)}: before what is claimed {describe(steps[0])} is missing"
-                yield replace(hit, why=why, code=clause.violation_code)
-                return
 
 
 def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[tuple[int, int, int], Violation]]:
