@@ -55,6 +55,7 @@ OWN: dict[str, dict[str, str]] = {
         "unfilled_placeholder": f"{CHECKS}.slots:unfilled_placeholder",
         "same_text_again": f"{CHECKS}.repeats:same_text_again",
         "ignores_distress": f"{CHECKS}.answers:ignores_distress",
+        "missing_greeting": f"{CHECKS}.answers:missing_greeting",
         "passes_over_question": f"{CHECKS}.answers:passes_over_question",
         "cut_message": f"{CHECKS}.answers:cut_message",
         "insult": f"{CHECKS}.phrases:insult",

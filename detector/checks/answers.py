@@ -280,3 +280,42 @@ def states_distress(text: str) -> bool:
                 if is_own and not any(0 < place - start <= NEAR for start in denials):
                     return True
     return False
+
+
+MAX_BEFORE_GREETING = 1
+"""Most words of the customer before his greeting."""
+
+
+@check(T4=Evidence(35, 36, "suggestion"))
+def missing_greeting(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a first message of the agent, up to the customer's next turn, that does not return the customer's
+    greeting (T4). A dialogue that the agent's side begins is left alone.
+
+    Of 36 hits drawn from six corpora 35 were right (2026-11-29). They only suggest: 442 of 1,122 dialogues of
+    STAR have one, and a greeting matters little to most teams."""
+    greeted = False
+    first: Turn | None = None
+    for turn in dialogue.turns:
+        if turn.is_unseen or not turn.text.strip():
+            continue
+        if turn.role == "customer":
+            if greeted:
+                break
+            greeted = any(
+                place <= MAX_BEFORE_GREETING
+                for place, _ in find_phrases(turn.text[:MAX_OPENING], "greetings")
+            )
+            if not greeted:
+                return
+        elif turn.role in JUDGED_ROLES:
+            if not greeted or has_phrase(turn.text[:MAX_OPENING], "greetings"):
+                return
+            first = first or turn
+    if first is not None:
+        start = len(first.text) - len(first.text.lstrip())
+        sentence = next(iter(sentences(first.text)), "")
+        yield Hit(first.index, start, start + len(sentence), "the customer's greeting is not returned")
+
+
+MAX_OPENING = 300
+"""Characters of a turn in which a greeting is looked for."""

@@ -38,6 +38,7 @@ LOG = LogProfile(n_dialogues=10, tool_dialogues=9, listing_tools=("list_orders",
 EXCHANGES = {
     "unfilled_placeholder": ("Where is order {i}?", "Hello [Customer Name], tap [title] and {{first_name}}."),
     "same_text_again": ("it is not there", "Please look behind the red door of your house."),
+    "missing_greeting": ("Hello {i}", "The parcel {i} is on its way."),
     "ignores_distress": ("I am so upset about {i}", "The parcel {i} is on its way."),
     "passes_over_question": ("What does parcel {i} cost?", "Thanks for your message."),
     "cut_message": ("Where is parcel {i}?", "The parcel {i} is with the driver and"),

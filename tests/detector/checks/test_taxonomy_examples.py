@@ -68,7 +68,6 @@ NOT_FOUND = {
         "it takes the sense of a source or a clause": "I1 I3 E1",
         "no check of such promises": "I2",
         "only what the customer says next shows it": "C1 C2",
-        "no check of greetings": "T4",
         "no check of a ready-made text against the customer's words": "M4",
         "no check of who may hear what": "V1",
         "the number of the order is asked for in other words": "U2",
