@@ -298,9 +298,10 @@ def missing_greeting(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     for turn in dialogue.turns:
         if turn.is_unseen or not turn.text.strip():
             continue
-        if turn.role == "customer":
-            if greeted:
+        if turn.role == "customer" and greeted:
+            if first is not None:
                 break
+        elif turn.role == "customer":
             greeted = any(
                 place <= MAX_BEFORE_GREETING
                 for place, _ in find_phrases(turn.text[:MAX_OPENING], "greetings")
