@@ -26,7 +26,8 @@ QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
 MAX_GAP = 6
 """Most words that … stands for."""
 _TOKEN = re.compile(
-    r"\s*…\s*|\^ ?| ?\$| ?\?|\s<[^<>]*>(?=\s*(?:[)|?$…]|\Z))|<[^<>]*>\s|[()|]|\s+|[^\s()|<>$?…]+"
+    r"\s*…\s*|\^ ?| ?\$| ?\?|\s<[^<>]*>(?=(?:\s<[^<>]*>)*\s*(?:[)|?$…]|\Z))|<[^<>]*>\s?"
+    r"|[()|]|\s+|[^\s()|<>$?…]+"
 )
 _LIST = re.compile(r"\b[A-Z]{2,}\b")
 _BETWEEN = r"[^\w.!?\n]++"
@@ -101,7 +102,9 @@ class Phrases:
                 result += {"(": "(?:"}.get(bare, bare)
             elif bare.startswith("<"):
                 inner = f"(?:{self._regex(bare[1:-1], lists, gap)})"
-                result += rf"(?:{inner}{_BETWEEN})?" if token[0] == "<" else rf"(?:{_BETWEEN}{inner})?"
+                before = _BETWEEN if token[0] != "<" else ""
+                after = _BETWEEN if token[-1] != ">" else ""
+                result += f"(?:{before}{inner}{after})?"
             elif bare.isupper() and bare in lists:
                 result += self._either(lists[bare], lists, _GAP)
             else:
@@ -158,7 +161,7 @@ def find_request(text: str, phrases: Phrases, before: str = "") -> tuple[int, in
         return None
     spans = _sentences(text)
     text = phrases.read(text)
-    for (start, end), after in zip(spans, [*spans[1:], (0, 0)], strict=True):
+    for (start, end), after in zip(spans, [*spans[1:], (0, 0)], strict=False):
         sentence = text[start:end]
         if (
             phrases.find(sentence, "tell_me")
