@@ -90,9 +90,10 @@ class Scan(Record):
     """The calibration of the scan for one code: probability is sigmoid(slope x score + offset). A finding
     needs the threshold of the `contract` and that of `natural`, as far as there are such; where there is
     neither, no threshold met the required rate, and the scan alone makes no findings. From the probability
-    `suggest_at` on, what is below is suggested; without it nothing is. Where the `reading` of its findings is
-    under `MIN_PRECISION` it suggests all of them. `languages`: ISO 639-1 codes of the
-    languages it was calibrated on and may judge; releases older than this field are of English."""
+    `suggest_at` on, what is below is suggested; without it nothing is. Where the `reading` of what it
+    reported is under `MIN_PRECISION` it suggests at most, and nothing where it is under a half. `languages`:
+    ISO 639-1 codes of those it was calibrated on and may judge; releases older than this field are of
+    English."""
 
     slope: Annotated[float, Field(gt=0)]
     offset: float

@@ -231,15 +231,15 @@ def _policy(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
 
 
 def _reading(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """The scan accuses alone only where its findings in natural dialogues were right, as far as somebody read
-    them."""
+    """The scan accuses alone only where it was right in natural dialogues, as far as somebody read what it
+    reported; right less than half of the time it does not even suggest."""
     scan = rules.codes[suspicion.code].scan
     if scan is None or scan.reading is None or scan.reading.precision >= MIN_PRECISION:
         return None
     right, read = scan.reading.right, scan.reading.read
-    return Limit(
-        "suggestion", f"demoted: the scan alone was right in {right} of {read} findings that were read"
-    )
+    if scan.reading.precision < EVEN:
+        return Limit("dropped")
+    return Limit("suggestion", f"demoted: the scan alone was right in {right} of {read} that were read")
 
 
 def _judge(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
@@ -260,10 +260,10 @@ TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
     (("check", "policy"), _report),
     (("scan",), _least),
     (("scan",), _gate),
+    (("scan",), _reading),
     (("scan",), _threshold),
     (("scan",), _domain),
     (("scan",), _policy),
-    (("scan",), _reading),
     (("judge",), _judge),
 )
 """Which rules hold for which sources. A demotion by the team holds for all of them, and comes last, in
