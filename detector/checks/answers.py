@@ -132,8 +132,7 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
             "no_leave"
         )
         is_agreed = not has_phrase(last, "open_questions") and has_phrase(reply.text, "agrees")
-        is_settled = has_phrase(sentences(reply.before.turns[-1].text)[-1], "settled")
-        if not is_agreed and not is_settled and not content(last) & own and is_courtesy(reply.text):
+        if not is_agreed and not content(last) & own and is_courtesy(reply.text):
             yield reply.hit(f"{why}: a courtesy alone", "R1" if leaves else "C1")
         elif after and has_phrase(after[0].text, "not_answered"):
             yield reply.hit(f"{why}, as the customer says next", "C1")

@@ -38,8 +38,6 @@ PATTERNS = patterns("repeats")
 MIN_WORDS = 5
 SHORT_ANSWER = 4
 """Most content words of a turn that counts as a short answer to a question."""
-SAME_CONTENT = 0.75
-"""Least share of the content words of a text that are said again in another order."""
 MAX_BETWEEN = 100
 """Most turns between a text and its repetition; over a longer distance the cause cannot be determined."""
 MAX_NEW_WORDS = 8
@@ -59,7 +57,6 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     customer asks to hear again or has not answered; short messages, thanks, goodbyes, offers of further help,
     and menus.
     """
-    spoken_last, spoken_at = "", -1
     sent: dict[str, int] = {}  # by sentence, the position where it was said last
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
@@ -72,10 +69,8 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         last = min((sent.get(key, -1) for _, key in own), default=-1)
         if own and (last < 0 or is_new):
             last = -1 if _is_question(turn.text) else _spoken(dialogue).find_copies(position)[1]
-            if last >= 0 and content(turn.text) - content(dialogue.turns[last].text):
+            if content(turn.text) - content(dialogue.turns[last].text):
                 last = -1
-            if last < 0 and own and not _is_question(turn.text) and _says_the_same(turn.text, spoken_last):
-                last = spoken_at
         if last >= 0:
             result = judge_repetition(dialogue, " ".join(match[0] for match in known), last, position)
             if result.outcome == "finding":
@@ -83,8 +78,6 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 end = known[-1].start() + len(known[-1][0].rstrip())
                 yield Hit(turn.index, start, end, result.why, "M3")
         sent.update((key, position) for _, key in parts)
-        if turn.text.strip():
-            spoken_last, spoken_at = turn.text, position
 
 
 def is_repeatable(sentence: str) -> bool:
@@ -127,19 +120,6 @@ def judge_repetition(dialogue: Dialogue, text: str, last: int, position: int) ->
     if any(_calls_for_more(reply, earlier, bool(others)) for reply in replies):
         return dropped("a new request that it may answer")
     return finding("the same words were sent before, and nothing new was said")
-
-
-def _says_the_same(text: str, earlier: str) -> bool:
-    """Return whether a text has the values and nearly all of the content words of an earlier one and no other
-    ones, and no word by which it is meant of something more."""
-    own, old = content(text), content(earlier)
-    return (
-        set(_VALUE_WORD.findall(text)) == set(_VALUE_WORD.findall(earlier))
-        and own <= old
-        and len(own) >= SAME_CONTENT * len(old) > 0
-        and not _is_question(earlier)
-        and not has_phrase(text, "adds")
-    )
 
 
 def _is_question(text: str) -> bool:
