@@ -82,7 +82,7 @@ def cut_message(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             yield reply.hit("the message breaks off", "L4")
 
 
-@check(T2=Evidence(15, 19))
+@check(T2=Evidence(22, 28))
 def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an answer to a distress that the customer states of himself, without a word that acknowledges it
     (T2)."""
@@ -93,7 +93,7 @@ def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             yield reply.hit(why, "T2", reply.turns[0])
 
 
-@check(C1=Evidence(9, 11), C2=Evidence(), R1=Evidence(4, 4))
+@check(C1=Evidence(10, 13), C2=Evidence(), R1=Evidence(0, 1))
 def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an answer to a question that greets, thanks or takes leave and says nothing beside, that the
     customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1

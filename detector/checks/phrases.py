@@ -238,7 +238,7 @@ def _secrets(dialogue: Dialogue, context: CheckContext, for_tool: bool) -> Itera
             yield Hit(turn.index, *span, "the agent asks for a secret")
 
 
-@check(V2=Evidence(7, 7), languages=LANGUAGES)
+@check(V2=Evidence(9, 9), languages=LANGUAGES)
 def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who asks to be told a password, a PIN, a one-time code, a full card number, check digits
     or a photo of a card. What is entered on a page, a device or at a branch is told to nobody."""
@@ -278,7 +278,7 @@ def _find_rude(text: str, phrases: Phrases, customer: frozenset[str]) -> tuple[i
     return None
 
 
-@check(E4=Evidence(estimate=0.8), languages=LANGUAGES)
+@check(E4=Evidence(1, 3), languages=LANGUAGES)
 def passes_over_person(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find the first answer to a request for a person that neither hands over nor offers to, explains no
     wait, and asks nothing that is needed for it. An answer for which the customer thanks served him."""
