@@ -222,9 +222,7 @@ def _secrets(dialogue: Dialogue, context: CheckContext, for_tool: bool) -> Itera
         if turn.role not in JUDGED_ROLES:
             continue
         phrases = _phrases_of(dialogue, turn, "secret", context)
-        before = next(
-            (each.text for each in dialogue.turns[position - 1 : position] if each.role == "customer"), ""
-        )
+        before = next((each.text for each in dialogue.turns[position - 1 : position] if each.role == "customer"), "")
         span = None if phrases is None else find_request(turn.text, phrases, before)
         if phrases is None or span is None:
             continue
