@@ -156,8 +156,8 @@ def _is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
 def find_request(text: str, phrases: Phrases, before: str = "") -> tuple[int, int] | None:
     """Return the offsets of the first sentence that asks to tell a secret to the agent. A secret named in the
     text `before`, the customer's last words, is asked for by a pronoun, if nothing else came in between."""
-    is_open, is_named = _stays_named(before, False, phrases), False
-    if not is_open and phrases.pattern("NAME").search(text) is None:
+    is_named = _stays_named(before, False, phrases)
+    if not is_named and phrases.pattern("NAME").search(text) is None:
         return None
     spans = _sentences(text)
     text = phrases.read(text)
@@ -166,15 +166,13 @@ def find_request(text: str, phrases: Phrases, before: str = "") -> tuple[int, in
         if (
             phrases.find(sentence, "tell_me")
             or _asks_for_named(sentence, is_named, phrases)
-            or _takes_up_named(sentence, is_open, phrases)
             or (
                 phrases.find(sentence, "ask")
                 and not any(_is_elsewhere(text[slice(*span)], phrases) for span in ((start, end), after))
             )
         ):
             return start, end
-        is_open = _stays_named(sentence, is_open and "?" not in sentence, phrases)
-        is_named = phrases.find(sentence, "NAME") is not None
+        is_named = _stays_named(sentence, is_named, phrases)
     return None
 
 
@@ -191,15 +189,11 @@ def _stays_named(text: str, is_named: bool, phrases: Phrases) -> bool:
 
 
 def _asks_for_named(sentence: str, is_named: bool, phrases: Phrases) -> bool:
-    match = phrases.find(sentence, "tell_me", "IT")
-    return match is not None and (
-        is_named or phrases.pattern("NAME").search(sentence, 0, match.start()) is not None
-    )
-
-
-def _takes_up_named(sentence: str, is_open: bool, phrases: Phrases) -> bool:
-    match = phrases.find(sentence, "take_up")
-    return match is not None and _stays_named(sentence[: match.start()], is_open, phrases)
+    for name, pronoun in (("take_up", ""), ("tell_me", "IT")):
+        match = phrases.find(sentence, name, pronoun)
+        if match is not None and _stays_named(sentence[: match.start()], is_named, phrases):
+            return True
+    return False
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
