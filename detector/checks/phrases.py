@@ -153,13 +153,11 @@ def _is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
     return _POSTAL_PIN.search(name) is not None and not _delivery_positions(dialogue).isdisjoint(nearby)
 
 
-def find_request(text: str, phrases: Phrases, before: str = "") -> tuple[int, int] | None:
-    """Return the offsets of the first sentence that asks to tell a secret to the agent. A secret named in the
-    text `before`, the customer's last words, is asked for by a pronoun, if nothing else came in between."""
-    is_named = _stays_named(before, False, phrases)
-    if not is_named and phrases.pattern("NAME").search(text) is None:
+def find_request(text: str, phrases: Phrases) -> tuple[int, int] | None:
+    """Return the offsets of the first sentence that asks to tell a secret to the agent."""
+    if phrases.pattern("NAME").search(text) is None:
         return None
-    spans = _sentences(text)
+    is_named, spans = False, _sentences(text)
     text = phrases.read(text)
     for (start, end), after in zip(spans, [*spans[1:], (0, 0)], strict=False):
         sentence = text[start:end]
@@ -168,32 +166,21 @@ def find_request(text: str, phrases: Phrases, before: str = "") -> tuple[int, in
             or _asks_for_named(sentence, is_named, phrases)
             or (
                 phrases.find(sentence, "ask")
-                and not any(_is_elsewhere(text[slice(*span)], phrases) for span in ((start, end), after))
+                and not any(
+                    phrases.pattern("elsewhere").search(text[slice(*span)]) for span in ((start, end), after)
+                )
             )
         ):
             return start, end
-        is_named = _stays_named(sentence, is_named, phrases)
+        is_named = phrases.find(sentence, "NAME") is not None
     return None
 
 
-def _is_elsewhere(sentence: str, phrases: Phrases) -> bool:
-    """Return whether a sentence names another place to enter something, other than to describe the secret."""
-    plain = phrases.pattern("DESCRIBED").sub(lambda match: " " * len(match[0]), sentence)
-    return phrases.pattern("elsewhere").search(plain) is not None
-
-
-def _stays_named(text: str, is_named: bool, phrases: Phrases) -> bool:
-    """Return whether the last that a text names is a secret, if need be as before it."""
-    last = max((match.end() for match in phrases.pattern("NAME").finditer(text)), default=0)
-    return (last > 0 or is_named) and phrases.pattern("OTHER").search(text, last) is None
-
-
 def _asks_for_named(sentence: str, is_named: bool, phrases: Phrases) -> bool:
-    for name, pronoun in (("take_up", ""), ("tell_me", "IT")):
-        match = phrases.find(sentence, name, pronoun)
-        if match is not None and _stays_named(sentence[: match.start()], is_named, phrases):
-            return True
-    return False
+    match = phrases.find(sentence, "tell_me", "IT")
+    return match is not None and (
+        is_named or phrases.pattern("NAME").search(sentence, 0, match.start()) is not None
+    )
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
@@ -216,8 +203,7 @@ def _secrets(dialogue: Dialogue, context: CheckContext, for_tool: bool) -> Itera
         if turn.role not in JUDGED_ROLES:
             continue
         phrases = _phrases_of(dialogue, turn, "secret", context)
-        before = next((each.text for each in dialogue.turns[position - 1 : position] if each.role == "customer"), "")
-        span = None if phrases is None else find_request(turn.text, phrases, before)
+        span = None if phrases is None else find_request(turn.text, phrases)
         if phrases is None or span is None:
             continue
         pattern = phrases.pattern("NAME")
