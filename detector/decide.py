@@ -292,7 +292,8 @@ def drop_doubles(findings: Sequence[Finding], known: Sequence[Finding], taxonomy
 
 def _is_same_slip(one: Finding, other: Finding, taxonomy: Taxonomy) -> bool:
     if one.code == other.code or not all(
-        taxonomy.codes[each.code].context_free and proof_name(each) for each in (one, other)
+        taxonomy.codes[each.code].context_free and proof_name(each).startswith(("exact check", "gate"))
+        for each in (one, other)
     ):
         return False
     shared = min(one.end, other.end) - max(one.start, other.start)

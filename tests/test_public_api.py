@@ -23,12 +23,14 @@ def test_the_examples_of_the_docstring_run(capsys: pytest.CaptureFixture[str]) -
     names: dict[str, object] = {}
     exec(textwrap.dedent(code), names)
     lines = [line.split(" ", 3) for line in capsys.readouterr().out.splitlines()]
-    assert [(code, turn, quote) for code, turn, _, quote in lines] == [("M2", "1", "{{name}}")]
+    assert [(code, turn, quote) for code, turn, _, quote in lines] == [
+        ("T1", "1", "Dear {{name}}, stop whining."),
+        ("M2", "1", "{{name}}"),
+    ]
     assert all(0.5 < float(probability) < 1 for _, _, probability, _ in lines)
     (verdict,) = names["verdicts"]  # type: ignore[misc]
     assert isinstance(verdict, Verdict)
     assert verdict.status == "scored"
-    assert [(each.code, each.turn) for each in verdict.suggestions] == [("T1", 1)]
     assert verdict.probabilities is not None
 
 

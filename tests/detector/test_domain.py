@@ -126,7 +126,11 @@ def test_in_a_far_log_the_scans_findings_are_suggestions_of_lower_probability_an
     folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(domain=far))
     items = [
         dialogue(
-            f"d{i}", f"w{i} w{i + 1}?", f"w{i + 2} w{(7 * i) % 90} {{{{order}}}} w3", f"w{i}", "hello w9"
+            f"d{i}",
+            f"w{i} w{i + 1}?",
+            f"w{i + 2} w{(7 * i) % 90} {{{{order}}}} w3",
+            f"w{i}",
+            f"hello w{i} w9",
         )
         for i in range(MIN_FOR_DISTANCE)
     ]
@@ -135,7 +139,7 @@ def test_in_a_far_log_the_scans_findings_are_suggestions_of_lower_probability_an
     assert detector.fingerprint != trusting.fingerprint
     plain = score(items, trusting, all_probabilities=True)
     few = score(items[:-1], detector, all_probabilities=True)
-    assert few == plain[:-1]
+    assert few == score(items[:-1], trusting, all_probabilities=True)
     n_scan = n_checked = 0
     for before, after in zip(plain, score(items, detector, all_probabilities=True), strict=True):
         by_check = [each for each in before.findings if "exact check" in each.reason]

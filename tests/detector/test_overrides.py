@@ -85,7 +85,8 @@ def test_a_detector_keeps_to_them_and_its_verdicts_say_so(tmp_path: Path) -> Non
     known = tiny.release_info()
     info = tiny.release_info(codes={**known.codes, "R1": CodeRelease(scan=strict)})
     release = tiny.write_release(tmp_path / "r", info=info)
-    turns = (Turn(index=0, role="customer", text="w1"), Turn(index=1, role="agent", text="w2 {first_name}"))
+    texts = ("w1", "w2", "w3", "{first_name} w2")
+    turns = tuple(Turn(index=n, role=("customer", "agent")[n % 2], text=text) for n, text in enumerate(texts))
     dialogue = Dialogue(id="d", turns=turns)
     path = tmp_path / "overrides.yaml"
 

@@ -23,7 +23,7 @@ from dialint.labeling.store.records import Account
 
 SAMPLE = Path(__file__).parents[3] / "app/sample/dialogues.jsonl"
 GIVEN, PASSWORD = "once-for the first time", "a long enough one"
-FLAWED = "bank-02"
+FLAWED = "telecom-11"
 """A dialogue of the sample in which the release is sure of one finding."""
 STATEMENT = "The customer had offered the number before I asked."
 REASON = "The agent repeats what the customer has said; nothing is asked for."

@@ -85,12 +85,13 @@ def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verd
     assert verdict.quality is None
     (gap,) = verdict.not_judged
     assert (gap.language, gap.turns) == ("de", (1, 3))
-    assert {"L1", "C1", "L2", "R1"} <= set(gap.codes)
-    assert gap.check_only == ("L4", "T1", "M2", "M3", "V2")
+    assert {"L1", "L2", "U2", "R3"} <= set(gap.codes)
+    assert gap.check_only == ("L4", "T1", "T2", "M2", "M3", "C1", "V2", "R1")
     assert {"P1", "P2", "P3"} <= set(gap.codes)  # only a policy could, and there is none
     assert [(finding.code, finding.turn) for finding in verdict.findings] == [("T1", 1), ("M2", 3)]
-    assert verdict.findings[0].quote == "Sie sind ein Idiot"
-    assert verdict.probabilities == {1: {"T1": 0.947}, 3: {"M2": 0.846}}
+    assert verdict.findings[0].quote == "Sie sind ein Idiot."
+    told = {turn: {code: p for code, p in row.items() if p} for turn, row in verdict.probabilities.items()}
+    assert told == {1: {"T1": 0.9}, 3: {"M2": 0.846}}
 
 
 def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
@@ -99,7 +100,7 @@ def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
     verdict = verdicts["mixed"]
     assert verdict.status == "scored"
     assert verdict.judged_share == pytest.approx(1 / 3, abs=1e-4)
-    assert ("T1", 3) in {(finding.code, finding.turn) for finding in verdict.suggestions}
+    assert ("T1", 3) in {(finding.code, finding.turn) for finding in verdict.findings}
     assert {finding.turn for finding in (*verdict.findings, *verdict.suggestions)} == {3}
     assert {turn for gap in verdict.not_judged for turn in gap.turns if "L1" in gap.codes} == {1, 5}
 
@@ -111,7 +112,8 @@ def test_codes_that_need_context_need_the_language_of_the_customer_too(verdicts:
     assert told.keys().isdisjoint({"C1", "U2", "U5", "T2", "R1"})
     (gap,) = [gap for gap in verdicts["mixed"].not_judged if 3 in gap.turns]
     assert gap.language == "de"
-    assert {"C1", "U2", "U5", "T2", "R1"} <= set(gap.codes)
+    assert {"U2", "U5"} <= set(gap.codes)
+    assert {"C1", "T2", "R1"} <= set(gap.check_only)
 
 
 def test_english_dialogues_are_judged_whole_however_short(verdicts: dict[str, Verdict]) -> None:
@@ -126,7 +128,7 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert (counts["scored"], counts["not_judged"], counts["failed"]) == (3, 1, 0)
     german = counts["languages_not_judged"]["de"]
     assert (german["dialogues"], german["dialogues_not_judged"], german["turns"]) == (2, 1, 5)
-    assert german["check_only"] == ["L4", "M2", "M3", "T1", "V2"]
+    assert german["check_only"] == ["C1", "L4", "M2", "M3", "R1", "T1", "T2", "V2"]
     assert counts["findings"]["M2"] == {"S2": 1}
     assert counts["not_judged_with_s1_or_s2"] == 1
 
