@@ -17,8 +17,9 @@ from dialint.detector.checks import NO_CONTEXT, load_checks
 from dialint.detector.records import Dialogue, Turn
 
 ROWS = Path(__file__).with_name("minimal_pairs.jsonl")
-LEAST_FOUND = {"V2": 7, "T1": 2, "E4": 0, "R1": 0, "C1": 0, "M3": 8}
-"""Findings in 50 errors that no rule was mended on."""
+CODES = ("V2", "T1", "E4", "R1", "C1", "M3")
+LEAST_FOUND = {"V2": 7, "T1": 2, "M3": 8}
+"""Findings in 50 errors that no rule was mended on; of the other codes checks find next to none, or suggest."""
 MOST_ACCUSED = 1
 """Findings in 50 contraries."""
 
@@ -48,16 +49,18 @@ def counts() -> Counter[tuple[str, bool]]:
     return count()
 
 
-@pytest.mark.parametrize("code", LEAST_FOUND)
-def test_contraries_are_spared_and_no_fewer_errors_found(
-    code: str, counts: Counter[tuple[str, bool]]
-) -> None:
+@pytest.mark.parametrize("code", CODES)
+def test_contraries_are_spared(code: str, counts: Counter[tuple[str, bool]]) -> None:
     assert counts[code, False] <= MOST_ACCUSED
+
+
+@pytest.mark.parametrize("code", LEAST_FOUND)
+def test_no_fewer_errors_are_found(code: str, counts: Counter[tuple[str, bool]]) -> None:
     assert counts[code, True] >= LEAST_FOUND[code]
 
 
 if __name__ == "__main__":
     found, reported = count(), count(("finding", "suggestion"))
-    for code in LEAST_FOUND:
+    for code in CODES:
         print(f"{code} of 50 errors found {found[code, True]} ({reported[code, True]} with suggestions), "
               f"of 50 contraries accused {found[code, False]} ({reported[code, False]})")  # fmt: skip
