@@ -41,7 +41,7 @@ def make_scorer(folder: Path) -> type:
     fingerprint."""
 
     class FaultyScorer:
-        def __init__(self, what: Any, watch: Any, asks: Any) -> None:
+        def __init__(self, *ignored: Any) -> None:
             self.fingerprint = "f"
 
         def about(self) -> Any:

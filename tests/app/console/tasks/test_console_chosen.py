@@ -76,6 +76,7 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
     page.keyboard.type("T1")
     page.keyboard.press("Enter")
     page.get_by_text("Errors: 1").wait_for()
+    page.wait_for_function(IDLE)
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
     place = (3, 3, 7) if is_selected else (1, 0, 14)
