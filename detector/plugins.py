@@ -70,7 +70,7 @@ OWN: dict[str, dict[str, str]] = {
         "asks_for_known": f"{CHECKS}.questions:asks_for_known",
         "insists_on_number": f"{CHECKS}.questions:insists_on_number",
         "asks_for_given": f"{CHECKS}.questions:asks_for_given",
-        "invented_argument": f"{CHECKS}.calls:invented_argument",
+        "wrong_call": f"{CHECKS}.calls:wrong_call",
         "unstated_argument": f"{CHECKS}.calls:unstated_argument",
         "policy": f"{CHECKS}.policy:policy",
         "raw_tool_call": f"{CHECKS}.calls:raw_tool_call",

@@ -98,8 +98,12 @@ class Question(NamedTuple):
 
 
 def judged_turns(dialogue: Dialogue) -> tuple[int, ...]:
-    """Indices of the turns that can hold an error: an agent's or a bot's, and not blank."""
-    return tuple(turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip())
+    """Indices of the turns that can hold an error: an agent's or a bot's, with words or calls of tools."""
+    return tuple(
+        turn.index
+        for turn in dialogue.turns
+        if turn.role in JUDGED_ROLES and (turn.text.strip() or turn.tool_calls)
+    )
 
 
 def questions_in(

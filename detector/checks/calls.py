@@ -22,38 +22,34 @@ from dialint.detector.checks.context import (
 from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, patterns
 from dialint.detector.log_profile import is_bare_mask
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_turn
 
 PATTERNS = patterns("calls")
 
 _PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
+_IS_ID = re.compile(r"(?:^|_)ids?$", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 _LETTERS = re.compile(r"[^\W\d_]++")
 
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
-@check(P3=Evidence(67, 68), languages=("en",))
-def invented_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find a call that failed on an id, a mail address, a name, a zip code or a date of birth which stands
-    nowhere in the log before it: the agent made the argument up (P3).
+@check(P3=Evidence(49, 50), languages=("en",))
+def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find a call that failed for what the agent put into it (P3): an id, a mail address, a name, a zip code
+    or a date of birth which stands nowhere in the log before it, a placeholder, nothing at all, a mail
+    address for an id; or a tool that does not exist.
 
-    The hit is the sentence that tells of the failure, or else the call itself; one for each value until the
-    customer speaks.
+    The hit is the call; one for each value until the customer speaks.
 
-    Read on the development half of tau_bench (2026-11-29): 67 of 68 right.
+    Read on the development half of tau_bench (2026-11-29): 49 of 50 right, of 210.
     """
     uses = uses_by_turn(dialogue)
-    values = [
-        value
-        for of_turn in uses.values()
-        for use in of_turn
-        if use.failed
-        for value, _ in _may_be_made_up(use)
-    ]
-    if not values:
+    failed = [use for of_turn in uses.values() for use in of_turn if use.failed and use.was_run]
+    if not failed:
         return
+    values = [value for use in failed for _key, value in _strings(use.call) if value]
     evidence, words = StatedIds(values), set[str]()
     for text in dialogue.sources:
         evidence.add(text)
@@ -67,31 +63,45 @@ def invented_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
             words.update(_LETTERS.findall(turn.text.casefold()))
             continue
         for number, use in enumerate(uses.get(turn.index, ())):
-            for value, is_name in _may_be_made_up(use) if use.failed and use.was_run else ():
-                if words.issuperset(_LETTERS.findall(value.casefold())) if is_name else value in evidence:
-                    continue
-                if (use.call.name, value) not in reported:
-                    why = f"'{use.call.name}' was called with {value}, which nobody had named"
-                    place = locate_act(dialogue, turn.index, number, _denial)
-                    yield from () if place is None else (Hit(*place, why, "P3"),)
-                reported.add((use.call.name, value))
-                break
+            fault = _fault_of(use, evidence, words) if use.failed and use.was_run else None
+            if fault is not None:
+                name = use.call.name
+                if (name, fault) not in reported:
+                    yield Hit(*locate_call(turn, number), f"'{name}' {fault}", "P3")
+                reported.add((name, fault))
 
 
-def _may_be_made_up(use: ToolUse) -> Iterator[tuple[str, bool]]:
-    """Yield the arguments that cannot be known without having been told, and whether they are names."""
-    for key, value in use.call.arguments.items():
-        if not isinstance(value, str):
-            continue
+def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
+    """Return what is wrong with the arguments of a failed call, or with its tool; None if that is not known."""
+    if PATTERNS.unknown_tool.match(use.result or ""):
+        return "does not exist"
+    for key, value in _strings(use.call):
+        is_key = _IS_ID.search(key) is not None
+        if _PLACEHOLDER.fullmatch(value):
+            return f"was called with {value}, which nobody had named"
+        if not value and (is_key or PATTERNS.name_key.fullmatch(key) or PATTERNS.own_key.fullmatch(key)):
+            return f"was called with an empty {key}"
+        if is_key and _MAIL.fullmatch(value):
+            return f"was called with a mail address as {key}"
         if PATTERNS.name_key.fullmatch(key) and _LETTERS.search(value):
-            yield value, True
+            is_stated = words.issuperset(_LETTERS.findall(value.casefold()))
         elif (
-            PATTERNS.own_key.fullmatch(key)
-            or _PLACEHOLDER.fullmatch(value)
-            or _MAIL.fullmatch(value)
-            or (ID.fullmatch(value) and is_id(value))
+            PATTERNS.own_key.fullmatch(key) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value))
         ):
-            yield value, False
+            is_stated = value in evidence
+        else:
+            continue
+        if not is_stated:
+            return f"was called with {value}, which nobody had named"
+    return None
+
+
+def _strings(call: ToolCall) -> Iterator[tuple[str, str]]:
+    """Yield the texts among the arguments of a call, those of a list each."""
+    for key, value in call.arguments.items():
+        for each in value if isinstance(value, list) else (value,):
+            if isinstance(each, str):
+                yield key, each.strip()
 
 
 _WORD = re.compile(r"\d++|[^\W\d_]++")
@@ -120,9 +130,8 @@ def unstated_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
                 is_code = not isinstance(value, str) or value.isupper() or "." in value
                 own = set[str]() if is_code else _words(str(value))
                 if own and own.isdisjoint(words):
-                    place = locate_act(dialogue, turn.index, number, lambda _: None)
                     why = f"'{use.call.name}' was called with {key}, which nobody had stated"
-                    yield from () if place is None else (Hit(*place, why, "P3"),)
+                    yield Hit(*locate_call(turn, number), why, "P3")
                     break
             called.add(use.call.name)
         words |= _words(turn.text)
@@ -135,6 +144,11 @@ def _words(text: str) -> set[str]:
     """Return the words and numbers of a text, and each two neighbours as one, without halves of the day."""
     words = [_NUMBERS.get(word, word) for word in _WORD.findall(text.casefold())]
     return {*words, *map("".join, pairwise(words))} - {"am", "pm", "and", "the", "of"}
+
+
+def locate_call(turn: Turn, number: int) -> tuple[int, int, int]:
+    """Return turn, start and end of call `number` of a turn: the words beside it, if there are any."""
+    return (turn.index, *(_whole(turn) if turn.text.strip() else (number, number + 1)))
 
 
 def locate_act(
@@ -155,7 +169,7 @@ def locate_act(
         return message.index, *span
     if act is None:
         return None
-    return (act.index, *_whole(act)) if act.text.strip() else (act.index, number, number + 1)
+    return locate_call(act, number)
 
 
 @per_dialogue
@@ -182,7 +196,7 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who has to tell that something failed, after a tool that changes things refused the call:
     the wrong tool, or wrong arguments (P3).
 
-    Left alone are technical failures, unknown keys (the customer's mistake, or `invented_argument`), attempts
+    Left alone are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts
     that the customer asked for, and calls that were repeated with success. The hit is in the agent's words.
 
     Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that

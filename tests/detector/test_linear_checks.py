@@ -53,7 +53,7 @@ EXCHANGES = {
     "format_slip": ("ok {i}", "Come etc. then etc. again ,and call i think on monday"),
     "asks_for_known": ("My e-mail is a{i}@b.co", "Could you give me your e-mail address? What is your user id?"),
     "asks_for_given": ("My name is Ann, for Friday at 5 pm", "What is your name? What day? How many people?"),
-    "invented_argument": ("Where is it?", "I am sorry, W{i}9999 could not be found."),
+    "wrong_call": ("Where is it?", "I am sorry, W{i}9999 could not be found."),
     "policy": ("yes please", "I have cancelled your order W{i}0777."),
     "needless_transfer": ("hello {i}", "One moment."),
     "insists_on_number": ("I lost my order id {i}", "I need your order id."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from marked_dialogues import with_calls as dialogue
 
-from dialint.detector.checks.calls import invented_argument, raw_text_again, raw_tool_call, refused_write
+from dialint.detector.checks.calls import wrong_call, raw_text_again, raw_tool_call, refused_write
 from dialint.detector.checks.context import CheckContext
 from dialint.detector.checks.questions import asks_for_known, insists_on_number
 from dialint.detector.log_profile import LogProfile
@@ -43,11 +43,10 @@ def test_another_order_has_another_number() -> None:
     assert list(asks_for_known(turns)) == []
 
 
-def test_not_found_after_an_invented_argument() -> None:
-    text = "Let me see. I couldn't find your account."
-    made_up = dialogue(("c", "Hi, who am I?"), ("get_user", {"user_id": "jo_doe_123"}, ERROR), ("a", text))
-    (hit,) = invented_argument(made_up)
-    assert (hit.turn, hit.code, text[hit.start : hit.end]) == (3, "P3", "I couldn't find your account.")
+def test_a_wrong_call_is_accused_at_its_own_place() -> None:
+    made_up = dialogue(("c", "Who am I?"), ("get_user", {"user_id": "jo_doe_123"}, ERROR), ("a", "Not found."))
+    (hit,) = wrong_call(made_up)
+    assert (hit.turn, hit.start, hit.end, hit.code) == (1, 0, 1, "P3")
     assert "jo_doe_123" in hit.why
 
 
@@ -63,8 +62,8 @@ def test_not_found_after_an_invented_argument() -> None:
 )
 def test_what_was_dictated_is_no_invention(said: str, value: str) -> None:
     asked = (("get", {"key": value}, ERROR), ("a", "I couldn't find it."))
-    assert not list(invented_argument(dialogue(("c", said), *asked)))
-    assert list(invented_argument(dialogue(("c", "I am at order 9990, call 415 555 9999."), *asked)))
+    assert not list(wrong_call(dialogue(("c", said), *asked)))
+    assert list(wrong_call(dialogue(("c", "I am at order 9990, call 415 555 9999."), *asked)))
 
 
 REFUSED = ("cancel_order", {"order_id": "B4711"}, "Error: order was shipped")
