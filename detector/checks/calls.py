@@ -72,7 +72,7 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 
 def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
-    """Return what is wrong with the arguments of a failed call, or with its tool; None if that is not known."""
+    """Return what is wrong with a failed call, its arguments or its tool; None if that is not known."""
     if PATTERNS.unknown_tool.match(use.result or ""):
         return "does not exist"
     for key, value in _strings(use.call):
@@ -86,7 +86,9 @@ def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
         if PATTERNS.name_key.fullmatch(key) and _LETTERS.search(value):
             is_stated = words.issuperset(_LETTERS.findall(value.casefold()))
         elif (
-            PATTERNS.own_key.fullmatch(key) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value))
+            PATTERNS.own_key.fullmatch(key)
+            or _MAIL.fullmatch(value)
+            or (ID.fullmatch(value) and is_id(value))
         ):
             is_stated = value in evidence
         else:

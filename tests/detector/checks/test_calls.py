@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from marked_dialogues import with_calls as dialogue
 
-from dialint.detector.checks.calls import wrong_call, raw_text_again, raw_tool_call, refused_write
+from dialint.detector.checks.calls import raw_text_again, raw_tool_call, refused_write, wrong_call
 from dialint.detector.checks.context import CheckContext
 from dialint.detector.checks.questions import asks_for_known, insists_on_number
 from dialint.detector.log_profile import LogProfile
@@ -44,7 +44,9 @@ def test_another_order_has_another_number() -> None:
 
 
 def test_a_wrong_call_is_accused_at_its_own_place() -> None:
-    made_up = dialogue(("c", "Who am I?"), ("get_user", {"user_id": "jo_doe_123"}, ERROR), ("a", "Not found."))
+    made_up = dialogue(
+        ("c", "Who am I?"), ("get_user", {"user_id": "jo_doe_123"}, ERROR), ("a", "Not found.")
+    )
     (hit,) = wrong_call(made_up)
     assert (hit.turn, hit.start, hit.end, hit.code) == (1, 0, 1, "P3")
     assert "jo_doe_123" in hit.why
