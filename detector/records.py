@@ -83,6 +83,11 @@ class Turn(Record):
         """Whether an agent or a bot only called tools in it."""
         return self.role in JUDGED_ROLES and bool(self.tool_calls) and not self.text.strip()
 
+    @property
+    def n_places(self) -> int:
+        """The largest `end` that a finding may have: characters of the text, or calls of a silent act."""
+        return len(self.tool_calls) if self.is_silent_act else len(self.text)
+
     def to_log(self, start: int, end: int) -> tuple[int, int]:
         """Offsets ``[start, end)`` of `text` as offsets of the text in the log."""
         return offsets.to_original(self.edits, start, end)

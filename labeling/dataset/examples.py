@@ -154,7 +154,7 @@ class DatasetBuilder:
         """
         annotations = self.annotations[dialogue.id]
         findings = [(annotation, finding) for annotation in annotations for finding in annotation.findings]
-        lengths = {turn.index: len(turn.text) for turn in dialogue.turns} if findings else {}
+        lengths = {turn.index: turn.n_places for turn in dialogue.turns} if findings else {}
         for annotation, finding in findings:
             if finding.end > lengths.get(finding.turn, 0):
                 where = f"annotation {annotation.id} of dialogue {dialogue.id}"

@@ -30,6 +30,7 @@ from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.tool_use import format_call
 from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions_in
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
@@ -41,13 +42,19 @@ def speaker(turn: Turn) -> str:
 
 @dataclass(frozen=True)
 class DialogueView:
-    """A dialogue and its masked texts, turn by turn."""
+    """A dialogue and its masked texts, turn by turn. The text of a turn without words is its calls of tools,
+    a line each; a finding there has numbers of calls, of which spans of lines are made, and back."""
 
     dialogue: Dialogue
 
     @cached_property
-    def _masked(self) -> tuple[MaskedText, ...]:
-        return mask_dialogue(self.dialogue)[1]
+    def _masked(self) -> tuple[Dialogue, tuple[MaskedText, ...]]:
+        return mask_dialogue(self.dialogue)
+
+    def _calls(self, turn: int) -> list[str]:
+        """The calls of a turn without words, masked; none of another turn."""
+        masked = self._masked[0].turns[self._positions[turn]]
+        return [format_call(call) for call in masked.tool_calls] if masked.is_silent_act else []
 
     @cached_property
     def _positions(self) -> dict[int, int]:
@@ -60,14 +67,17 @@ class DialogueView:
 
     def masked_text(self, turn: int) -> MaskedText:
         """The masked text of the turn with this index."""
-        return self._masked[self._positions[turn]]
+        return self._masked[1][self._positions[turn]]
 
     def text(self, turn: int) -> str:
         """What labelers see of a turn."""
-        return self.masked_text(turn).text
+        return "\n".join(self._calls(turn)) or self.masked_text(turn).text
 
     def span(self, finding: Finding) -> tuple[int, int]:
         """A finding's offsets in the masked text."""
+        if calls := self._calls(finding.turn):
+            start = sum(len(call) + 1 for call in calls[: finding.start])
+            return start, start + len("\n".join(calls[finding.start : finding.end]))
         return self.masked_text(finding.turn).from_original(finding.start, finding.end)
 
     def validate_turn(self, turn: int, path: str) -> int:
@@ -87,14 +97,16 @@ class DialogueView:
         """Offsets in the original of ``[start, end)`` of `turn_text`, the turn's text in another tool."""
         masked, original = self.masked_text(turn), self._original(turn)
         try:
-            for candidate in (masked.text, original):
+            for candidate in (self.text(turn), original):
                 if turn_text == with_line_feeds(candidate) != candidate:
                     start, end = from_line_feeds(candidate, start), from_line_feeds(candidate, end)
                 elif turn_text != candidate:
                     continue
                 if not 0 <= start < end <= len(candidate):
                     raise ValueError("an empty span, or one outside the text")
-                return masked.to_original(start, end) if candidate == masked.text else (start, end)
+                if self._calls(turn):
+                    return candidate.count("\n", 0, start), candidate.count("\n", 0, end - 1) + 1
+                return masked.to_original(start, end) if candidate == self.text(turn) else (start, end)
             raise ValueError("another text than the turn's")
         except ValueError as error:
             raise BadRecord(
@@ -106,12 +118,14 @@ class DialogueView:
 
     def trimmed_span(self, turn: int) -> tuple[int, int]:
         """Offsets of the turn's original text without outer blanks: the evidence of labels without a span."""
+        if calls := self._calls(turn):
+            return 0, len(calls)
         original = self._original(turn)
         return len(original) - len(original.lstrip()), len(original.rstrip())
 
     def length(self, turn: int) -> int:
-        """Code points of the turn's original text."""
-        return len(self._original(turn))
+        """The largest end of a finding in the turn."""
+        return self.dialogue.turns[self._positions[turn]].n_places
 
     def role(self, turn: int) -> str:
         """Who speaks in a turn."""
@@ -119,6 +133,8 @@ class DialogueView:
 
     def quote(self, turn: int, start: int, end: int) -> str:
         """The masked text at offsets of the original."""
+        if calls := self._calls(turn):
+            return "\n".join(calls[start:end])
         masked = self.masked_text(turn)
         first, last = masked.from_original(start, end)
         return masked.text[first:last]

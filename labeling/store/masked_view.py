@@ -49,6 +49,8 @@ class MaskedView:
         Raises:
             StoreRefused: the quote does not match the masked text at its offsets.
         """
+        if self._is_about_call(finding):
+            return finding
         masked = self.texts.get(finding.turn)
         if masked is None or finding.quote != _cut(masked, finding.start, finding.end):
             raise StoreRefused(
@@ -74,6 +76,8 @@ class MaskedView:
         )
 
     def _mask_span(self, finding: Finding) -> Finding | None:
+        if self._is_about_call(finding):  # its quote is of the masked call
+            return finding
         masked = self.texts.get(finding.turn)
         if masked is None:
             return None
@@ -82,6 +86,10 @@ class MaskedView:
         if quote is None:
             return None
         return finding.model_copy(update={"start": start, "end": end, "quote": quote})
+
+    def _is_about_call(self, finding: Finding) -> bool:
+        turns = (turn for turn in self.stored.turns if turn.index == finding.turn)
+        return any(turn.is_silent_act and finding.end <= turn.n_places for turn in turns)
 
     def mask_words(self, words: Sequence[str]) -> Mapping[str, str]:
         """Map texts about the dialogue to their masked form, those that were masked before as well."""

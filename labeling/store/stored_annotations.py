@@ -125,7 +125,7 @@ def _validate(transaction: Transaction, values: dict[str, Any]) -> None:
     dialogue = load_dialogue(transaction, values["dialogue"])
     if dialogue is None:
         raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
-    lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
+    lengths = {turn.index: turn.n_places for turn in dialogue.turns}
     if values["turn"] is not None and values["turn"] not in lengths:
         raise StoreRefused("E_FINDING", "there is no such turn")
     for each in (*values["findings"], *values["rejections"]):

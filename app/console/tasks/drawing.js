@@ -92,6 +92,7 @@ function drawTurns(work) {
       made.classList.add("dialint-proof");
       for (const details of made.querySelectorAll("details")) details.open = true;
     }
+    if (!textOf(turn).trim()) made.append(...own.map(badgeOf)); // of a call, which has no words to mark
     if (own.some((mark) => mark.active)) made.classList.add("dialint-has-active");
     for (const id of evidence) {
       const details = evidenceOf(book.evidence[id]);

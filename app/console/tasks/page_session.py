@@ -271,6 +271,7 @@ def _apply(session: PageSession, batch: Batch) -> None:
     events = [each for each in batch.events if each[0] > answer.applied.get(batch.tab, 0)]
     if events:
         session.notices = []
+        session.adding = None  # it has begun: a page that is drawn anew does not ask for the words again
     for number, event in events:
         answer = acknowledge(answer, batch.tab, number)
         if isinstance(event, Act):

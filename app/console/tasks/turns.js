@@ -20,15 +20,16 @@ function pieceOf(piece) {
     made.setAttribute("role", "img");
     made.setAttribute("aria-label", "character " + piece.name);
   }
-  const badges = piece.ends.map((end) => {
-    const badge = element("span", "dialint-badge dialint-badge-" + end.state);
-    badge.dataset.label = end.label; // drawn by CSS, so that it is no part of the text that is selected
-    badge.setAttribute("role", "note");
-    badge.setAttribute("aria-label", end.label);
-    if (end.id) badge.dataset.id = end.id;
-    return badge;
-  });
-  return [made, ...badges];
+  return [made, ...piece.ends.map(badgeOf)];
+}
+
+function badgeOf({ label, state, id }) {
+  const badge = element("span", "dialint-badge dialint-badge-" + state);
+  badge.dataset.label = label; // drawn by CSS, so that it is no part of the text that is selected
+  badge.setAttribute("role", "note");
+  badge.setAttribute("aria-label", label);
+  if (id) badge.dataset.id = id;
+  return badge;
 }
 
 function turnOf(turn, say) {

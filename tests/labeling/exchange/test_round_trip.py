@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dialint.detector.ingest.outcomes import Reject
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.plugins import plugins
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, Rejection, questions_in
 from dialint.labeling.exchange.argilla import NAMESPACE
@@ -46,17 +46,26 @@ names = st.text(st.sampled_from("abc/#-é 1"), min_size=1, max_size=6).filter(st
 
 @st.composite
 def items(draw: st.DrawFn) -> list[ExportItem]:
-    """Dialogues whose agent speaks last, each with answers of several labelers."""
+    """Dialogues whose agent acts last, in words or in calls alone, each with answers of several labelers."""
     made = []
     for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
         said = draw(st.lists(texts, min_size=2, max_size=6, unique=True))
         turns = tuple(
-            Turn(index=i, role="agent" if i % 2 else "customer", text=t) for i, t in enumerate(said)
+            Turn(index=i, role="agent", text="", tool_calls=draw(calls(t)))
+            if i % 2 and draw(st.integers(0, 3)) == 0
+            else Turn(index=i, role="agent" if i % 2 else "customer", text=t)
+            for i, t in enumerate(said)
         )
         view = DialogueView(Dialogue(id=name, turns=turns, masked=draw(st.booleans())))
         annotations = tuple(draw(answers(view, number)) for number in range(draw(st.integers(1, 3))))
         made.append(ExportItem(view, CODES, OF_DIALOGUE, annotations))
     return made
+
+
+def calls(value: str) -> st.SearchStrategy[tuple[ToolCall, ...]]:
+    """One to three calls."""
+    call = st.builds(ToolCall, name=st.text("get_", min_size=1), arguments=st.just({"of": value}))
+    return st.lists(call, min_size=1, max_size=3).map(tuple)
 
 
 @st.composite
@@ -67,10 +76,10 @@ def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
     findings = []
     for _ in range(draw(st.integers(0, 3))):
         where = turn if turn is not None else draw(st.sampled_from(view.judged))
-        masked = view.masked_text(where)
-        start = draw(st.integers(0, len(masked.text) - 1))
-        end = draw(st.integers(start + 1, len(masked.text)))
-        span = masked.to_original(start, end)
+        masked, n_calls = view.masked_text(where), len(view.dialogue.turns[where].tool_calls)
+        start = draw(st.integers(0, (n_calls or len(masked.text)) - 1))
+        end = draw(st.integers(start + 1, n_calls or len(masked.text)))
+        span = (start, end) if n_calls else masked.to_original(start, end)
         findings.append(context.finding(view, where, draw(st.sampled_from(codes)), span))
     turns = [turn] if turn is not None else view.judged
     reasons = st.builds(

@@ -77,6 +77,7 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
     page.keyboard.press("Enter")
     page.get_by_text("Errors: 1").wait_for()
     page.wait_for_function(IDLE)
+    assert not page.evaluate("document.querySelector('.dialint-work').work.data.adding"), "it is asked once"
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
     place = (3, 3, 7) if is_selected else (1, 0, 14)
@@ -123,6 +124,32 @@ def test_tool_calls_show_function_and_arguments_without_a_click(
     page.locator('[data-turn="3"] summary').click()
     assert "SKU-019" in whole.inner_text()
     assert not first.is_visible()
+
+
+def test_a_finding_about_a_call_stands_at_the_call(
+    page_of: Callable[..., Any], store: Store, saved: Saved
+) -> None:
+    call = ToolCall(name="get_order", arguments={"id": "<order_id>"})
+    turns = (
+        Turn(index=0, role="customer", text="Where is it?"),
+        Turn(index=1, role="agent", text="", tool_calls=(call,)),
+        Turn(index=2, role="tool", text="Error: order not found"),
+        Turn(index=3, role="agent", text="Which order is it?"),
+    )
+    finding = make_finding("C1", 1, 'get_order({"id": "<order_id>"})').model_copy(update={"end": 1})
+    add_to_review(store, Dialogue(id="acts", turns=turns), finding)
+    page = page_of("rob", "review")
+    press(page, "Start")
+    page.get_by_text("Dialogue acts").wait_for()
+    badge = page.locator('[data-turn="1"].dialint-has-active .dialint-badge')
+    badge.wait_for()
+    assert (badge.get_attribute("aria-label") or "").startswith("1 C1")
+    page.wait_for_function(IDLE)
+    page.keyboard.press("y")
+    page.wait_for_function(IDLE)
+    page.keyboard.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
+    assert saved()[0]["said"] == [(1, "C1", "S2", 0, 1)]
 
 
 HINTS = """() => {
