@@ -28,7 +28,7 @@ from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.release import TurnCoverage
 from dialint.detector.taxonomy import Code, Taxonomy
-from dialint.detector.tool_use import format_call
+from dialint.detector.tool_use import call_lines
 
 Source = Literal["check", "policy", "scan", "judge"]
 Outcome = Literal["finding", "suggestion", "dropped"]
@@ -320,7 +320,7 @@ def build_finding(
     entry = taxonomy.codes[suspicion.code]
     if original.is_silent_act:
         start, end = suspicion.start, suspicion.start + 1
-        quote = format_call(turns[-1].tool_calls[start])
+        quote = call_lines(turns[-1])[start]
     else:
         masked_start, masked_end = text.from_original(suspicion.start, suspicion.end)
         start, end = original.to_log(suspicion.start, suspicion.end)

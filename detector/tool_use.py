@@ -135,6 +135,12 @@ def format_call(call: ToolCall) -> str:
     return f"{call.name}({json.dumps(call.arguments, ensure_ascii=False)})"
 
 
+def call_lines(turn: Turn) -> tuple[str, ...]:
+    """Return the calls of a turn without words, a line each: what a finding there quotes, by the number of
+    the call; nothing for any other turn."""
+    return tuple(format_call(call) for call in turn.tool_calls) if turn.is_silent_act else ()
+
+
 def parse_result(text: str) -> JsonValue | None:
     """Return the JSON value of a result's text, None if it is no JSON."""
     try:

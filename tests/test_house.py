@@ -201,7 +201,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 CEILINGS = {
     "lines of the packages": 93_220,
     "modules of the packages": 467,
-    "lines of the tests": 53_610,
+    "lines of the tests": 53_660,
     "private functions of modules that one place mentions, of 100": 64,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -35,21 +35,21 @@ _LETTERS = re.compile(r"[^\W\d_]++")
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
-@check(P3=Evidence(49, 50), languages=("en",))
+@check(P3=Evidence(52, 52), languages=("en",))
 def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find a call that failed for what the agent put into it (P3): an id, a mail address, a name, a zip code
-    or a date of birth which stands nowhere in the log before it, a placeholder, nothing at all, a mail
-    address for an id; or a tool that does not exist.
+    or a date of birth which stands nowhere in the log before it, a placeholder, an empty id or name; or a
+    call of a tool that there is not.
 
     The hit is the call; one for each value until the customer speaks.
 
-    Read on the development half of tau_bench (2026-11-29): 49 of 50 right, of 210.
+    Read on the development half of tau_bench (2026-11-29): 52 of 52 right, of 208.
     """
     uses = uses_by_turn(dialogue)
     failed = [use for of_turn in uses.values() for use in of_turn if use.failed and use.was_run]
     if not failed:
         return
-    values = [value for use in failed for _key, value in _strings(use.call) if value]
+    values = [value for use in failed for key, value in _strings(use.call) if _is_own(key, value)]
     evidence, words = StatedIds(values), set[str]()
     for text in dialogue.sources:
         evidence.add(text)
@@ -65,37 +65,37 @@ def wrong_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         for number, use in enumerate(uses.get(turn.index, ())):
             fault = _fault_of(use, evidence, words) if use.failed and use.was_run else None
             if fault is not None:
-                name = use.call.name
-                if (name, fault) not in reported:
-                    yield Hit(*locate_call(turn, number), f"'{name}' {fault}", "P3")
-                reported.add((name, fault))
+                if (use.call.name, fault) not in reported:
+                    yield Hit(*locate_call(turn, number), fault, "P3")
+                reported.add((use.call.name, fault))
 
 
 def _fault_of(use: ToolUse, evidence: StatedIds, words: set[str]) -> str | None:
     """Return what is wrong with a failed call, its arguments or its tool; None if that is not known."""
     if PATTERNS.unknown_tool.match(use.result or ""):
-        return "does not exist"
+        return f"there is no tool '{use.call.name}'"
     for key, value in _strings(use.call):
-        is_key = _IS_ID.search(key) is not None
-        if _PLACEHOLDER.fullmatch(value):
-            return f"was called with {value}, which nobody had named"
-        if not value and (is_key or PATTERNS.name_key.fullmatch(key) or PATTERNS.own_key.fullmatch(key)):
-            return f"was called with an empty {key}"
-        if is_key and _MAIL.fullmatch(value):
-            return f"was called with a mail address as {key}"
-        if PATTERNS.name_key.fullmatch(key) and _LETTERS.search(value):
+        is_key, is_name = _IS_ID.search(key), PATTERNS.name_key.fullmatch(key)
+        if not value and (is_key or is_name):
+            return f"'{use.call.name}' was called with an empty {key}"
+        if _PLACEHOLDER.fullmatch(value) and (is_key or value[0] in "<#"):
+            is_stated = False
+        elif is_name and _LETTERS.search(value):
             is_stated = words.issuperset(_LETTERS.findall(value.casefold()))
-        elif (
-            PATTERNS.own_key.fullmatch(key)
-            or _MAIL.fullmatch(value)
-            or (ID.fullmatch(value) and is_id(value))
-        ):
-            is_stated = value in evidence
         else:
-            continue
+            is_stated = not _is_own(key, value) or value in evidence
         if not is_stated:
-            return f"was called with {value}, which nobody had named"
+            return f"'{use.call.name}' was called with {value}, which nobody had named"
     return None
+
+
+def _is_own(key: str, value: str) -> bool:
+    """Return whether an argument cannot be known without having been told, and is no name."""
+    return value != "" and (
+        PATTERNS.own_key.fullmatch(key) is not None
+        or _MAIL.fullmatch(value) is not None
+        or (ID.fullmatch(value) is not None and is_id(value))
+    )
 
 
 def _strings(call: ToolCall) -> Iterator[tuple[str, str]]:
@@ -150,47 +150,34 @@ def _words(text: str) -> set[str]:
 
 def locate_call(turn: Turn, number: int) -> tuple[int, int, int]:
     """Return turn, start and end of call `number` of a turn: the words beside it, if there are any."""
-    return (turn.index, *(_whole(turn) if turn.text.strip() else (number, number + 1)))
+    text = turn.text
+    if not text.strip():
+        return turn.index, number, number + 1
+    return turn.index, len(text) - len(text.lstrip()), len(text.rstrip())
 
 
-def locate_act(
-    dialogue: Dialogue,
-    turn: int,
-    number: int = 0,
-    quote: Callable[[Turn], tuple[int, int] | None] | None = None,
-) -> tuple[int, int, int] | None:
-    """Return turn, start and end of what is quoted of call `number` of a turn, or of the answer to a turn of
-    the customer: the agent's message, its own or the next one before the customer speaks, of which `quote`
-    takes a part; without one the call. None if the agent did nothing more."""
-    place = _acts(dialogue).get(turn)
-    if place is None:
-        return None
-    message, act = place
-    span = None if message is None else (_whole if quote is None else quote)(message)
-    if message is not None and span is not None:
-        return message.index, *span
-    if act is None:
-        return None
-    return locate_call(act, number)
+def locate_act(dialogue: Dialogue, turn: int, number: int = 0) -> tuple[int, int, int] | None:
+    """Return turn, start and end of the agent's message that belongs to call `number` of a turn, or to a turn
+    of the customer: its own or the next one before the customer speaks; without one the call. None if the
+    agent did nothing more."""
+    act = _acts(dialogue).get(turn)
+    return None if act is None else locate_call(act, number)
 
 
 @per_dialogue
-def _acts(dialogue: Dialogue) -> dict[int, tuple[Turn | None, Turn | None]]:
-    """Return the message and the act that belong to each turn, by its index: its own, or the agent's next
-    ones before the customer speaks."""
-    acts: dict[int, tuple[Turn | None, Turn | None]] = {}
-    message = act = None
+def _acts(dialogue: Dialogue) -> dict[int, Turn | None]:
+    """Return what the agent did in or after each turn, by its index, before the customer speaks: the first
+    message, or the first call if there is none."""
+    acts: dict[int, Turn | None] = {}
+    act = None
     for turn in reversed(dialogue.turns):
-        if turn.role in JUDGED_ROLES and (turn.text.strip() or turn.tool_calls):
-            message, act = turn if turn.text.strip() else message, turn
-        acts[turn.index] = message, act
-        if turn.role == "customer" and turn.text.strip():
-            message = act = None
+        is_message = bool(turn.text.strip())
+        if turn.role in JUDGED_ROLES and (is_message or (turn.tool_calls and not (act and act.text.strip()))):
+            act = turn
+        acts[turn.index] = act
+        if turn.role == "customer" and is_message:
+            act = None
     return acts
-
-
-def _whole(turn: Turn) -> tuple[int, int]:
-    return len(turn.text) - len(turn.text.lstrip()), len(turn.text.rstrip())
 
 
 @check(P3=Evidence(24, 26, "suggestion"), languages=("en",))

@@ -30,7 +30,7 @@ from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
-from dialint.detector.tool_use import format_call
+from dialint.detector.tool_use import call_lines
 from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions_in
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
@@ -51,10 +51,8 @@ class DialogueView:
     def _masked(self) -> tuple[Dialogue, tuple[MaskedText, ...]]:
         return mask_dialogue(self.dialogue)
 
-    def _calls(self, turn: int) -> list[str]:
-        """The calls of a turn without words, masked; none of another turn."""
-        masked = self._masked[0].turns[self._positions[turn]]
-        return [format_call(call) for call in masked.tool_calls] if masked.is_silent_act else []
+    def _calls(self, turn: int) -> tuple[str, ...]:
+        return call_lines(self._masked[0].turns[self._positions[turn]])
 
     @cached_property
     def _positions(self) -> dict[int, int]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from dialint.detector.masking import MaskedText, mask_dialogue, mask_words
 from dialint.detector.records import Dialogue, Finding
+from dialint.detector.tool_use import call_lines
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import load_content
@@ -49,15 +50,15 @@ class MaskedView:
         Raises:
             StoreRefused: the quote does not match the masked text at its offsets.
         """
-        if self._is_about_call(finding):
-            return finding
-        masked = self.texts.get(finding.turn)
-        if masked is None or finding.quote != _cut(masked, finding.start, finding.end):
+        if finding.quote != self._cut(finding.turn, finding.start, finding.end):
             raise StoreRefused(
                 "E_FINDING", "the quote does not stand at its place in turn {turn}", turn=finding.turn
             )
+        if finding.turn in self._calls:
+            return finding
+        masked = self.texts[finding.turn]
         start, end = masked.to_original(finding.start, finding.end)
-        quote = _cut(masked, *masked.from_original(start, end))
+        quote = self._cut(finding.turn, *masked.from_original(start, end))
         return finding.model_copy(update={"start": start, "end": end, "quote": quote})
 
     def mask_findings(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -76,20 +77,28 @@ class MaskedView:
         )
 
     def _mask_span(self, finding: Finding) -> Finding | None:
-        if self._is_about_call(finding):  # its quote is of the masked call
-            return finding
-        masked = self.texts.get(finding.turn)
-        if masked is None:
+        if finding.turn not in self.texts:
             return None
-        start, end = masked.from_original(finding.start, finding.end)
-        quote = _cut(masked, start, end)
+        start, end = finding.start, finding.end
+        if finding.turn not in self._calls:
+            start, end = self.texts[finding.turn].from_original(start, end)
+        quote = self._cut(finding.turn, start, end)
         if quote is None:
             return None
         return finding.model_copy(update={"start": start, "end": end, "quote": quote})
 
-    def _is_about_call(self, finding: Finding) -> bool:
-        turns = (turn for turn in self.stored.turns if turn.index == finding.turn)
-        return any(turn.is_silent_act and finding.end <= turn.n_places for turn in turns)
+    @cached_property
+    def _calls(self) -> Mapping[int, tuple[str, ...]]:
+        return {turn.index: calls for turn in self.dialogue.turns if (calls := call_lines(turn))}
+
+    def _cut(self, turn: int, start: int, end: int) -> str | None:
+        """What stands, masked, at ``[start, end)`` of the masked text or of the calls; none if that is not
+        within them."""
+        calls = self._calls.get(turn)
+        if calls is not None:
+            return "\n".join(calls[start:end]) if end <= len(calls) else None
+        masked = self.texts.get(turn)
+        return None if masked is None or end > len(masked.text) else masked.text[start:end]
 
     def mask_words(self, words: Sequence[str]) -> Mapping[str, str]:
         """Map texts about the dialogue to their masked form, those that were masked before as well."""
@@ -97,11 +106,6 @@ class MaskedView:
             masked_words = mask_words(self.stored, new)
             self.words.update({text: text for text in masked_words.values()} | masked_words)
         return self.words
-
-
-def _cut(masked: MaskedText, start: int, end: int) -> str | None:
-    """The masked text at ``[start, end)``; none if that is not within the text."""
-    return masked.text[start:end] if end <= len(masked.text) else None
 
 
 @lru_cache(CACHED_VIEWS)

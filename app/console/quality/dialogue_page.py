@@ -33,6 +33,7 @@ from dialint.app.console.text import (
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.tool_use import call_lines
 from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.history import DialogueHistory, LogEntry, find_similar, read_history
@@ -128,8 +129,9 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
         if len(names) > 1:
             project = st.selectbox(_("Project"), names, format_func=safe_text, key="review in", width=240)
         if selection is not None:
-            text = next(turn.text for turn in dialogue.turns if turn.index == selection.turn)
-            quote = " ".join(text[selection.start : selection.end].split())
+            turn = next(turn for turn in dialogue.turns if turn.index == selection.turn)
+            words = "".join((call_lines(turn) or turn.text)[selection.start : selection.end])
+            quote = " ".join(words.split())
             selected = _("Selected in turn {n}: “{quote}”").format(n=selection.turn, quote=quote[:MAX_QUOTE])
             st.caption(safe_markdown(selected), width="content")
     if project is None or not (review or add):

@@ -19,6 +19,7 @@ from dialint.app.console.text import lookup_code, safe_text
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity, Verdict
 from dialint.detector.taxonomy import Code, Names, Taxonomy
+from dialint.detector.tool_use import call_lines
 from dialint.detector.yaml_document import read_document
 from dialint.labeling.annotation import Annotation, Rejection
 
@@ -214,7 +215,8 @@ def unanswered_codes(answer: Answer, codes: Sequence[str]) -> tuple[str, ...]:
 
 
 class Selection(Record):
-    """A selected part of one turn: code points of the displayed text, `end` exclusive."""
+    """A selected part of one turn: code points of the displayed text, or calls of a turn without words; `end`
+    is exclusive."""
 
     turn: Annotated[int, Field(ge=0)]
     start: Annotated[int, Field(ge=0)]
@@ -228,10 +230,14 @@ def parse_selection(dialogue: Dialogue, only_turn: int | None, raw: Any) -> Sele
     if not isinstance(raw, Mapping) or any(type(raw.get(name)) is not int for name in names):
         return None
     index, start, end = raw["turn"], raw["start"], raw["end"]
-    texts = {turn.index: turn.text for turn in dialogue.turns if turn.role in JUDGED_ROLES}
-    if index not in texts or only_turn not in (None, index) or not 0 <= start < end <= len(texts[index]):
+    turn = next((each for each in dialogue.turns if each.index == index), None)
+    if turn is None or turn.role not in JUDGED_ROLES or only_turn not in (None, index):
         return None
-    selected = texts[index][start:end]
+    if not 0 <= start < end <= turn.n_places:
+        return None
+    if turn.is_silent_act:
+        return Selection(turn=index, start=start, end=end)
+    selected = turn.text[start:end]
     start += len(selected) - len(selected.lstrip())
     end = start + len(selected.strip())
     return Selection(turn=index, start=start, end=end) if end > start else None
@@ -243,16 +249,21 @@ def make_finding(
     """A person's finding. Personal data in its quote are placeholders; where the selection touches some, the
     finding covers all of it. `masked` is the turn's masked text; without it the dialogue is masked here."""
     position = next(i for i, turn in enumerate(dialogue.turns) if turn.index == selection.turn)
-    text = masked or mask_dialogue(dialogue)[1][position]
-    first, last = text.from_original(selection.start, selection.end)
-    start, end = text.to_original(first, last)
+    start, end = selection.start, selection.end
+    if dialogue.turns[position].is_silent_act:
+        quote = "\n".join(call_lines(mask_dialogue(dialogue)[0].turns[position])[start:end])
+    else:
+        text = masked or mask_dialogue(dialogue)[1][position]
+        first, last = text.from_original(start, end)
+        start, end = text.to_original(first, last)
+        quote = text.text[first:last]
     return Finding(
         code=code.code,
         turn=selection.turn,
         severity=severity,
         fault="bot" if dialogue.turns[position].role == "bot" else code.fault,
         probability=1.0,
-        quote=text.text[first:last],
+        quote=quote,
         start=start,
         end=end,
         reason="",

@@ -126,9 +126,7 @@ def view_data(
                 "from": part.start,
                 "part": (part.start, part.end) != (0, len(turn.text)),
                 "in_question": turn.index == only_turn,
-                "selectable": bool(turn.text.strip())
-                and turn.index in judged
-                and only_turn in (None, turn.index),
+                "selectable": turn.index in judged and only_turn in (None, turn.index),
                 "pieces": _split(turn.text[part.start : part.end], part.start, near),
                 "unseen": turn.role == "tool",
                 "calls": [safe_text(format_call(call)[:MAX_CALL_CHARS]) for call in turn.tool_calls]

@@ -92,7 +92,11 @@ function drawTurns(work) {
       made.classList.add("dialint-proof");
       for (const details of made.querySelectorAll("details")) details.open = true;
     }
-    if (!textOf(turn).trim()) made.append(...own.map(badgeOf)); // of a call, which has no words to mark
+    for (const call of made.querySelectorAll("[data-call]")) {
+      const here = own.filter((mark) => mark.start <= Number(call.dataset.call) && Number(call.dataset.call) < mark.end);
+      if (here.some((mark) => mark.state === "selected")) call.classList.add("dialint-selected");
+      made.append(...here.filter((mark) => mark.label).map(badgeOf)); // not in the call, which may be folded
+    }
     if (own.some((mark) => mark.active)) made.classList.add("dialint-has-active");
     for (const id of evidence) {
       const details = evidenceOf(book.evidence[id]);

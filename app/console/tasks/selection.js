@@ -32,8 +32,15 @@ function textOf(turn) {
   return turn.pieces.map((piece) => piece.text).join("");
 }
 
-// [start, end) of each word of a turn.
+// What stands at [start, end) of a turn: words, or calls where there are no words.
+function quoteIn(turn, start, end) {
+  if (isSilent(turn)) return turn.calls.slice(start, end).join("\n");
+  return Array.from(textOf(turn)).slice(start - turn.from, end - turn.from).join("");
+}
+
+// [start, end) of each word of a turn, or of each call where there are no words.
 function wordsOf(turn) {
+  if (isSilent(turn)) return turn.calls.map((_, n) => [n, n + 1]);
   const text = textOf(turn);
   const words = [];
   let at = turn.from;
@@ -69,7 +76,8 @@ class WordCursor {
 
   get range() {
     if (this.last === null || !this.words.length) {
-      return { turn: this.turn.index, start: this.turn.from, end: this.turn.from + Array.from(textOf(this.turn)).length };
+      const length = isSilent(this.turn) ? this.turn.calls.length : Array.from(textOf(this.turn)).length;
+      return { turn: this.turn.index, start: this.turn.from, end: this.turn.from + length };
     }
     const [a, b] = [Math.min(this.anchor, this.last), Math.max(this.anchor, this.last)];
     return { turn: this.turn.index, start: this.words[a][0], end: this.words[b][1] };
@@ -90,8 +98,7 @@ class WordCursor {
     else if (event.key === "Home") to(0);
     else if (event.key === "End") to(n - 1);
     else if (event.key.length === 1 && /\p{L}/u.test(event.key)) {
-      const chars = Array.from(textOf(this.turn));
-      const begins = (index) => chars[this.words[index][0] - this.turn.from].toLowerCase() === event.key.toLowerCase();
+      const begins = (index) => quoteIn(this.turn, ...this.words[index]).toLowerCase().startsWith(event.key.toLowerCase());
       const from = this.last === null ? -1 : this.last;
       for (let step = 1; step <= n; step++) if (begins((from + step + n) % n)) { to((from + step + n) % n); break; }
     } else return false;

@@ -32,6 +32,11 @@ function badgeOf({ label, state, id }) {
   return badge;
 }
 
+// Whether a turn has calls alone: what is selected there is calls, by their numbers, and no words.
+function isSilent(turn) {
+  return turn.calls.length > 0 && !turn.pieces.some((piece) => piece.text.trim());
+}
+
 function turnOf(turn, say) {
   const item = element("li", "dialint-turn dialint-" + turn.role + (turn.in_question ? " dialint-in-question" : ""));
   item.dataset.turn = turn.index;
@@ -44,7 +49,11 @@ function turnOf(turn, say) {
   if (turn.selectable) text.dataset.selectable = "yes";
   for (const piece of turn.pieces) text.append(...pieceOf(piece));
   item.append(head);
-  for (const call of turn.calls) item.append(unseenOf(say.call + ", " + say.unseen, call, element("div", "dialint-call", call)));
+  turn.calls.forEach((call, n) => {
+    const made = element("div", "dialint-call", call);
+    if (turn.selectable && isSilent(turn)) made.dataset.call = n;
+    item.append(unseenOf(say.call + ", " + say.unseen, call, made));
+  });
   if (turn.unseen) item.append(unseenOf(say.unseen, turn.pieces.map((piece) => piece.text).join(""), text));
   else if (turn.pieces.some((piece) => piece.text) || !turn.calls.length) item.append(text);
   return item;
@@ -86,6 +95,12 @@ function selectedIn(list) {
       const end = codePoints(text, range.endContainer, range.endOffset);
       const { turn, from } = text.closest("[data-turn]").dataset;
       return end > start ? { turn: Number(turn), start: start + Number(from), end: end + Number(from) } : null;
+    }
+  }
+  for (const call of list.querySelectorAll("[data-call]")) {
+    if (call.contains(range.startContainer) && call.contains(range.endContainer)) {
+      const n = Number(call.dataset.call);
+      return { turn: Number(call.closest("[data-turn]").dataset.turn), start: n, end: n + 1 };
     }
   }
   return null;

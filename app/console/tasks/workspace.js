@@ -138,7 +138,7 @@ class Workspace {
 
   quote({ turn, start, end }) {
     const part = this.turns[turn];
-    return part ? Array.from(textOf(part)).slice(start - part.from, end - part.from).join("") : "";
+    return part ? quoteIn(part, start, end) : "";
   }
 
   // ---- what the person does
@@ -352,7 +352,7 @@ class Workspace {
   // ---- selection of words
 
   selectable() {
-    return this.book.turns.filter((turn) => turn.selectable && textOf(turn).trim());
+    return this.book.turns.filter((turn) => turn.selectable && (textOf(turn).trim() || isSilent(turn)));
   }
 
   startSelecting(code) {
@@ -369,7 +369,7 @@ class Workspace {
 
   firstVisibleTurn() {
     const top = this.list.getBoundingClientRect().top;
-    const first = [...this.list.children].find((each) => each.getBoundingClientRect().bottom > top + 8 && each.querySelector("[data-selectable]"));
+    const first = [...this.list.children].find((each) => each.getBoundingClientRect().bottom > top + 8 && each.querySelector("[data-selectable], [data-call]"));
     return first ? Number(first.dataset.turn) : null;
   }
 

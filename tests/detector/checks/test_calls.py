@@ -43,15 +43,6 @@ def test_another_order_has_another_number() -> None:
     assert list(asks_for_known(turns)) == []
 
 
-def test_a_wrong_call_is_accused_at_its_own_place() -> None:
-    made_up = dialogue(
-        ("c", "Who am I?"), ("get_user", {"user_id": "jo_doe_123"}, ERROR), ("a", "Not found.")
-    )
-    (hit,) = wrong_call(made_up)
-    assert (hit.turn, hit.start, hit.end, hit.code) == (1, 0, 1, "P3")
-    assert "jo_doe_123" in hit.why
-
-
 @pytest.mark.parametrize(
     ("said", "value"),
     [

@@ -267,3 +267,20 @@ def test_a_dialogue_is_masked_once_and_not_at_each_look(
     answer = annotations.submit(store, "ann", lease.task, lease.token, "k", expected.verdict.findings)
     assert answer.findings == expected.verdict.findings
     assert masked == []
+
+
+def test_what_is_said_of_a_call_quotes_the_masked_call() -> None:
+    """Nobody puts other words, or what was masked, beside a call."""
+    call = ToolCall(name="find", arguments={"mail": "ann.k@mail.example"})
+    turns = (
+        Turn(index=0, role="customer", text="Hi"),
+        Turn(index=1, role="agent", text="", tool_calls=(call,)),
+    )
+    view = MaskedView.of(Dialogue(id="d", turns=turns))
+    said = finding(0, 1, 'find({"mail": "[EMAIL_1]"})', turn=1)
+    assert view.unmask_finding(said) == said
+    (shown,) = view.mask_findings([said.model_copy(update={"quote": "ann.k@mail.example"})])
+    assert shown.quote == said.quote
+    assert view.mask_findings([said.model_copy(update={"end": 2})]) == ()
+    with pytest.raises(StoreRefused, match="does not stand"):
+        view.unmask_finding(said.model_copy(update={"quote": "ann.k@mail.example"}))

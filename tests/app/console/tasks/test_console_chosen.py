@@ -126,7 +126,13 @@ def test_tool_calls_show_function_and_arguments_without_a_click(
     assert not first.is_visible()
 
 
-def test_a_finding_about_a_call_stands_at_the_call(
+SELECT_CALL = """() => {
+  window.getSelection().selectAllChildren(document.querySelector("[data-call]"));
+  document.dispatchEvent(new PointerEvent("pointerup"));
+}"""
+
+
+def test_an_error_of_a_call_is_confirmed_and_another_added(
     page_of: Callable[..., Any], store: Store, saved: Saved
 ) -> None:
     call = ToolCall(name="get_order", arguments={"id": "<order_id>"})
@@ -147,9 +153,47 @@ def test_a_finding_about_a_call_stands_at_the_call(
     page.wait_for_function(IDLE)
     page.keyboard.press("y")
     page.wait_for_function(IDLE)
+    page.evaluate(SELECT_CALL)
+    page.keyboard.press("a")
+    page.get_by_role("dialog", name="Which error?").wait_for()
+    page.keyboard.type("T1")
+    page.keyboard.press("Enter")
+    page.get_by_text("Errors: 2").wait_for()
+    page.wait_for_function(IDLE)
+    assert page.locator('[data-turn="1"] .dialint-badge').count() == 2
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
-    assert saved()[0]["said"] == [(1, "C1", "S2", 0, 1)]
+    assert {(turn, code, start, end) for turn, code, _, start, end in saved()[0]["said"]} == {
+        (1, "C1", 0, 1),
+        (1, "T1", 0, 1),
+    }
+
+
+def test_a_labeler_selects_a_call_by_the_keyboard(
+    page_of: Callable[..., Any], store: Store, saved: Saved
+) -> None:
+    calls = tuple(ToolCall(name=name, arguments={"mail": "ann.k@mail.example"}) for name in ("find", "get"))
+    turns = (
+        Turn(index=0, role="customer", text="Where is it?"),
+        Turn(index=1, role="agent", text="", tool_calls=calls),
+    )
+    dialogues.add(store, "lea", [Dialogue(id="acts", turns=turns)])
+    tasks.add(store, "lea", "to label", [NewTask(dialogue="acts", priority=9.0)])
+    page = page_of("ann", "label")
+    press(page, "Start")
+    page.locator('[data-turn="1"] [data-call="1"]').wait_for()
+    page.wait_for_function(IDLE)
+    page.keyboard.press("y")
+    page.keyboard.press("g")
+    page.locator("[data-call='1'].dialint-selected").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_function(IDLE)
+    page.keyboard.press("n")
+    page.wait_for_function(IDLE)
+    page.keyboard.press("s")
+    page.get_by_text("Saved.").wait_for()
+    ((answer,),) = ([row["said"] for row in saved()],)
+    assert [(turn, start, end) for turn, _, _, start, end in answer] == [(1, 1, 2)]
 
 
 HINTS = """() => {
