@@ -310,7 +310,7 @@ def test_calls_and_results_are_marked_as_not_seen_by_the_customer() -> None:
     )
     seen = view_data(Dialogue(id="d", turns=turns), None, [], None, 1)["turns"]
     assert [(turn["unseen"], len(turn["calls"]), turn["selectable"]) for turn in seen] == [
-        (False, 0, False), (False, 1, False), (True, 0, False), (False, 1, True),
+        (False, 0, False), (False, 1, True), (True, 0, False), (False, 1, True),
     ]  # fmt: skip
     assert seen[1]["calls"] == ['track({"order": "44⟦RLO⟧71"})']
 
