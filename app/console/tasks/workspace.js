@@ -71,7 +71,8 @@ class Workspace {
     if (turned) this.takeBook(book);
     this.draft.receive(data);
     if (isNew) {
-      Object.assign(this, { asking: null, cursor: null, selection: null, undone: null });
+      Object.assign(this, { asking: null, undone: null });
+      this.clearSelection();
       this.unfolded.clear();
       this.openTool(null);
       this.list.scrollTop = 0;
@@ -462,6 +463,7 @@ class Workspace {
     if ((event.ctrlKey || event.metaKey || event.altKey) && !isUndo) return;
     const take = () => { event.preventDefault(); event.stopPropagation(); };
     if (this.draft.busy) { if (/^[\w]$|^Shift\+/.test(key)) take(); return; } // it was meant for the item that is being saved
+    this.readSelection(); // a key may come before the timer of the pointer's release
     if (this.cursor && this.selectKey(event, key)) return take();
     if (this.asking && ["Enter", "Escape"].includes(key) && isForNoReason(target)) { take(); return this.giveNoReason(); }
     if (inside && ["Enter", " "].includes(event.key) && target.closest("button, summary")) return;

@@ -126,10 +126,12 @@ def test_tool_calls_show_function_and_arguments_without_a_click(
     assert not first.is_visible()
 
 
-SELECT_CALL = """() => {
+SELECT_CALL_AND_ADD = """() => {
   window.getSelection().selectAllChildren(document.querySelector("[data-call]"));
   document.dispatchEvent(new PointerEvent("pointerup"));
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true }));
 }"""
+"""Select a call and press A, before any timer of the page can run."""
 
 
 def test_an_error_of_a_call_is_confirmed_and_another_added(
@@ -153,8 +155,7 @@ def test_an_error_of_a_call_is_confirmed_and_another_added(
     page.wait_for_function(IDLE)
     page.keyboard.press("y")
     page.wait_for_function(IDLE)
-    page.evaluate(SELECT_CALL)
-    page.keyboard.press("a")
+    page.evaluate(SELECT_CALL_AND_ADD)
     page.get_by_role("dialog", name="Which error?").wait_for()
     page.keyboard.type("T1")
     page.keyboard.press("Enter")
