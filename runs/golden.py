@@ -44,7 +44,7 @@ def steps(work: Path) -> dict[str, list[str]]:
         "report": f"report {work}/sample/verdicts.jsonl --html OUT/report.html",
         "inject": "data inject --data toy --out OUT/examples --seed 0 --rounds 1",
         "toy": f"score {work}/toy.jsonl --out OUT/verdicts.jsonl --limit 300",
-        "sft": f"train sft judge --dataset {work}/inject/examples --model small_decoder --out OUT/model "
+        "sft": f"train sft judge --dataset {work}/inject/examples --base small_decoder --out OUT/model "
         "--limit 60 --codes T1 T2 --adapter none --steps 3 --questions 2 --dev-answers 0 --threads 1",
         "codes": "codes",
     }

@@ -93,11 +93,11 @@ key=()
 # 2. A judge learns from it: an adapter of the base, or all its weights, is the candidate.
 data=(--dataset "$round/screened" "${asked[@]}")
 [ -e "$round/sft/manifest.json" ] ||
-    dialint train sft judge "${data[@]}" --model "$base" --out "$round/sft" "${sft[@]}" "${shared[@]}"
+    dialint train sft judge "${data[@]}" --base "$base" --out "$round/sft" "${sft[@]}" "${shared[@]}"
 candidate=$round/sft
 if [ "$align" != none ]; then
     [ -e "$round/$align/manifest.json" ] ||
-        dialint train "$align" "${data[@]}" --model "$round/sft" --ratio "${RATIO:-2}" --out "$round/$align" \
+        dialint train "$align" "${data[@]}" --base "$round/sft" --ratio "${RATIO:-2}" --out "$round/$align" \
             "${aligned[@]}" "${shared[@]}"
     candidate=$round/$align
     if [ ! -e "$round/sft/base.json" ]; then # all weights were trained, and now an adapter of them: one model

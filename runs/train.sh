@@ -74,14 +74,14 @@ key=()
 asked=(${codes:+--codes $codes})
 data=(--dataset "$work/screened" "${asked[@]}")
 [ -e "$work/sft/manifest.json" ] ||
-    dialint train sft judge "${data[@]}" --model "$base" --out "$work/sft" "${sft[@]}" "${shared[@]}"
+    dialint train sft judge "${data[@]}" --base "$base" --out "$work/sft" "${sft[@]}" "${shared[@]}"
 [ -e "$work/reward/manifest.json" ] ||
-    dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" "${reward[@]}" "${shared[@]}"
+    dialint train reward "${data[@]}" --base "$work/sft" --out "$work/reward" "${reward[@]}" "${shared[@]}"
 [ -e "$work/ppo/manifest.json" ] ||
-    dialint train ppo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/ppo" \
+    dialint train ppo "${data[@]}" --base "$work/sft" --reward "$work/reward" --out "$work/ppo" \
         "${align[@]}" "${shared[@]}"
 [ -e "$work/grpo/manifest.json" ] ||
-    dialint train grpo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/grpo" \
+    dialint train grpo "${data[@]}" --base "$work/sft" --reward "$work/reward" --out "$work/grpo" \
         --ratio "$ratio" "${align[@]}" "${shared[@]}"
 [ -e "$work/candidate/manifest.json" ] ||
     dialint train merge --model "$work/grpo" --out "$work/candidate"

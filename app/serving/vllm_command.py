@@ -61,8 +61,9 @@ class VllmConfig:
     release: str | None = None
     """The judge to serve: current, the one promoted last (`dialint release promote`), or a folder of `dialint
     train sft judge`."""
-    model: str | None = None
-    """Base model: a folder, small_decoder (it ships), or a name on a hub, org/name or org/name@revision.
+    base: str | None = None
+    """Base model: a folder, small_decoder (it ships), smollm2 (`dialint base fetch`), or a name on a hub,
+    org/name or org/name@revision.
     Beside --release: where its base is, if not where it was in training."""
     adapter: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """NAME=FOLDER: an adapter of the base and the name it is asked by; may be repeated."""
@@ -142,15 +143,15 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
     Raises:
         ConfigError: E_JUDGE, E_ADAPTER or E_BASE, what is there cannot be served, or not together.
     """
-    if config.release is None and config.model is None and not config.adapter:
-        raise ConfigError("E_OPTION", "name what to serve: --release, --model or --adapter")
+    if config.release is None and config.base is None and not config.adapter:
+        raise ConfigError("E_OPTION", "name what to serve: --release, --base or --adapter")
     folders = dict(each.split("=", 1) for each in config.adapter if "=" in each)
     if len(folders) < len(config.adapter):
         raise ConfigError("E_OPTION", "--adapter: expected NAME=FOLDER, each name once")
     adapters = {name: read_judge(Path(folder)) for name, folder in folders.items()}
     if wrong := [name for name, judge in adapters.items() if judge.base is None]:
         raise ConfigError(
-            "E_ADAPTER", f"--adapter {wrong[0]}: a whole model; serve it by --model or --release"
+            "E_ADAPTER", f"--adapter {wrong[0]}: a whole model; serve it by --base or --release"
         )
     whole = None
     if release is not None:
@@ -164,11 +165,11 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
         else:
             adapters = {config.name: judge, **adapters}
     if whole is not None:
-        if config.model is not None:
-            raise ConfigError("E_OPTION", "--model: the release is a whole model, it needs no base")
+        if config.base is not None:
+            raise ConfigError("E_OPTION", "--base: the release is a whole model, it needs no base")
         base_name, revision = str(whole.folder), None
-    elif config.model is not None:
-        base_name, _, own = config.model.partition("@")
+    elif config.base is not None:
+        base_name, _, own = config.base.partition("@")
         revision = own or None
     else:
         first = next(iter(adapters.values()))
@@ -179,7 +180,7 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
     try:
         model = resolve_model(base_name, next(iter(hashes), ""))
     except ConfigError as error:
-        hint = "" if config.model is not None else "; name where the base is by --model"
+        hint = "" if config.base is not None else "; name where the base is by --base"
         raise ConfigError(error.code, error.message + hint) from None
     if Path(model).is_dir():
         revision = None

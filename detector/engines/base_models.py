@@ -24,6 +24,7 @@ from dialint.detector.engines.quantization import (
     require_full_precision,
 )
 from dialint.detector.errors import ConfigError, WorldError, native_errors
+from dialint.detector.registry import home_folder
 from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.render import TRIAL
 
@@ -43,6 +44,8 @@ SIZES = ("_layers", "_heads", "_size", "_dim", "_experts", "n_embd", "n_head", "
 SHIPPED = {"small_decoder": SMALL_DECODER, "embedded": EMBEDDED}
 """Models that ship, by names that are valid wherever the package is installed: a decoder, and the release,
 whose backbone is a base for scanners."""
+FETCHED = ("smollm2", "minilm")
+"""Bases that `dialint base fetch` puts into the folder of dialint's data."""
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
 """Files that are downloaded from a hub: none that can run code."""
 OTHER_COPIES = ("*/*", "consolidated*")
@@ -58,8 +61,13 @@ class BaseFolder:
     revision: str | None = None
 
 
+def fetched_folder(name: str) -> Path:
+    """Where `dialint base fetch` puts the base of that name."""
+    return home_folder() / "bases" / name
+
+
 def resolve_base(base: Path | str, revision: str | None = None) -> BaseFolder:
-    """The folder of `base`: a folder, one of `SHIPPED`, or a name on a hub, ``org/name`` or
+    """The folder of `base`: a folder, one of `SHIPPED` or `FETCHED`, or a name on a hub, ``org/name`` or
     ``org/name@revision``, whose files are fetched where the hub's cache lacks them.
 
     Raises:
@@ -72,6 +80,10 @@ def resolve_base(base: Path | str, revision: str | None = None) -> BaseFolder:
         return BaseFolder(folder, next(shipped, str(base)))
     if str(base) in SHIPPED:
         return BaseFolder(SHIPPED[str(base)], str(base))
+    if str(base) in FETCHED:
+        if not fetched_folder(str(base)).is_dir():
+            raise ConfigError("E_BASE", f"{base} is not here yet: dialint base fetch {base}")
+        return BaseFolder(fetched_folder(str(base)), str(base))
     name, _, commit = str(base).partition("@")
     copy = _download(name, revision or commit or None)
     return BaseFolder(copy, name, copy.name)

@@ -54,7 +54,7 @@ def read_judge(folder: Path) -> JudgeFolder:
         )
     if not (folder / MANIFEST).exists():
         raise ConfigError(
-            "E_JUDGE", "{path}: no {file}, so no trained judge (`serve --model` is for bases)",
+            "E_JUDGE", "{path}: no {file}, so no trained judge (`serve --base` is for bases)",
             path=folder, file=MANIFEST,
         )  # fmt: skip
     validate_manifest(folder)

@@ -1,6 +1,6 @@
 """Aligns a judge by GRPO: answers that earn more than the others of their group become more probable.
 
-    dialint train grpo --dataset build/dataset --model build/judge --out build/aligned
+    dialint train grpo --dataset build/dataset --base build/judge --out build/aligned
 
 Reads the ``train`` split of a data set's folder, a judge of `dialint train sft judge` and, if named, a reward
 model. Several answers to each question are sampled from the judge and rewarded
@@ -43,7 +43,7 @@ class GrpoConfig:
 
     dataset: Path
     """Folder of `dialint export dataset` or `dialint data inject`."""
-    model: str
+    base: str
     """The judge: a folder of `dialint train sft judge`, or a base that judges without fine-tuning."""
     out: Path
     """Folder for the aligned judge."""

@@ -1,7 +1,7 @@
 """Aligns a judge by PPO: it answers questions and is trained on the rewards of its answers, near its old
 self.
 
-    dialint train ppo --dataset build/dataset --model build/judge --reward build/reward --out build/aligned
+    dialint train ppo --dataset build/dataset --base build/judge --reward build/reward --out build/aligned
 
 Reads a model folder, the ``train`` split of a data set and, if named, a reward model. Writes an adapter (or
 all weights), ``metrics.jsonl`` and last ``manifest.json``. trl has no PPO any more; the step is in
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class PpoConfig:
     """Options of `dialint train ppo`."""
 
-    model: str
+    base: str
     """The judge to start from: a folder with an adapter or a base, or a base's name."""
     dataset: Path
     """Folder of `dialint export dataset` or `dialint data inject`, whose training questions are answered."""

@@ -1,6 +1,6 @@
 """Aligns a judge with preferences directly, without a reward model, by DPO.
 
-    dialint train prefer --dataset build/dataset --model build/judge --out build/aligned
+    dialint train prefer --dataset build/dataset --base build/judge --out build/aligned
 
 Reads the pairs of readings of a data set's folder (`rewards/pairs.py`), those of reviewers before those from
 labels, as many as the steps take. Writes a model folder as SFT does.
@@ -41,7 +41,7 @@ class PreferConfig:
 
     dataset: Path
     """Folder of `dialint export dataset` or `dialint data inject`."""
-    model: str
+    base: str
     """The judge: a folder of `dialint train sft judge`."""
     out: Path
     """Folder for the aligned judge."""

@@ -1,6 +1,6 @@
 """Trains a reward model: which of two readings of a dialogue people prefer.
 
-    dialint train reward --dataset build/dataset --model build/judge --out build/reward
+    dialint train reward --dataset build/dataset --base build/judge --out build/reward
 
 Reads the preferences and labels of a data set's folder. The model is a base with a scalar head at the end of
 the answer, trained with adapters on the judge's base (from the judge's weights, where all of them were
@@ -33,7 +33,7 @@ class RewardConfig:
 
     dataset: Path
     """Folder of `dialint export dataset` or `dialint data inject`."""
-    model: str
+    base: str
     """The judge that will be rewarded, or a base model."""
     out: Path
     """Folder for the reward model."""

@@ -1,6 +1,6 @@
 """Supervised fine-tuning of a judge: readings of whole dialogues, with the loss on the answer alone.
 
-    dialint train sft judge --dataset build/dataset --model Qwen/Qwen3-1.7B --out build/judge
+    dialint train sft judge --dataset build/dataset --base Qwen/Qwen3-1.7B --out build/judge
 
 Reads the ``train`` and ``dev`` splits of a data set's folder, and a base model. Writes a model folder: the
 adapter with ``base.json``, or all weights; the tokenizer, ``judge.json``, ``metrics.jsonl`` and last the

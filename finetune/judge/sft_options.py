@@ -22,9 +22,9 @@ class SftJudgeConfig:
 
     dataset: Path
     """Folder of `dialint export dataset` or `dialint data inject`."""
-    model: str
-    """Base model: a folder, one of an earlier stage, small_decoder (it ships), or a name on a hub,
-    org/name or org/name@revision."""
+    base: str
+    """Base model: a folder, one of an earlier stage, small_decoder (it ships), smollm2 (`dialint base
+    fetch`), or a name on a hub, org/name or org/name@revision."""
     out: Path
     """Folder for the judge."""
     questions: Annotated[int, Field(ge=1)] = 8

@@ -140,7 +140,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
     if getattr(config, "reward", None) is not None:
         fingerprints["reward"] = reward_fingerprint(config.reward)
     is_reward = task_type == "SEQ_CLS"
-    source = resolve_source(config.model).alone() if is_reward else resolve_judge(config.model)
+    source = resolve_source(config.base).alone() if is_reward else resolve_judge(config.base)
     if source.adapter is not None:
         fingerprints["judge"] = data_fingerprint(source.adapter)
     if hasattr(config, "detail"):
@@ -155,7 +155,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
     if prompt.codes and not config.selection.codes:
         codes = tuple(code for code in codes if code in prompt.codes)
         if not codes:
-            raise ConfigError("E_CODE", f"{config.dataset}: labels none of the codes of {config.model}")
+            raise ConfigError("E_CODE", f"{config.dataset}: labels none of the codes of {config.base}")
     selection = replace(config.selection, codes=codes)
     prompt = replace(prompt, codes=prompt.codes or codes)
     job = lineage.job_of_config(config, fingerprints, source)

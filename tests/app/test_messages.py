@@ -52,6 +52,7 @@ OF_OTHER_PROGRAMS = {
         ]
     },
     "dialint.labeling.simulation.crowd": {"--reviewed", "--reviewers"},
+    "pip": {"--no-deps", "--only-binary", "--dest"},
     "vllm": {
         f"--{name}"
         for name in [
@@ -199,7 +200,7 @@ def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"lacks dev, manifest.json; it has train\. `dialint export dataset`"
     ):
-        sft(SftJudgeConfig(dataset=tmp_path, model="small_decoder", out=tmp_path / "out"))
+        sft(SftJudgeConfig(dataset=tmp_path, base="small_decoder", out=tmp_path / "out"))
 
 
 def test_another_training_is_told_by_its_options() -> None:
@@ -238,7 +239,7 @@ def test_a_busy_port_is_told_before_anything_is_made(
         ("verify --format x y z", "--format"),
         ("codes C1 C2 C3", "unexpected arguments: C2 C3"),
         ("train sft scan --examples none --base small_decoder --out o", "`dialint data inject`"),
-        ("train sft judge --dataset none --model small_decoder --out o", "`dialint export dataset`"),
+        ("train sft judge --dataset none --base small_decoder --out o", "`dialint export dataset`"),
         ("train pack --scanner none --examples none --out o --name n", "`dialint train sft scan` makes it"),
         ("train calibrate --examples none --out o --name n", "`dialint export dataset` makes one"),
         ("report v.jsonl --html r.html", "`dialint score LOG --out v.jsonl` makes it"),

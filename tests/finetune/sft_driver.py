@@ -20,7 +20,7 @@ STOPS_AT = 2
 def config(tiny: Path, dataset: Path, out: Path, questions: int) -> SftJudgeConfig:
     """What the processes run with `questions` each, and one process with all of them."""
     return SftJudgeConfig(
-        dataset=dataset, model=str(tiny), out=out, questions=questions, learning_rate=1e-3,
+        dataset=dataset, base=str(tiny), out=out, questions=questions, learning_rate=1e-3,
         dev_questions=4, dev_answers=0, learning=ScheduleOptions(steps=4, eval_steps=3),
         adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_minutes=60),

@@ -26,7 +26,7 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for name, rate in (("first", "1e-2"), ("second", "4e-3")):
         subprocess.run(
             [
-                sys.executable, "-m", "dialint", "train", "sft", "judge", "--dataset", dataset, "--model", "small_decoder",
+                sys.executable, "-m", "dialint", "train", "sft", "judge", "--dataset", dataset, "--base", "small_decoder",
                 "--out", folder / name, "--steps", "8", "--learning-rate", rate, "--questions", "4", "--threads", "1",
                 "--dev-questions", "4", "--dev-answers", "0", "--prompt-tokens", "1500", "--device", "cpu",
                 "--precision", "fp32", "--adapter", "lora",

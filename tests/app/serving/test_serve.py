@@ -34,7 +34,7 @@ def printed(capsys: pytest.CaptureFixture[str], **options: object) -> list[str]:
 
 
 def test_the_command_of_a_base_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = printed(capsys, model="small_decoder")
+    words = printed(capsys, base="small_decoder")
     start = words.index(str(SMALL_DECODER.resolve()))
     assert words[:start] == [
         *("VLLM_MAX_N_SEQUENCES=1", "VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "HF_HUB_OFFLINE=1"),
@@ -57,7 +57,7 @@ def test_the_command_of_a_judge(
     key.write_text("sk-1\n")
     words = printed(capsys, release=str(first), adapter=(f"other={second}",), swap=True, key_file=key)
     text = " ".join(words)
-    own = printed(capsys, model="small_decoder", extra="--enforce-eager --seed 1", python=home / "none")
+    own = printed(capsys, base="small_decoder", extra="--enforce-eager --seed 1", python=home / "none")
     assert own[-3:] == ["--enforce-eager", "--seed", "1"]
     assert "--enable-lora --max-loras 3 --max-lora-rank 64" in text
     assert words[-2:] == [f"judge={first}", json.dumps({"name": "other", "path": str(second)})]
@@ -67,7 +67,7 @@ def test_the_command_of_a_judge(
 
 
 def test_a_name_on_a_hub_is_passed_on(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = printed(capsys, model="org/name@abc", max_tokens=64)
+    words = printed(capsys, base="org/name@abc", max_tokens=64)
     assert "HF_HUB_OFFLINE=1" not in words
     assert words[words.index("serve") + 1] == "org/name"
     assert words[words.index("--revision") + 1] == "abc"
@@ -79,7 +79,7 @@ def test_a_base_without_a_chat_template_gets_the_one_of_its_judge(home: Path, ma
     base.mkdir()
     for name in ("config.json", "model.safetensors"):
         (base / name).symlink_to(SMALL_DECODER / name)
-    config = VllmConfig(model=str(base), release="x")
+    config = VllmConfig(base=str(base), release="x")
     models = select_models(config, make_judge("judge"))
     options = server_options(config, models)
     assert options[options.index("--chat-template") + 1].startswith("{{ bos_token }}")
@@ -139,7 +139,7 @@ def test_a_server_that_does_not_stop_is_killed_with_its_workers(
     ],
 )
 def test_a_server_that_fails_is_one_line(serve: Serve, mode: str, message: str) -> None:
-    server = serve("--model", "small_decoder", "--ready-s", "2" if mode == "never" else "60", mode=mode)
+    server = serve("--base", "small_decoder", "--ready-s", "2" if mode == "never" else "60", mode=mode)
     _, errors = server.communicate(timeout=WAIT_S)
     assert server.returncode == 3
     assert errors.splitlines()[-1].startswith(f"dialint: {message}")
@@ -150,7 +150,7 @@ def test_a_port_in_use_is_named_before_anything_starts(serve: Serve, free_port: 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", free_port))
         taken.listen()
-        server = serve("--model", "small_decoder")
+        server = serve("--base", "small_decoder")
         _, errors = server.communicate(timeout=WAIT_S)
     assert server.returncode == 2
     assert f"E_PORT: port {free_port} is in use; `--port " in errors
@@ -170,31 +170,31 @@ def test_each_mistake_is_one_line_that_says_what_to_do(
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "name what to serve" in refusal()
-    assert "no vllm in" in refusal(model="small_decoder")
-    assert "--python ~/vllm/bin/python" in refusal(model="small_decoder")
-    assert "no Python interpreter" in refusal(model="small_decoder", python=tmp_path / "nowhere")
+    assert "no vllm in" in refusal(base="small_decoder")
+    assert "--python ~/vllm/bin/python" in refusal(base="small_decoder")
+    assert "no Python interpreter" in refusal(base="small_decoder", python=tmp_path / "nowhere")
     assert "there is no such folder; `dialint train sft judge` makes one" in refusal(
         release=str(tmp_path / "no")
     )
     assert "no manifest.json, so no trained judge" in refusal(release=str(empty))
     assert "no judge was promoted yet" in refusal(release="current")
-    assert "there is no such folder, and it is no name on a hub" in refusal(model="nowhere")
-    assert "no config.json, so no model" in refusal(model=str(empty))
+    assert "there is no such folder, and it is no name on a hub" in refusal(base="nowhere")
+    assert "no config.json, so no model" in refusal(base=str(empty))
     assert "vLLM serves no DoRA" in refusal(release=str(make_judge("dora", use_dora=True)))
     assert "a reward model" in refusal(release=str(make_judge("reward", kind="reward")))
     gone = make_judge("gone", base={"base": "/build/gone"})
-    assert "name where the base is by --model" in refusal(release=str(gone))
+    assert "name where the base is by --base" in refusal(release=str(gone))
     other = make_judge("other", base={"sha256": "0"})
     assert "made for other weights" in refusal(release=str(other))
     assert "different bases" in refusal(release=str(judge), adapter=(f"o={other}",))
     assert "the base has this name" in refusal(release=str(judge), name="small_decoder")
     assert "up to rank 512" in refusal(release=str(make_judge("wide", rank=1024)))
     assert "--adapter: expected NAME=FOLDER" in refusal(release=str(judge), adapter=("folder",))
-    assert "--host 0.0.0.0 needs a key" in refusal(model="small_decoder", host="0.0.0.0")
+    assert "--host 0.0.0.0 needs a key" in refusal(base="small_decoder", host="0.0.0.0")
     assert "--swap needs a key" in refusal(release=str(judge), swap=True)
     monkeypatch.setenv("DIALINT_JUDGE_KEY", "sk-1")
-    assert "have options of their own" in refusal(model="small_decoder", extra="--api-key=sk-1")
-    assert "No closing quotation" in refusal(model="small_decoder", extra="'")
+    assert "have options of their own" in refusal(base="small_decoder", extra="--api-key=sk-1")
+    assert "No closing quotation" in refusal(base="small_decoder", extra="'")
     assert "on loopback only" in refusal(release=str(judge), swap=True, host="0.0.0.0")
     (judge / "adapter_model.safetensors").write_bytes(b"2")
     assert "its bytes are not those of the manifest" in refusal(release=str(judge))

@@ -19,7 +19,7 @@ RATE = 1e30
 def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any, Any]:
     """A stage's run and its config, three steps long."""
     common: dict[str, Any] = {
-        "dataset": dataset, "model": str(tiny), "out": out, "adapters": AdapterOptions(rank=4),
+        "dataset": dataset, "base": str(tiny), "out": out, "adapters": AdapterOptions(rank=4),
         "running": RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=1),
     }  # fmt: skip
     learning = ScheduleOptions(steps=3, eval_steps=3)

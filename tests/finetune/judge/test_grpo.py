@@ -24,7 +24,7 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> GrpoConfig:
     )  # type: ignore[arg-type]
     options = {"steps": 4, "questions": 2, "answers": 4, "answer_tokens": 6, "learning_rate": 1e-2, **more}
     return GrpoConfig(
-        dataset=dataset, model=str(tiny), out=out, adapters=AdapterOptions(rank=4), running=running, **options,
+        dataset=dataset, base=str(tiny), out=out, adapters=AdapterOptions(rank=4), running=running, **options,
     )  # type: ignore[arg-type]  # fmt: skip
 
 

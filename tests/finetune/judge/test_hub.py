@@ -54,7 +54,7 @@ def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
 ) -> None:
     cache, out = tmp_path / "cache", tmp_path / "judge"
     done = dialint(
-        address, cache, "train", "sft", "judge", "--dataset", dataset, "--model", f"{NAME}@v1", "--out", out,
+        address, cache, "train", "sft", "judge", "--dataset", dataset, "--base", f"{NAME}@v1", "--out", out,
         "--steps", 2, "--questions", 2, "--rank", 2, "--threads", 1, "--dev-answers", 0,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

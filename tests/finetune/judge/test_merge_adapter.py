@@ -24,7 +24,7 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
     out = tmp_path_factory.mktemp("judges") / "trained"
     sft.run(
         sft_options.SftJudgeConfig(
-            dataset=dataset, model=str(tiny), out=out, questions=2, learning_rate=3e-2, dev_questions=1, dev_answers=0,
+            dataset=dataset, base=str(tiny), out=out, questions=2, learning_rate=3e-2, dev_questions=1, dev_answers=0,
             learning=ScheduleOptions(steps=3, eval_steps=3), adapters=AdapterOptions(rank=4), running=RUNNING,
         )
     )  # fmt: skip

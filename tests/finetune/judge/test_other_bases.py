@@ -61,7 +61,7 @@ def test_it_is_trained_and_merged_unchanged(base: Path, dataset: Path, tmp_path:
     trained, merged = tmp_path / "trained", tmp_path / "merged"
     sft.run(
         sft_options.SftJudgeConfig(
-            dataset=dataset, model=str(base), out=trained, questions=2, learning_rate=2e-2, dev_questions=2,
+            dataset=dataset, base=str(base), out=trained, questions=2, learning_rate=2e-2, dev_questions=2,
             dev_answers=1, learning=ScheduleOptions(steps=8, eval_steps=8), adapters=AdapterOptions(rank=4),
             running=RUNNING,
         )

@@ -16,7 +16,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
     tiny: Path, dataset: Path, tmp_path: Path, stage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     common: dict[str, Any] = {
-        "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge",
+        "dataset": dataset, "base": str(tiny), "out": tmp_path / "judge",
         "running": RunOptions(device="cuda:24GB", dry_run=True),
     }  # fmt: skip
     runs: dict[str, Any] = {

@@ -27,7 +27,7 @@ def preferring(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFacto
     reward.run(
         RewardConfig(
             dataset=dataset,
-            model=str(tiny),
+            base=str(tiny),
             out=out,
             learning=learning,
             running=RUNNING,
@@ -41,7 +41,7 @@ def test_a_judge_is_aligned_by_a_reward_model(
 ) -> None:
     options = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
     config = PpoConfig(
-        model=str(tiny), dataset=dataset, out=tmp_path, reward=str(preferring), verifiable=0.5,
+        base=str(tiny), dataset=dataset, out=tmp_path, reward=str(preferring), verifiable=0.5,
         options=options, adapters=AdapterOptions(rank=4), running=RUNNING,
     )  # fmt: skip
     manifest = ppo.run(config)
@@ -65,7 +65,7 @@ def short(prompts, completions, *, codes, turns, **columns):
 def test_a_function_of_ones_own_rewards(tiny: Path, dataset: Path, tmp_path: Path, stage: str) -> None:
     (tmp_path / "own.py").write_text(OWN_REWARD)
     common: dict[str, Any] = {
-        "model": str(tiny), "dataset": dataset, "out": tmp_path / "out", "reward": f"{tmp_path / 'own.py'}:short",
+        "base": str(tiny), "dataset": dataset, "out": tmp_path / "out", "reward": f"{tmp_path / 'own.py'}:short",
         "selection": SelectionConfig(codes=("T1",)), "adapters": AdapterOptions(rank=4), "running": RUNNING,
     }  # fmt: skip
     if stage == "ppo":

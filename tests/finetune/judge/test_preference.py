@@ -25,7 +25,7 @@ RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 def test_what_is_preferred_becomes_more_probable(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     config = PreferConfig(
         dataset=dataset,
-        model=str(tiny),
+        base=str(tiny),
         out=tmp_path,
         steps=6,
         pairs=2,
@@ -64,7 +64,7 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     tiny: Path, dataset: Path, tmp_path: Path, template: str
 ) -> None:
     """The token ids that reach the model, whatever the chat template makes of a finished answer."""
-    config = PreferConfig(dataset=dataset, model=str(tiny), out=tmp_path, pairs=2, running=RUNNING)
+    config = PreferConfig(dataset=dataset, base=str(tiny), out=tmp_path, pairs=2, running=RUNNING)
     prompt = JudgePrompt.of(tiny, "short", 2048)
     prompt.tokenizer.chat_template = template
     reader = prompt.reader(load_taxonomy())
@@ -86,7 +86,7 @@ def test_pairs_that_cannot_be_divided_are_refused(tiny: Path, dataset: Path, tmp
     with pytest.raises(ConfigError, match="--accumulate must divide --pairs"):
         PreferConfig(
             dataset=dataset,
-            model=str(tiny),
+            base=str(tiny),
             out=tmp_path / "judge",
             pairs=4,
             accumulate=3,

@@ -29,7 +29,7 @@ pytest.importorskip("opacus", reason="needs the extra: private")
 @pytest.fixture
 def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SftJudgeConfig:
     return SftJudgeConfig(
-        dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=2, learning_rate=1e-2,
+        dataset=dataset, base=str(tiny), out=tmp_path / "judge", questions=2, learning_rate=1e-2,
         dev_questions=2, dev_answers=1, learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2),
         private_epsilon=4.0, private_delta=1e-3,

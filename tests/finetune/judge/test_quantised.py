@@ -42,7 +42,7 @@ def config(
     wide: Path, dataset: Path, out: Path, steps: int, optimizer: Optimizer = "adamw"
 ) -> SftJudgeConfig:
     return SftJudgeConfig(
-        dataset=dataset, model=str(wide), out=out, questions=2, learning_rate=1e-2, dev_questions=2, dev_answers=0,
+        dataset=dataset, base=str(wide), out=out, questions=2, learning_rate=1e-2, dev_questions=2, dev_answers=0,
         learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
         adapters=AdapterOptions(rank=64, quantise="nf4"),
         running=RunOptions(threads=1, precision="fp32", device="cpu", optimizer=optimizer, checkpoint_steps=2),

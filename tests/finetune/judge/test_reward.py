@@ -39,7 +39,7 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     out = tmp_path / "reward"
     config = RewardConfig(
         dataset=dataset,
-        model=str(tiny),
+        base=str(tiny),
         out=out,
         pairs=4,
         learning_rate=3e-2,

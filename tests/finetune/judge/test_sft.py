@@ -36,7 +36,7 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConf
         "learning": ScheduleOptions(**given),
         "running": RunOptions(threads=1, precision="fp32", device="cpu"), **more,
     }  # fmt: skip
-    return SftJudgeConfig(dataset=dataset, model=str(tiny), out=out, **options)  # type: ignore[arg-type]
+    return SftJudgeConfig(dataset=dataset, base=str(tiny), out=out, **options)  # type: ignore[arg-type]
 
 
 def metrics(out: Path, name: str) -> list[float]:

@@ -46,7 +46,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def config(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PpoConfig:
     running = RunOptions(threads=1, device="cpu", checkpoint_steps=1)
     return PpoConfig(
-        model=str(base), dataset=tmp_path, out=tmp_path / "judge", options=OPTIONS, running=running,
+        base=str(base), dataset=tmp_path, out=tmp_path / "judge", options=OPTIONS, running=running,
         adapters=AdapterOptions(rank=4),
     )  # fmt: skip
 

