@@ -47,32 +47,21 @@ class Folder(TypedDict):
     files: list[FileEntry]
 
 
-class Examples(Folder):
-    """Of a folder of examples."""
-
-    codes: NotRequired[list[str]]
-    sources: NotRequired[list[dict[str, Any]]]
-    families: NotRequired[list[dict[str, Any]]]
-    negatives: NotRequired[list[dict[str, Any]]]
-
-
 class _Source(TypedDict):
+    """A corpus that examples were made of. `trains`: whether models may learn from it."""
+
     name: str
     rows: Count
     licence: str
     trains: bool
 
 
-class _Family(TypedDict):
-    name: str
-    use: str
+class Examples(Folder):
+    """Of a folder of examples."""
 
-
-class InjectedExamples(Folder):
-    """Of a folder of examples with injected errors."""
-
-    sources: list[_Source]
-    families: list[_Family]
+    codes: NotRequired[list[str]]
+    sources: NotRequired[list[_Source]]
+    folders: NotRequired[list[dict[str, Any]]]
 
 
 class Model(Folder):

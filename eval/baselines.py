@@ -1,6 +1,6 @@
 """Baselines that a release is compared with: `clean`, and TF-IDF with logistic regression.
 
-    dialint eval run build/examples/test_unseen.jsonl --against clean tfidf:build/examples
+    dialint eval run build/examples/test.jsonl --against clean tfidf:build/examples
 
 `tfidf:FOLDER` learns from ``train.jsonl`` and ``calibration.jsonl`` of a folder of examples when it is
 opened; nothing is stored. Curves and thresholds are fitted by the rule that releases are packed with, so
@@ -251,12 +251,9 @@ def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list
         of_turn: dict[int, set[str]] = {}
         for label in example.errors:
             of_turn.setdefault(label.turn, set()).add(label.code)
-        probes = example.dialogue.metadata.get("probes")
-        twins = {
-            probe["turn"] for probe in (probes if isinstance(probes, list) else []) if isinstance(probe, dict)
-        }
+        labelled = {label.turn for label in example.labels}
         for turn, unit in extract_units(example.dialogue).items():
-            if turn in of_turn or turn in twins or random.random() < 1 / KEEP_ONE_IN:
+            if turn in labelled or random.random() < 1 / KEEP_ONE_IN:
                 rows.append(unit)
                 labels.append(frozenset(of_turn.get(turn, ())))
     return rows, labels

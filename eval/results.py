@@ -192,48 +192,31 @@ def _turn_probabilities(verdict: Verdict, code: str) -> dict[int, float]:
 
 
 def twin_pairs(results: Results, code: str, *, whole_dialogue: bool) -> TwinPairs:
-    """Every pair of an error of a code and its clean twin of the same form.
-
-    A pair counts for the code that its family made, at the turns it made; for a code of dialogue
-    scope, and for a twin whose turns are not named, the dialogue's highest probability counts.
-    """
+    """Every pair of an error of a code and its clean twin, at the turns of the error; for a code of dialogue
+    scope the dialogue's highest probability counts."""
+    made = {
+        example.pair: [label.turn for label in example.errors if label.code == code]
+        for example, _ in results
+        if example.pair is not None and any(label.code == code for label in example.errors)
+    }
     errors: dict[str, float] = {}
     twins: dict[str, float] = {}
     numbers = number_sources(results)
     group: dict[str, int] = {}
     for example, verdict in results:
-        if example.pair is None:
+        if example.pair is None or example.pair not in made:
+            continue
+        turns = made[example.pair]
+        if unjudged_turns(verdict, code).intersection((None,) if whole_dialogue else turns):
             continue
         row_probabilities = _turn_probabilities(verdict, code)
-        made = [label.turn for label in pair_labels(example) if label.code == code]
-        has_probes = "probes" in example.dialogue.metadata
-        probed = [turn for turn, probe in probe_turns(example) if probe == code]
-        side, turns = (errors, made) if made else (twins, probed if has_probes else list(row_probabilities))
-        unjudged = unjudged_turns(verdict, code)
-        if (made or turns) and not unjudged.intersection((None,) if whole_dialogue else turns):
-            if whole_dialogue:
-                turns = list(row_probabilities)
-            side[example.pair] = max((row_probabilities.get(turn, 0.0) for turn in turns), default=0.0)
-            group[example.pair] = numbers[source_of(example)]
+        side = errors if any(label.code == code for label in example.errors) else twins
+        rows = row_probabilities if whole_dialogue else turns
+        side[example.pair] = max((row_probabilities.get(turn, 0.0) for turn in rows), default=0.0)
+        group[example.pair] = numbers[source_of(example)]
     whole = sorted(errors.keys() & twins.keys())
     return TwinPairs(
         np.array([errors[pair] for pair in whole], float),
         np.array([twins[pair] for pair in whole], float),
         np.array([group[pair] for pair in whole], np.int64),
     )
-
-
-def pair_labels(example: Example) -> tuple[Label, ...]:
-    """The labels of the error that the example's pair is about; none in the clean twin or without a pair."""
-    pair = example.pair or ""
-    return tuple(la for la in example.labels if pair.endswith("~" + la.method.removeprefix("inject:")))
-
-
-def probe_turns(example: Example) -> list[tuple[int, str]]:
-    """Turn and code of what looks like an error but is none, in clean twins and hard negatives."""
-    probes = example.dialogue.metadata.get("probes")
-    return [
-        (int(str(probe["turn"])), str(probe["code"]))
-        for probe in (probes if isinstance(probes, list) else [])
-        if isinstance(probe, dict)
-    ]

@@ -1,6 +1,6 @@
 """Evaluates a detector on labelled errors, code by code, with intervals by source dialogue.
 
-    dialint eval run build/examples/test_unseen.jsonl --release build/release \\
+    dialint eval run build/examples/test.jsonl --release build/release \\
         --against clean tfidf:build/examples --out report.json --html report.html
 
 Reads files of examples; writes a table, with ``--out`` the same as JSON (never with dialogue text) and

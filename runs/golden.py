@@ -42,10 +42,10 @@ def steps(work: Path) -> dict[str, list[str]]:
         "sample_csv": f"score {SAMPLE} --out OUT/verdicts.csv",
         "sample_text": f"score {SAMPLE}",
         "report": f"report {work}/sample/verdicts.jsonl --html OUT/report.html",
-        "inject": "data inject --data toy --out OUT/examples --seed 0 --rounds 1",
-        "toy": f"score {work}/toy.jsonl --out OUT/verdicts.jsonl --limit 300",
+        "inject": f"data inject {SAMPLE} --out OUT/examples --share 1 --shares 0.6 0.1 0.1 0.2",
+        "injected": f"score {work}/injected.jsonl --out OUT/verdicts.jsonl",
         "sft": f"train sft judge --dataset {work}/inject/examples --base small_decoder --out OUT/model "
-        "--limit 60 --codes T1 T2 --adapter none --steps 3 --questions 2 --dev-answers 0 --threads 1",
+        "--limit 60 --codes T1 V2 --adapter none --steps 3 --questions 2 --dev-answers 0 --threads 1",
         "codes": "codes",
     }
     for name in ("openai", "sharegpt", "dialint", "csv", "parquet"):
@@ -72,10 +72,10 @@ def write(folder: Path, only: list[str]) -> None:
             if only and name not in only:
                 continue
             (work / name).mkdir()
-            if name == "toy":
-                lines = (work / "inject/examples/train.jsonl").read_text().splitlines()[:300]
+            if name == "injected":
+                lines = (work / "inject/examples/train.jsonl").read_text().splitlines()
                 rows = [json.dumps(json.loads(line)["dialogue"], ensure_ascii=False) for line in lines]
-                (work / "toy.jsonl").write_text("\n".join(rows) + "\n")
+                (work / "injected.jsonl").write_text("\n".join(rows) + "\n")
             run = subprocess.run(
                 [sys.executable, "-m", "dialint", *command], env=environment, capture_output=True, text=True
             )

@@ -4,7 +4,7 @@
 # and all sit the exam on dialogues that no step has seen. The last one, in one piece, is the candidate.
 #
 #   DIALINT_ACCOUNT=lea runs/train.sh STORE [WORK_FOLDER]      a label store: a SQLite file or postgresql://...
-#   DIALINT_DATA=path/to/data runs/train.sh "" [WORK_FOLDER]   SIMULATED people answer about made errors
+#   LOG=chats.jsonl runs/train.sh "" [WORK_FOLDER]             SIMULATED people answer about errors made in a log
 #   runs/train.sh "" [WORK_FOLDER]                             SIMULATED people answer about the sample
 #   BASE=Qwen/Qwen3-4B-Instruct-2507 QUANTISE=nf4 runs/train.sh STORE WORK_FOLDER        on a GPU
 #
@@ -46,11 +46,10 @@ if [ -n "$store" ]; then
     : "${DIALINT_ACCOUNT:?set DIALINT_ACCOUNT to the account that acts in the store, a lead}"
 else
     echo "no store named: people are SIMULATED, what comes of it is a rehearsal and not to be served" >&2
-    if [ -n "${DIALINT_DATA:-}" ]; then
+    if [ -n "${LOG:-}" ]; then
         [ -e "$work/examples/manifest.json" ] ||
-            dialint data inject --data "$DIALINT_DATA" --out "$work/examples" --seed "$seed" --rounds 1 \
-                --limit 400
-        known=(--examples "$work/examples" --limit "$dialogues")
+            dialint data inject "$LOG" --out "$work/examples" --seed "$seed"
+        known=(--examples "$work/examples/examples.jsonl" --limit "$dialogues")
     else
         known=(--dialogues app/sample/dialogues.jsonl --labels app/sample/labels.jsonl)
     fi

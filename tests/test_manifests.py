@@ -115,7 +115,8 @@ def _dataset(folder: Path) -> tuple[Path, list[Reader]]:
     )
     (folder / "train.jsonl").write_text(example.model_dump_json() + "\n")
     write_manifest(folder / MANIFEST, {
-        "kind": "injected-examples", "codes": ["T1"], "sources": [{"name": "toy"}], "families": [], "seconds": 0.1,
+        "kind": "injected-examples", "codes": ["T1"], "seconds": 0.1,
+        "sources": [{"name": "corpus", "rows": 1, "licence": "MIT", "trains": True}],
         "files": [file_entry(folder / "train.jsonl", 1)],
     })  # fmt: skip
 

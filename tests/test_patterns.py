@@ -129,9 +129,6 @@ LATE = {
     "dialint.detector.policy.reading": "translate(name)",
     "dialint.detector.engines.json_escapes": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "dialint.detector.masking.name_words": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
-    "dialint.labeling.synthetic.domains": "pattern",
-    "dialint.labeling.synthetic.repetition": "pattern",
-    "dialint.labeling.synthetic.grammar": "rule.pattern",
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
 
@@ -139,34 +136,12 @@ LATE = {
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
     from dialint.detector.checks.phrases import load_phrases
-    from dialint.labeling.synthetic import empathy, topic
-    from dialint.labeling.synthetic.grammar import Rule
-    from dialint.labeling.synthetic.repetition import SYNONYMS
-    from dialint.labeling.synthetic.state import DETAILS
 
     for language, sections in load_phrases().items():
         for section, phrases in sections.items():
             yield from (
                 (f"{language} {section} {name}", phrases.pattern(name).pattern) for name in phrases.lists
             )
-    yield "empathy", empathy._FEELING
-    for _, _, pattern in (*topic.OTHER_CASE, *topic.BULLETINS):
-        yield "topic", rf"\b({pattern})"
-    yield from (("details", detail.topic) for detail in DETAILS.values())
-    yield from (("synonyms", pattern) for pattern, _ in SYNONYMS)
-    for module in modules():
-        for name, value in vars(module).items():
-            rules = (
-                value
-                if isinstance(value, list | tuple)
-                else value.values()
-                if isinstance(value, dict)
-                else ()
-            )
-            for rule in rules:
-                for each in rule if isinstance(rule, list | tuple) else (rule,):
-                    if isinstance(each, Rule):
-                        yield f"{module.__name__}.{name}", each.pattern
 
 
 @cache
@@ -419,7 +394,7 @@ def test_patterns_are_found_wherever_they_stand() -> None:
     for index in (
         "dialint.detector.masking.street_addresses._FRENCH",
         "dialint.detector.checks:",
-        "dialint.labeling.synthetic.spelling._WORD_RULES",
+        "dialint.labeling.synthetic.rules",
     ):
         assert any(name.startswith(index) or index.split(":")[0] in name for name in names), index
     assert len(names) > 600

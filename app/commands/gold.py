@@ -46,14 +46,15 @@ def import_gold_file(
 
 @gold.command(name="synthetic")
 def import_synthetic(file: Path, *, project: str | None = None, session: Session = DEFAULT_SESSION) -> int:
-    """Import examples with injected errors, and their clean twins, as dialogues with gold.
+    """Import examples with made errors, and their clean twins, as dialogues with gold.
 
-    Nobody gets to see both an example and its twin. The same file again changes nothing.
+    Nobody gets to see both an example and its twin. Dialogues without an error that are no twin are left
+    out. The same file again changes nothing.
 
     Parameters
     ----------
     file
-        Examples, as dialint data inject writes them.
+        The examples.jsonl of dialint data inject.
     project
         Make them control tasks of this project.
     """

@@ -17,7 +17,6 @@ from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Example, Label
 from dialint.detector.render import Rendered, Renderer
 from dialint.detector.scanner import Array
-from dialint.eval.results import pair_labels, probe_turns
 
 
 @dataclass(frozen=True)
@@ -105,15 +104,14 @@ def _add_pair(
         position = index if position is None and slot.turn == turn else position
     if position is None or (position < 0 and target.dialogue is None):
         return target
-    error = any(label.code == code and label.turn == turn for label in example.labels)
+    error = any(label.code == code and label.turn == turn for label in example.errors)
     return replace(target, pair=example.pair or "", rival=(position, column[code]), error=error)
 
 
 def injected_error(example: Example) -> tuple[int, str]:
-    """The turn and code of the error of a pair, in the clean twin where it would be; (-1, "") if not
-    recorded."""
-    errors = [(label.turn, label.code) for label in pair_labels(example)] or probe_turns(example)
-    return errors[0] if errors else (-1, "")
+    """The turn and code of the error of a pair, in the clean twin where it would be (its label has
+    probability 0); (-1, "") if not recorded."""
+    return next(((label.turn, label.code) for label in example.labels), (-1, ""))
 
 
 def truncate_example(example: Example, turn: int) -> Example:

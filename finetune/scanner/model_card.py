@@ -14,19 +14,13 @@ from dialint.detector.taxonomy import Taxonomy
 from dialint.finetune.train.lineage import render_template
 
 SETS = {
-    "test_seen": "dialogues never trained on, error families of training",
-    "test_unseen": "dialogues never trained on, error families of the exam, by an author apart "
-    "(P1's and P4's by the author of training)",
-    "test_domain": "a corpus never trained on (SGD), error families of the exam",
-    "clean_star": "real STAR dialogues never trained on, nothing injected",
-    "clean_multiwoz": "real MultiWOZ dialogues never trained on, nothing injected",
-    "clean_toy": "toy dialogues never trained on, nothing injected",
-    "clean_toy_other_trades": "toy dialogues of trades never trained on, nothing injected",
-    "test": "dialogues never trained on, labelled by people",
+    "test": "dialogues never trained on",
     "dev_natural": "real dialogues never trained on, nothing injected, with the errors that a language model "
     "read in them",
     "test_natural_sgd": "the same of a corpus never trained on (SGD)",
 }
+INJECTED = "injected-examples"
+"""Kind of a folder of `dialint data inject`."""
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
 
 
@@ -40,7 +34,8 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
         info=info,
         taxonomy=taxonomy,
         examples=examples,
-        injected="families" in examples,
+        injected=INJECTED
+        in (examples.get("kind"), *(each.get("kind") for each in examples.get("folders", ()))),
         were_read=any(source["name"].endswith(", read") for source in examples.get("sources", ())),
         coverage=coverage(info, taxonomy),
         sets=SETS,

@@ -3,8 +3,7 @@
     dialint train pack --scanner build/scanner --examples build/examples --out build/release --name mine-1
 
 All scores are of the compressed weights that are served. The set ``calibration`` fits curves and thresholds;
-``dev_unseen`` (families never trained on), or ``dev`` where a dataset has no families, selects the codes; the
-test sets are read once, for the report. Nothing is trained here.
+``dev`` selects the codes; the test sets are read once, for the report. Nothing is trained here.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.log_profile import Domain, fit_domain
-from dialint.detector.manifests import Folder, InjectedExamples, validate_fields
+from dialint.detector.manifests import Examples
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
@@ -97,7 +96,7 @@ class PackConfig:
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
     """Confidence of these limits, on dialogues like those of the calibration split."""
     min_average_precision: Annotated[float, Field(ge=0, le=1)] = 0.2
-    """Average precision on dev_unseen (families never trained on) or dev from which a code is covered."""
+    """Average precision on dev from which a code is covered."""
     natural: str = "calibration_natural"
     """Set of real dialogues with labels, if `examples` has it: decides what probabilities mean, and the
     thresholds of what is right there often enough."""
@@ -147,9 +146,7 @@ def _write_release(config: PackConfig, folder: Path) -> None:
         codes = add_checks(codes)
     info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
-    examples = read_manifest(config.examples / MANIFEST, expected=Folder)
-    if "families" in examples:
-        validate_fields(examples, InjectedExamples, config.examples / MANIFEST)
+    examples = read_manifest(config.examples / MANIFEST, expected=Examples)
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, examples))
     finalize_release(folder, info)
 
@@ -182,7 +179,7 @@ def _evaluate_sets(
         examples = read_examples(require_set(config.examples, name))
         results = score_examples(all_codes, track(examples, None, name))
         report[name] = evaluate(covered, [_restrict(info, result) for result in results], config.rounds)
-        if name in ("test_unseen", "test"):
+        if name == "test":
             rows = evaluate(all_codes, results, config.rounds)["codes"]
             report["left_out"] = {code: row for code, row in rows.items() if code not in info.codes}
     return report
@@ -303,14 +300,13 @@ def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
 def _select_codes(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, CodeRelease]:
-    """The codes that may flag and reach the average precision on families never trained on. Of codes that
+    """The codes that may flag and reach the average precision on the set dev. Of codes that
     exclude one another all or none, also where none may flag: their probabilities are one distribution.
 
     Raises:
         ConfigError: E_RELEASE, there is none.
     """
-    name = "dev_unseen" if find_set(config.examples, "dev_unseen") else "dev"
-    examples = list(read_examples(require_set(config.examples, name)))
+    examples = list(read_examples(require_set(config.examples, "dev")))
     all_codes = detector.copy(info=info.model_copy(update={"codes": calibrated}))
     figures = evaluate(all_codes, score_examples(all_codes, examples), 0)["codes"]
     selected: set[str] = set()
@@ -320,7 +316,7 @@ def _select_codes(
         may_flag = scan is not None and scan.contract is not None
         if scan is not None and (scan.natural is not None or scan.suggest_at is not None):
             selected.add(code)
-        print(f"{code}: average precision {precision} on {name}", flush=True)
+        print(f"{code}: average precision {precision} on dev", flush=True)
         rivals = detector.taxonomy.rivals(code)
         if (may_flag or rivals) and precision >= config.min_average_precision:
             selected.update((code, *rivals))

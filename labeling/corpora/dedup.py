@@ -2,9 +2,8 @@
 
 Reads every corpus under ``--data``; leaves out exact copies, near-copies and dialogues of low quality, and
 splits by group, so that near-copies, replays of a task and translations are in one split. Writes ``train``,
-``heldout`` (20 %, with all that ``data inject`` uses for its own dev, calibration and test sets) and
-``measure`` shards (corpora whose terms forbid shipping weights trained on them), the manifest last. Masks
-nothing and trains nothing.
+``heldout`` (20 %) and ``measure`` shards (corpora whose terms forbid shipping weights trained on them), the
+manifest last. Masks nothing and trains nothing.
 
 A shard (``train-00000-of-00003.parquet``, zstd, one row a dialogue) has the columns ``dialogue_id, source,
 language, group, split, licence, turns[{role, text}]``, readable with
@@ -38,7 +37,6 @@ from dialint.detector.errors import InputRefused, OutputRefused
 from dialint.detector.option_ranges import check_ranges
 from dialint.labeling.corpora.selection import LIMITS, SelectedDialogue, Selection, select_dialogues
 from dialint.labeling.corpora.sources import SOURCES, Source, read_source, source_path
-from dialint.labeling.synthetic.corpora import read_all
 
 _NAME = re.compile(r"(?:train|heldout|measure)-\d{5}-of-\d{5}\.parquet")
 
@@ -147,7 +145,7 @@ def run(config: DedupConfig) -> dict[str, Any]:
         make_output_folder(config.out)
         remove_shards(config.out)
     dialogues = [dialogue for source in SOURCES for dialogue in read_source(source, config.data)]
-    selection = select_dialogues(dialogues, config.languages, _inject_groups(config.data))
+    selection = select_dialogues(dialogues, config.languages)
     files = _write(config, selection)
     manifest = {
         "kind": "dialogue-shards",
@@ -161,17 +159,6 @@ def run(config: DedupConfig) -> dict[str, Any]:
     }
     write_manifest(config.out / MANIFEST, manifest)
     return manifest
-
-
-def _inject_groups(data: Path) -> dict[str, str]:
-    """The group that ``data inject`` gives each dialogue of the corpora that may train."""
-    trains = {source.name for source in SOURCES if source.use == "train"}
-    return {
-        clean.draft.id: clean.group
-        for name, cleans in read_all(data).items()
-        if name in trains
-        for clean in cleans
-    }
 
 
 def _write(config: DedupConfig, selection: Selection) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import hashlib
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dialint.detector.languages import detect_language
@@ -26,7 +26,6 @@ from dialint.detector.near_duplicates import (
     words,
 )
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
-from dialint.labeling.synthetic.corpora import split_of
 
 RUDE = re.compile(
     r"\b(?:idiots?|idiotic|morons?|stupid|dumb(?:ass)?|imbeciles?|shut up|shut the|screw you|go to hell|"
@@ -159,21 +158,17 @@ class Selection:
     dropped: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
-def select_dialogues(
-    dialogues: Iterable[CorpusDialogue], languages: Sequence[str], injected: Mapping[str, str]
-) -> Selection:
-    """Filter, find copies, group and split. `injected` maps a dialogue's id to its group in ``data inject``;
-    what is held out there is held out here, too."""
+def select_dialogues(dialogues: Iterable[CorpusDialogue], languages: Sequence[str]) -> Selection:
+    """Filter, find copies, group and split."""
     selection = Selection()
     good = _filter_quality(dialogues, languages, selection)
-    groups, copies = _groups_and_copies([dialogue for dialogue, _ in good], injected)
-    splits = _splits([dialogue for dialogue, _ in good], groups, injected)
+    groups, copies = _groups_and_copies([dialogue for dialogue, _ in good])
     for index, (dialogue, language) in enumerate(good):
         name = dialogue.source.name
         if index in copies:
             selection.dropped[name][copies[index]] += 1
             continue
-        split = splits[groups[index]] if dialogue.source.use == "train" else "measure"
+        split = split_of(groups[index]) if dialogue.source.use == "train" else "measure"
         group = hashlib.sha256(groups[index].encode()).hexdigest()[:16]  # the name itself may hold text
         selection.dialogues.append(SelectedDialogue(dialogue, language, group, split))
         rude = {"rude_agents": is_agent_rude(dialogue), "rude_customers": is_customer_rude(dialogue)}
@@ -207,9 +202,7 @@ def _rank(dialogue: CorpusDialogue) -> tuple[bool, int, int, str]:
     return source.use != "train", SOURCES.index(source), -len(dialogue.text), dialogue.id
 
 
-def _groups_and_copies(
-    dialogues: Sequence[CorpusDialogue], injected: Mapping[str, str]
-) -> tuple[list[str], dict[int, str]]:
+def _groups_and_copies(dialogues: Sequence[CorpusDialogue]) -> tuple[list[str], dict[int, str]]:
     """The group of every dialogue, and by index the kind of copy (``exact`` or ``near``).
 
     A near-copy is one of a selected dialogue: a chain of near-copies is not dropped as a whole.
@@ -224,23 +217,15 @@ def _groups_and_copies(
     for later, earlier, value in pairs:  # in order of the later one, so the earlier is decided
         if value >= NEAR_DUPLICATE and later not in copies and earlier not in copies:
             copies[later] = "near"
-    keys = [
-        (*dialogue.kin, injected[dialogue.id]) if dialogue.id in injected else dialogue.kin
-        for dialogue in dialogues
-    ]
+    keys = [dialogue.kin for dialogue in dialogues]
     return group_names(keys, ((later, earlier) for later, earlier, _ in pairs)), copies
 
 
-def _splits(
-    dialogues: Sequence[CorpusDialogue], groups: Sequence[str], injected: Mapping[str, str]
-) -> dict[str, str]:
-    """The split of each group: train if ``data inject`` trains on all of it, held out otherwise; by the
-    group's own hash where ``data inject`` has none of its dialogues."""
-    inject_splits: dict[str, set[str]] = defaultdict(set)
-    for dialogue, group in zip(dialogues, groups, strict=True):
-        if dialogue.id in injected:
-            inject_splits[group].add(split_of(injected[dialogue.id]))
-    return {
-        group: "train" if inject_splits.get(group, {split_of(group)}) == {"train"} else "heldout"
-        for group in set(groups)
-    }
+HELD_OUT = 0.2
+"""Share of the groups that is kept from training."""
+
+
+def split_of(group: str) -> str:
+    """Return train or heldout, by a hash of the group."""
+    index = int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) / 2**32
+    return "train" if index < 1 - HELD_OUT else "heldout"

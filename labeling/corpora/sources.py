@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused
-from dialint.labeling.synthetic.corpora import tau_reply
 
 Row = dict[str, Any]
 RoleText = tuple[str, str]
@@ -126,6 +125,23 @@ def _turns(row: Row) -> tuple[tuple[RoleText, ...], bool]:
         if turn["role"] in ("customer", "agent") and turn.get("action") != "api"
     )
     return tuple((role, text) for role, text in turns if text), False
+
+
+def tau_reply(text: str) -> str | None:
+    """Return what the customer saw of an agent turn: the reply inside ``Thought: ... Action: {...}``, "" for
+    a tool call, None if unreadable."""
+    if "Thought:" not in text and "Action:" not in text:
+        return text
+    _, separator, action = text.rpartition("Action:")
+    if not separator:
+        return None
+    try:
+        call, _ = json.JSONDecoder().raw_decode(action.strip())
+    except ValueError:
+        return None
+    if not isinstance(call, dict) or not isinstance(call.get("arguments"), dict):
+        return None
+    return str(call["arguments"].get("content", "")) if call.get("name") == "respond" else ""
 
 
 def _tau_turns(row: Row) -> tuple[tuple[RoleText, ...], bool]:

@@ -1,4 +1,4 @@
-"""Joins folders of examples into one, to train on all of them: injected errors beside labels of people.
+"""Joins folders of examples into one, to train on all of them: made errors beside labels of people.
 
 A folder labels the codes that its manifest names (``codes``), or else those of its labels. A code that
 another folder labels and this one does not is unknown in its examples (`Example.unlabelled`), neither an
@@ -89,14 +89,15 @@ def mix(config: MixConfig) -> None:
     manifest: dict[str, Any] = {
         "kind": "mixed-examples",
         "codes": sorted(every),
-        **{
-            field: [entry for manifest in manifests for entry in manifest.get(field, ())]
-            for field in ("sources", "families", "negatives")
-            if any(field in manifest for manifest in manifests)
-        },
+        "sources": [entry for manifest in manifests for entry in manifest.get("sources", ())],
         "folders": [
-            {"name": folder.name, "repeat": repeat[folder], "codes": sorted(codes[folder])}
-            for folder in config.examples
+            {
+                "name": folder.name,
+                "kind": manifest.get("kind"),
+                "repeat": repeat[folder],
+                "codes": sorted(codes[folder]),
+            }
+            for folder, manifest in zip(config.examples, manifests, strict=True)
         ],
         "config": {"seed": config.seed},
         "files": files,

@@ -1,15 +1,15 @@
 """Makes a label store that simulated labelers and reviewers have worked on.
 
-    python -m dialint.labeling.simulation.crowd --examples build/examples --limit 1000 --out build/crowd
+    python -m dialint.labeling.simulation.crowd --examples examples.jsonl --limit 1000 --out build/crowd
     python -m dialint.labeling.simulation.crowd --dialogues LOG --labels LABELS --out build/crowd
 
 For trying `dialint label aggregate`, `dialint export dataset` and what follows without people: nothing that
-is measured on these annotations is a claim about people. Reads the training examples of ``dialint data
-inject``, or a log with labels. Dialogues go into the store without their labels, with the verdicts of a
-release; labelers annotate blindly in one project, reviewers correct the verdicts in another, through the
-store's own accounts, projects, tasks and leases. All accounts, projects and the manifest are called
-simulated. Writes ``store.sqlite``, which later commands may go on writing to, and last the manifest, with the
-skill of each person.
+is measured on these annotations is a claim about people. Reads examples, as of ``dialint data inject``, or a
+log with labels. Dialogues go into the store without their labels, with the verdicts of a release; labelers
+annotate blindly in one project, reviewers correct the verdicts in another, through the store's own accounts,
+projects, tasks and leases. All accounts, projects and the manifest are called simulated. Writes
+``store.sqlite``, which later commands may go on writing to, and last the manifest, with the skill of each
+person.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class CrowdConfig:
     out: Path
     """Folder for the store; must not hold a finished one."""
     examples: Path | None = None
-    """Folder of `dialint data inject`, whose training examples are used, or a file of examples (JSONL)."""
+    """A file of examples (JSONL), or a folder of them, whose training examples are used."""
     dialogues: Path | None = None
     """A log, in place of --examples."""
     labels: Path | None = None

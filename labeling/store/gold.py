@@ -46,13 +46,14 @@ def import_synthetic(
     With `project` they become its control tasks, too. Returns the ids of the dialogues, in the order of the
     examples. The gold of a pair covers the codes that its labels name, in every judged turn: present where
     labelled, absent elsewhere and throughout the twin. An example without a twin is covered by its own
-    labels. The dialogues get pseudonymous ids, since the original ones may reveal the twin. Adding the same
-    examples again changes nothing. Batches have up to 1,000 examples; pairs are not split.
+    labels; one without labels that is no twin is left out. The dialogues get pseudonymous ids, as the
+    original ones may reveal the twin. Adding the same examples again changes nothing. Batches have up to
+    1,000 examples; pairs are not split.
 
     Raises:
         NotAllowed: the actor does not plan.
-        StoreRefused: an example without labels whose twin is not among them, a label that is not certain,
-            or an unknown project.
+        StoreRefused: no example with labels, a twin without its error, a label that is not certain, or an
+            unknown project.
     """
     names: list[str] = []
     for batch in _split_batches(list(examples)):
@@ -80,11 +81,15 @@ def _split_batches(examples: list[Example]) -> list[list[tuple[Example, frozense
     batches: list[list[tuple[Example, frozenset[str]]]] = [[]]
     for pair in pairs_by_id.values():
         codes = frozenset(label.code for example in pair for label in example.labels)
+        if not codes and all(example.pair is None for example in pair):
+            continue  # of whose codes nothing is known for sure
         if not codes:
-            raise StoreRefused("E_CONTROL", "an example without labels, and without a twin that has some")
+            raise StoreRefused("E_CONTROL", "a clean twin whose example with the error is missing")
         if len(batches[-1]) + len(pair) > MAX_PER_CALL:
             batches.append([])
         batches[-1] += [(example, codes) for example in pair]
+    if examples and not batches[0]:
+        raise StoreRefused("E_CONTROL", "no example has labels")
     return batches if batches[0] else []
 
 

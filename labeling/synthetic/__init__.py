@@ -1,1 +1,1 @@
-"""Synthetic errors: labelled errors made in clean dialogues, one module for each category; texts in data/."""
+"""Errors made in dialogues, by rules or by an LLM, for control tasks and checks of a detector."""

@@ -1,19 +1,17 @@
-"""Stage ``dialint data inject``: labelled errors made in clean dialogues, as files of examples.
+"""Stage ``dialint data inject``: errors made in the dialogues of a log, as labelled examples.
 
-Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration`` (families of train and of dev,
-so that probabilities are calibrated on wordings never trained on, too), ``test_seen`` (families of train,
-other dialogues), ``dev_unseen`` (families of dev), ``test_unseen`` (held-out families), ``test_domain`` (the
-same in a corpus never trained on), and of some corpora a set with nothing injected (``clean_star``,
-``clean_multiwoz``), each ``.jsonl``, and last the manifest. Trains nothing.
+At most one error is made in a dialogue, in a single turn. Its clean twin is an example of its own with the
+same `pair`; its label, of the same turn and code, has probability 0. Writes ``examples.jsonl``, or the sets
+of ``--shares``, and last the manifest. The dialogues are taken to be free of the codes that are made, but for
+what the exact checks find.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -21,251 +19,196 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import (
-    MANIFEST,
-    atomic_file,
-    disk_errors,
-    file_entry,
-    make_output_folder,
-    package_versions,
-    sha256_file,
-    write_manifest,
-)
-from dialint.detector.errors import OutputRefused
+from dialint.detector import artifacts
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import inspect, open_logs, read
+from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.progress import track
-from dialint.detector.records import Example
-from dialint.labeling.synthetic.cleaning import fit_corrector
-from dialint.labeling.synthetic.corpora import CleanDialogue, Corpus, corpora_in, data_folder, read_all
-from dialint.labeling.synthetic.example_draft import ExampleDraft, Family, HardNegative, Pool, Use
-from dialint.labeling.synthetic.families import Mixer, all_families, all_negatives, build_pool
+from dialint.detector.records import Dialogue, Example, Label
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.dataset.examples import SPLITS
+from dialint.labeling.dataset.splits import DialogueGrouper, assign_split
+from dialint.labeling.synthetic.llm import Writer, possible_codes
+from dialint.labeling.synthetic.rules import RULES, Edit, agent_positions, codes_found, make_error
 
-WORDED = frozenset({"L1", "L2", "T1", "M2", "V2"})
-"""Codes whose error is in the wording; sets of unseen families hold no such words that were trained on."""
-EVAL_SECOND, EVAL_HARD = 0.15, 0.15
-"""In evaluation sets: dialogues with an error that have a second one, and others with a hard negative."""
+Errors = dict[str, tuple[str, Edit]]  # code and error by the id of the dialogue
+UNUSED_OPTIONS = ("judge_budget", "judge_price", "judge_precision", "min_precision", "judge_detail",
+                  "judge_language", "judge_votes", "judge_pack", "judge_rewrites", "guideline")  # fmt: skip
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class InjectConfig:
-    """How errors are injected."""
+    """Which errors are made, and how many."""
 
-    data: Annotated[Path, Parameter(env_var="DIALINT_DATA")]
-    """Folder of the corpora; toy: the small corpus that ships."""
     out: Path
     """Folder for the examples; must not hold a finished set."""
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Codes or categories; none: all that there are rules for, with --judge all that words can make."""
+    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of the dialogues that get an error, where one fits."""
+    shares: tuple[float, float, float, float] | None = None
+    """Parts of train, dev, calibration and test: writes these sets in place of examples.jsonl, near-copies on
+    one side."""
     seed: int = 0
     """The same seed gives the same files."""
-    rounds: Annotated[int, Field(ge=1)] = 2
-    """Passes over the training dialogues, each with fresh errors."""
-    share: Annotated[float, Field(ge=0, le=1)] = 0.75
-    """Share of training dialogues that get an error, each round."""
-    hard: Annotated[float, Field(ge=0, le=1)] = 0.8
-    """Share of the remaining training dialogues that get a hard negative."""
-    second: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Share of the dialogues with an error that get a second one, in another turn."""
-    dense: Annotated[float, Field(ge=0, le=1)] = 0.4
-    """Share of the other training dialogues that get several errors of language, which need no context."""
-    eval_rounds: Annotated[int, Field(ge=1)] = 2
-    """The same for dev, calibration and test sets."""
-    eval_share: Annotated[float, Field(ge=0, le=1)] = 0.22
-    """Share of their dialogues that get an error, each round: 4 to 5 % of agent turns in all."""
-    limit: Annotated[int | None, Field(ge=1)] = None
-    """At most this many dialogues of each corpus."""
-    domain_limit: Annotated[int, Field(ge=1)] = 1200
-    """Dialogues in the set of an unknown domain."""
     quiet: bool = False
     """Show no progress."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.shares and not (min(self.shares) >= 0 and abs(sum(self.shares) - 1) <= 1e-9):
+            raise ConfigError("E_OPTION", "--shares must be four parts of 1")
 
 
-def inject(config: InjectConfig) -> None:
-    """Make labelled errors in clean dialogues: training, calibration and test sets with a manifest."""
+def inject(
+    *logs: str,
+    config: InjectConfig,
+    judge: Annotated[JudgeConfig, Parameter(name="*")] | None = None,
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
+) -> None:
+    """Make labelled errors in the dialogues of logs, by rules or by an LLM (--judge)."""
     from rich.console import Console
 
-    manifest = run(config)
+    manifest = run(logs, config, judge, reading)
     console = Console(stderr=True, markup=False, emoji=False)
-    for file in manifest["files"]:
-        console.print(
-            f"{file['name']}: {file['rows']} dialogues, {file['agent_turns']} agent turns, "
-            f"{file['error_turns'] / max(1, file['agent_turns']):.1%} with an error"
-        )
+    for name, counts in (("errors", manifest["made"]), ("answers of no use", manifest["dropped"])):
+        if counts or name == "errors":
+            parts = ", ".join(f"{each} {n}" for each, n in counts.items())
+            console.print(f"{name} in {sum(counts.values())} of {manifest['dialogues']} dialogues: {parts}")
 
 
-def run(config: InjectConfig) -> dict[str, Any]:
-    """Make all sets; the manifest that was written.
+def run(
+    logs: Sequence[str],
+    config: InjectConfig,
+    judge: JudgeConfig | None = None,
+    reading: ReadConfig | None = None,
+    engine: JudgeEngine | None = None,
+) -> dict[str, Any]:
+    """Write the examples; the manifest that was written. Tests pass their own `engine`."""
+    artifacts.require_new(config.out, artifacts.MANIFEST, "a finished set")
+    started, taxonomy, counts = time.monotonic(), load_taxonomy(None), Counts()
+    judge, reading = judge or JudgeConfig(), reading or ReadConfig()
+    for name in UNUSED_OPTIONS:
+        if getattr(judge, name) != getattr(JudgeConfig(), name):
+            raise ConfigError("E_OPTION", f"--{name.replace('_', '-')}: no option of data inject")
+    codes = select_codes(config.codes, taxonomy, engine is not None or judge.judge is not None)
+    sources = open_logs(list(logs))
+    hashes = [{"name": Path(each.name).name, "sha256": inspect(each, reading)} for each in sources]
+    loaded = (each for each in read(sources, reading, counts) if isinstance(each, Loaded))
+    dialogues = [each.dialogue.without_edits() for each in loaded]
+    if engine is None and judge.judge is not None:
+        from dialint.detector.engines.judge_engines import open_judge
 
-    Raises:
-        OutputRefused: `out` holds a finished set already.
-        InputRefused: a corpus is missing.
-    """
-    if (config.out / MANIFEST).exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
-    started = time.monotonic()
-    config = replace(config, data=data_folder(config.data))
-    with disk_errors(config.out):
-        make_output_folder(config.out)
-    corpora = _read_clean(config)
-    settings = {name: value for name, value in asdict(config).items() if name != "quiet"}
-    manifest = {
+        engine = open_judge(judge)
+    writer = None if engine is None else Writer(engine, taxonomy)
+    try:
+        errors = make_errors(dialogues, codes, config, writer)
+    finally:
+        if engine is not None:
+            engine.close()
+    manifest: dict[str, Any] = {
         "kind": "injected-examples",
-        "config": {**settings, "data": config.data.name, "out": config.out.name},
-        "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "sources": [
-            _describe_source(config, corpus, len(corpora[corpus.name])) for corpus in corpora_in(config.data)
-        ],
-        "families": [_describe_generator(family) for family in all_families()],
-        "negatives": [_describe_generator(negative) for negative in all_negatives()],
-        "files": _write_all(config, corpora),
+        "config": {**asdict(config), "out": config.out.name},
+        "versions": artifacts.package_versions("dialint", "pydantic", "pyspellchecker"),
+        "logs": hashes,
+        "dialogues": len(dialogues),
+        "rejected": counts.rejected,
+        "codes": list(codes),
+        "made": dict(sorted(Counter(code for code, _ in errors.values()).items())),
+        "dropped": {} if writer is None else dict(sorted(writer.dropped.items())),
+        "files": list(_write_sets(config, dialogues, errors, {*taxonomy.codes} - {*codes})),
         "seconds": round(time.monotonic() - started, 1),
     }
-    write_manifest(config.out / MANIFEST, manifest)
+    if engine is not None and writer is not None:
+        manifest["judge"] = {"name": engine.name, "fingerprint": engine.fingerprint, **writer.tokens}
+    artifacts.write_manifest(config.out / artifacts.MANIFEST, manifest)
     return manifest
 
 
-def _describe_source(config: InjectConfig, corpus: Corpus, rows: int) -> dict[str, Any]:
-    entry = {"name": corpus.name, "licence": corpus.licence, "trains": corpus.trains, "rows": rows}
-    return {**entry, "sha256": sha256_file(config.data / corpus.file)}
+def select_codes(names: Sequence[str], taxonomy: Taxonomy, has_judge: bool) -> tuple[str, ...]:
+    """Return the codes that `names` stand for, of those that can be made; all of these without a name.
+
+    Raises:
+        ConfigError: a name that the taxonomy does not have, or none of whose codes can be made.
+    """
+    by_words = {name for name, code in taxonomy.codes.items() if "timestamps" not in code.needs}
+    possible, selected = by_words if has_judge else {*RULES}, set[str]()
+    for name in (part for group in names for part in group.split(",")):
+        own = {code.code for code in taxonomy.select(name)} & possible
+        if not own:
+            raise ConfigError("E_OPTION", f"--codes {name}: no rule makes it; --judge asks for any but W")
+        selected |= own
+    return tuple(code for code in taxonomy.codes if code in (selected or possible))
 
 
-def _describe_generator(generator: Family | HardNegative) -> dict[str, str]:
-    use = "exam" if generator.use == "heldout" else generator.use  # its value on disk since the first set
-    return {"name": generator.name, "code": generator.code, "use": use}
+def make_errors(
+    dialogues: Sequence[Dialogue], codes: Sequence[str], config: InjectConfig, writer: Writer | None
+) -> Errors:
+    """Return the errors. Codes that were made, or asked for, least often so far come first."""
+    counts, errors, wanted = Counter[str](), Errors(), list[tuple[Dialogue, str]]()
+    for dialogue in track(dialogues, len(dialogues), "making errors", quiet=config.quiet):
+        rng = Random(f"{config.seed}/{dialogue.id}")
+        if rng.random() >= config.share or not agent_positions(dialogue):
+            continue
+        order = sorted(codes, key=lambda code: (counts[code], rng.random()))
+        if writer is not None:
+            possible = possible_codes(dialogue, writer.taxonomy) - codes_found(dialogue)
+            own = [(dialogue, code) for code in order if code in possible][:1]
+            wanted += own
+            counts.update(code for _, code in own)
+        elif made := next(
+            ((code, edit) for code in order if (edit := make_error(dialogue, code, rng))), None
+        ):
+            errors[dialogue.id] = made
+            counts[made[0]] += 1
+    edits = [] if writer is None else writer.make_errors(wanted)
+    answered = zip(wanted, edits, strict=writer is not None)
+    return errors | {dialogue.id: (code, edit) for (dialogue, code), edit in answered if edit is not None}
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """One set to write: the `split` its dialogues come from and, round by round, whose families make the
-    errors."""
+def _write_sets(
+    config: InjectConfig, dialogues: Sequence[Dialogue], errors: Errors, unknown: set[str]
+) -> Iterator[dict[str, Any]]:
+    """Write the files; their manifest entries."""
+    names, splits = {"test": "examples"}, ["test"] * len(dialogues)
+    if config.shares:
+        grouper = DialogueGrouper(())
+        for dialogue in dialogues:
+            grouper.add(dialogue)
+        shares = list(zip(SPLITS, config.shares, strict=True))
+        names = dict(zip(SPLITS, SPLITS, strict=True))
+        splits = [assign_split(group, f"{config.seed}", shares) for group in grouper.groups()]
+    with artifacts.disk_errors(config.out):
+        artifacts.make_output_folder(config.out)
+    for split, name in names.items():
+        path, rows = config.out / f"{name}.jsonl", 0
+        with artifacts.atomic_file(path) as file:
+            for dialogue in (each for each, own in zip(dialogues, splits, strict=True) if own == split):
+                unlabelled = tuple(sorted(unknown | codes_found(dialogue)))
+                for example in to_examples(dialogue, errors.get(dialogue.id), split, unlabelled):
+                    file.write(example.model_dump_json(exclude_defaults=True).encode() + b"\n")
+                    rows += 1
+        yield artifacts.file_entry(path, rows)
 
-    name: str
-    split: str
-    uses: tuple[Use, ...]
-    share: float
-    rounds: int
 
-    @property
-    def unseen(self) -> bool:
-        """Whether nothing in it may have been trained on."""
-        return "train" not in self.uses
-
-
-def _write_all(config: InjectConfig, corpora: dict[str, list[CleanDialogue]]) -> list[dict[str, Any]]:
-    """Write every set, training first, since its very words are left out of the unseen sets."""
-    share, rounds = config.eval_share, config.eval_rounds
-    plans = (
-        _Plan("train", "train", ("train",), config.share, config.rounds),
-        _Plan("dev", "dev", ("train",), share, rounds),
-        _Plan("calibration", "calibration", ("train", "dev"), share, rounds),
-        _Plan("dev_unseen", "dev", ("dev",), share, rounds),
-        _Plan("test_seen", "test", ("train",), share, rounds),
-        _Plan("test_unseen", "test", ("heldout",), share, rounds),
+def to_examples(
+    dialogue: Dialogue, error: tuple[str, Edit] | None, split: str, unlabelled: tuple[str, ...]
+) -> Iterator[Example]:
+    """Yield the dialogue with its error and its clean twin, or as it is."""
+    if error is None:
+        yield Example(dialogue=dialogue, split=split, unlabelled=unlabelled)
+        return
+    code, edit = error
+    pair, turn, method = f"{dialogue.id}~{code}", dialogue.turns[edit.position].index, f"inject:{code}"
+    label = Label(
+        dialogue_id=pair, turn=turn, code=code, probability=1.0, method=method, start=edit.start, end=edit.end
     )
-    trained = [d for corpus in corpora_in(config.data) if corpus.trains for d in corpora[corpus.name]]
-    trained_words: set[tuple[str, str]] = set()
-    files = [
-        _write_mixed(config, plan, [d.draft for d in trained if d.split == plan.split], trained_words)
-        for plan in plans
-    ]
-
-    names = {corpus.name for corpus in corpora_in(config.data) if corpus.trains}
-    other_domain = [d.draft for name, dialogues in corpora.items() if name not in names for d in dialogues]
-    sample = Random(f"{config.seed}/domain").sample(other_domain, min(config.domain_limit, len(other_domain)))
-    plan = _Plan("test_domain", "test", ("heldout",), share, rounds)
-    files.append(_write_mixed(config, plan, sample, trained_words))
-
-    for corpus in corpora_in(config.data):
-        if corpus.clean_set:  # as they are: whatever is flagged here is a false accusation
-            drafts = (d.draft for d in corpora[corpus.name] if d.split == "test" or not corpus.trains)
-            examples = (draft.to_example(corpus.clean_set) for draft in drafts)
-            files.append(_write_examples(config.out / f"{corpus.clean_set}.jsonl", examples, config.quiet))
-    return files
-
-
-def _read_clean(config: InjectConfig) -> dict[str, list[CleanDialogue]]:
-    """The dialogues of every corpus, natural misspellings corrected or their dialogues left out."""
-    corpora = read_all(config.data, config.limit)
-    corrector = fit_corrector(dialogue.draft for dialogues in corpora.values() for dialogue in dialogues)
-    return {
-        name: [replace(d, draft=draft) for d in dialogues if (draft := corrector.correct(d.draft))]
-        for name, dialogues in corpora.items()
-    }
-
-
-def _write_mixed(
-    config: InjectConfig, plan: _Plan, drafts: list[ExampleDraft], trained_words: set[tuple[str, str]]
-) -> dict[str, Any]:
-    """Write a set; its manifest entry. Training adds the very words of its errors to `trained_words`; where
-    such words come up in a set of unseen wordings, the dialogue stays as it was and is counted."""
-    rng = Random(f"{config.seed}/{plan.name}")
-    rng.shuffle(drafts)
-    pool = build_pool(drafts, rng)
-    mixers = [_mixer(config, plan, use, pool) for use in plan.uses]
-    n_left_out = 0
-    removed, removed_twins = Counter[str](), Counter[str]()
-
-    def examples() -> Iterator[Example]:
-        nonlocal n_left_out
-        written: set[str] = set()
-        for number in range(plan.rounds):
-            for draft in drafts:
-                seed = f"{config.seed}/{plan.name}/{number}/{draft.id}"
-                made = mixers[number % len(mixers)].examples(draft, Random(seed), plan.name, f"{number}~")
-                words = {words for example in made for words in _error_words(example)}
-                if plan.name == "train":
-                    trained_words.update(words)
-                elif plan.unseen and words & trained_words:
-                    n_left_out += 1
-                    removed.update({label.method.removeprefix("inject:") for label in made[0].labels})
-                    removed_twins.update([made[0].pair.rpartition("~")[2]] if made[0].pair else [])
-                    made = [draft.to_example(plan.name)]
-                for example in made:
-                    if example.dialogue.id not in written:
-                        written.add(example.dialogue.id)
-                        yield example
-
-    entry = _write_examples(config.out / f"{plan.name}.jsonl", examples(), config.quiet)
-    totals = {
-        "families": sum((mixer.counts for mixer in mixers), Counter[str]()) - removed,
-        "dense": sum((mixer.dense_counts for mixer in mixers), Counter[str]()),
-        "twins": sum((mixer.twins for mixer in mixers), Counter[str]()) - removed_twins,
-    }
-    counts = {name: dict(sorted(total.items())) for name, total in totals.items()}
-    return {**entry, **counts, "left_out_as_taught": n_left_out}
-
-
-def _error_words(example: Example) -> Iterator[tuple[str, str]]:
-    """Code and very words of each error that lies in the wording."""
-    for label in example.labels:
-        if label.code in WORDED and label.start is not None:
-            text = example.dialogue.turns[label.turn].text[label.start : label.end]
-            yield label.code, " ".join(re.findall(r"[^\W_]+|[^\w\s]+", text.lower()))
-
-
-def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
-    train = plan.name == "train"
-    return Mixer(
-        [family for family in all_families() if family.use == use],
-        pool,
-        plan.share,
-        [negative for negative in all_negatives() if negative.use == use],
-        hard=config.hard if train else EVAL_HARD,
-        second=config.second if train else EVAL_SECOND,
-        dense=config.dense if train else 0.0,
-    )
-
-
-def _write_examples(path: Path, examples: Iterable[Example], quiet: bool) -> dict[str, Any]:
-    codes: Counter[str] = Counter()
-    totals: dict[str, int] = defaultdict(int)
-    with atomic_file(path) as file:
-        for example in track(examples, None, path.stem, "examples", quiet=quiet):
-            file.write(example.model_dump_json(exclude_defaults=True).encode() + b"\n")
-            codes.update({label.code for label in example.labels})
-            totals["rows"] += 1
-            totals["agent_turns"] += sum(turn.role == "agent" for turn in example.dialogue.turns)
-            totals["error_turns"] += len({label.turn for label in example.labels})
-    return {**file_entry(path, totals["rows"]), **totals, "codes": dict(sorted(codes.items()))}
+    clean = Label(dialogue_id=f"{pair}~twin", turn=turn, code=code, probability=0.0, method=method)
+    for each, own in ((label, edit.apply(dialogue)), (clean, dialogue)):
+        renamed = own.model_copy(update={"id": each.dialogue_id})
+        yield Example(dialogue=renamed, labels=(each,), split=split, pair=pair, unlabelled=unlabelled)

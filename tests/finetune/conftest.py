@@ -52,8 +52,7 @@ def write_examples(folder: Path, sizes: dict[str, int]) -> Path:
     write_manifest(
         folder / "manifest.json",
         {"sources": [{"name": "random", "rows": 1, "licence": "none", "trains": True}],
-         "files": [file_entry(folder / f"{name}.jsonl") for name in sizes],
-         "families": [{"name": "T1.planted", "code": "T1", "use": "exam"}]},
+         "kind": "injected-examples", "files": [file_entry(folder / f"{name}.jsonl") for name in sizes]},
     )  # fmt: skip
     return folder
 
@@ -62,8 +61,7 @@ def write_examples(folder: Path, sizes: dict[str, int]) -> Path:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Examples and a base model of random weights."""
     root = tmp_path_factory.mktemp("teach")
-    sizes = {"train": 240, "dev": 30, "calibration": 150, "dev_unseen": 40, "test_seen": 30, "test_unseen": 30,
-             "test_domain": 10, "clean_star": 10, "clean_multiwoz": 10}  # fmt: skip
+    sizes = {"train": 240, "dev": 40, "calibration": 150, "test": 30, "test_natural_sgd": 10}
     examples, base = write_examples(root / "examples", sizes), root / "base"
     base.mkdir()
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
@@ -85,5 +83,5 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Examples for tests that go as far as a release."""
-    sizes = {"train": 120, "dev": 12, "calibration": 60, "dev_unseen": 12, "test_seen": 10}
+    sizes = {"train": 120, "dev": 12, "calibration": 60, "test": 10}
     return write_examples(tmp_path_factory.mktemp("some") / "examples", sizes)

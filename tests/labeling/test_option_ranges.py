@@ -15,7 +15,7 @@ from dialint.labeling.synthetic.run import InjectConfig
 
 DEDUP = ("data", "dedup", "--data", "d", "--out", "o")
 CONTAMINATION = ("data", "contamination", "--train", "t", "--against", "a")
-INJECT = ("data", "inject", "--data", "d", "--out", "o")
+INJECT = ("data", "inject", "log.jsonl", "--out", "o")
 CROWD = ("--examples", "e", "--out", "o")
 
 
@@ -25,7 +25,7 @@ CROWD = ("--examples", "e", "--out", "o")
         (main, (*DEDUP, "--shard-rows", "0"), "--shard-rows: expected at least 1"),
         (main, (*CONTAMINATION, "--max-share", "1.5"), "--max-share: expected at most 1"),
         (main, (*INJECT, "--share", "1.1"), "--share: expected at most 1"),
-        (main, (*INJECT, "--limit", "0"), "--limit: expected at least 1"),
+        (main, (*INJECT, "--shares", "0.5", "0.6", "0", "0"), "--shares must be four parts of 1"),
         (crowd.main, (*CROWD, "--limit", "0"), "--limit: expected at least 1"),
         (crowd.main, (*CROWD, "--reviewed", "1.1"), "--reviewed: expected at most 1"),
         (crowd.main, (*CROWD, "--overlap", "9"), "--overlap: expected at most --labelers"),

@@ -322,7 +322,7 @@ def example(number: int, split: str) -> Example:
 def examples(tmp_path: Path) -> Path:
     folder = tmp_path / "examples"
     folder.mkdir()
-    for name, numbers in (("train", range(200, 210)), ("dev", range(5)), ("test_seen", range(5, 9))):
+    for name, numbers in (("train", range(200, 210)), ("dev", range(5)), ("test", range(5, 9))):
         (folder / f"{name}.jsonl").write_text(
             "".join(example(i, name).model_dump_json() + "\n" for i in numbers)
         )

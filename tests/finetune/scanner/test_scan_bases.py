@@ -88,9 +88,9 @@ def test_it_is_taught_and_packed_and_scores(
     release = tmp_path / "release"
     pack(
         PackConfig(scanner=config.out, examples=config.examples, out=release, name="tiny", per_100=50, per_100_dialogues=50,
-                   min_average_precision=0, sets=("test_seen",), rounds=2)
+                   min_average_precision=0, sets=("test",), rounds=2)
     )  # fmt: skip
-    examples = list(read_examples(config.examples / "test_seen.jsonl"))
+    examples = list(read_examples(config.examples / "test.jsonl"))
     log = tmp_path / "log.jsonl"
     log.write_text("".join(_record(item) for item in examples))
     out = tmp_path / "verdicts.jsonl"

@@ -55,7 +55,6 @@ def test_it_learns_what_was_planted(taught: Path) -> None:
     last = json.loads((taught / "metrics.jsonl").read_text().splitlines()[-1])
     assert set(last["dev"]["ap"]) == {"macro", "T1", "V2", "R1"}
     assert last["dev"]["ap"]["macro"] > 0.6
-    assert set(last["dev_unseen"]["ap"]) == {"macro", "T1", "V2", "R1"}
 
 
 @pytest.mark.parametrize(
@@ -117,20 +116,17 @@ def pair(number: int, chance: random.Random, split: str) -> tuple[Example, Examp
         )
         error = said == word
         name = f"{number}~U2.same"
-        dialogue = Dialogue(
-            id=name if error else f"{name}~twin", turns=turns,
-            metadata={} if error else {"probes": [{"turn": 2, "code": "U2"}]},
-        )  # fmt: skip
+        dialogue = Dialogue(id=name if error else f"{name}~twin", turns=turns)
         label = Label(
             dialogue_id=dialogue.id,
             turn=2,
             code="U2",
-            probability=1.0,
-            method="inject:U2.same",
+            probability=float(error),
+            method="inject:U2",
             start=0,
             end=2,
         )
-        sides.append(Example(dialogue=dialogue, labels=(label,) if error else (), split=split, pair=name))
+        sides.append(Example(dialogue=dialogue, labels=(label,), split=split, pair=name))
     return sides[0], sides[1]
 
 
@@ -140,7 +136,7 @@ def test_an_error_is_told_from_its_twin_of_the_same_words(config: ScanConfig, tm
         lines = [side.model_dump_json() + "\n" for i in range(size) for side in pair(i, chance, name)]
         (tmp_path / f"{name}.jsonl").write_text("".join(lines))
     files = [file_entry(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]
-    write_manifest(tmp_path / "manifest.json", {"sources": [], "families": [], "files": files})
+    write_manifest(tmp_path / "manifest.json", {"sources": [], "files": files})
     other = replace(config, examples=tmp_path, out=tmp_path / "scanner", epochs=4)
     scan(other)
     last = json.loads((other.out / "metrics.jsonl").read_text().splitlines()[-1])
@@ -160,17 +156,17 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
         name="tiny",
         per_100=5,
         per_100_dialogues=5,
-        sets=("test_seen", "test_unseen"),
+        sets=("test", "test_natural_sgd"),
         rounds=5,
         evidence=False,  # planted words are no errors that a log could prove
     )
     pack(packed)
     info = Release(packed.out).info
-    assert set(info.report) == {"test_seen", "test_unseen", "left_out"}
+    assert set(info.report) == {"test", "test_natural_sgd", "left_out"}
     assert set(info.codes) == set(PLANTED)
     card = (packed.out / "MODEL_CARD.md").read_text()
     assert "Not covered by this release:** L1" in card
-    examples = list(read_examples(config.examples / "test_seen.jsonl"))
+    examples = list(read_examples(config.examples / "test.jsonl"))
     verdicts = load_detector(DetectorConfig(release=packed.out)).verdicts(
         [item.dialogue for item in examples]
     )
@@ -202,7 +198,7 @@ def test_real_dialogues_with_labels_decide_what_may_be_reported(
     """The calibration set stands for real dialogues here: T1's planted word shows nothing to T1's gate."""
     packing = PackConfig(
         scanner=taught, examples=config.examples, out=tmp_path / "release", name="tiny", per_100=5,
-        per_100_dialogues=5, sets=("test_seen",), rounds=0, evidence=gated, natural="calibration",
+        per_100_dialogues=5, sets=("test",), rounds=0, evidence=gated, natural="calibration",
         natural_precision=0.6,
     )  # fmt: skip
     pack(packing)

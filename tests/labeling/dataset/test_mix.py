@@ -39,7 +39,7 @@ def write_folder(folder: Path, code: str, sizes: dict[str, int], codes: list[str
 
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
-    made = write_folder(tmp_path / "made", "T1", {"train": 20, "dev": 3, "test_seen": 2})
+    made = write_folder(tmp_path / "made", "T1", {"train": 20, "dev": 3, "test": 2})
     natural = write_folder(tmp_path / "natural", "C1", {"train": 4, "dev": 2}, ["C1", "L4"])
     return made, natural
 
@@ -64,7 +64,7 @@ def test_other_sets_stay_apart(folders: tuple[Path, Path], tmp_path: Path) -> No
     mix(MixConfig(examples=folders, out=tmp_path / "mixed"))
     manifest = read_manifest(tmp_path / "mixed" / "manifest.json")
     assert {file["name"]: file["rows"] for file in manifest["files"]} == {
-        "train.jsonl": 24, "dev.jsonl": 3, "test_seen.jsonl": 2, "dev_natural.jsonl": 2,
+        "train.jsonl": 24, "dev.jsonl": 3, "test.jsonl": 2, "dev_natural.jsonl": 2,
     }  # fmt: skip
     assert manifest["codes"] == ["C1", "L4", "T1"]
     assert [source["name"] for source in manifest["sources"]] == ["made", "natural"]

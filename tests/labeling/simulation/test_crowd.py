@@ -49,7 +49,7 @@ def examples(n: int) -> list[Example]:
         name = f"d{number}"
         error = Label(dialogue_id=name, turn=1, code="T1", probability=1.0, method="made", start=0, end=23)
         labels = () if number % 2 else (error,)
-        dialogue = Dialogue(id=name, turns=turns, metadata={"probes": [{"turn": 1, "code": "T1"}]})
+        dialogue = Dialogue(id=name, turns=turns, metadata={"error": "T1"})
         found.append(Example(dialogue=dialogue, labels=labels, split="train"))
     return found
 

@@ -281,8 +281,10 @@ def test_examples_come_with_their_twins(store: Store, made: Any) -> None:
 
 
 def test_examples_of_which_nothing_is_known_are_refused(store: Store, made: Any) -> None:
-    with pytest.raises(StoreRefused, match="without labels"):
+    with pytest.raises(StoreRefused, match="no example has labels"):
         gold.import_synthetic(store, "lea", [example(made, "x")])
+    with pytest.raises(StoreRefused, match="clean twin"):
+        gold.import_synthetic(store, "lea", [example(made, "x~twin", pair="x")])
     soft = example(made, "x", "C1")
     soft = soft.model_copy(update={"labels": (soft.labels[0].model_copy(update={"probability": 0.5}),)})
     with pytest.raises(StoreRefused, match="not certain"):
@@ -292,7 +294,7 @@ def test_examples_of_which_nothing_is_known_are_refused(store: Store, made: Any)
 
 
 def test_an_experts_word_on_injected_gold_stays(store: Store, made: Any) -> None:
-    (name,) = gold.import_synthetic(store, "lea", [example(made, "x", "C1")])
+    (name,) = gold.import_synthetic(store, "lea", [example(made, "x", "C1"), example(made, "clean")])
     gold.set_gold(store, "eve", Gold(dialogue=name, turn=1, code="C1", present=False, source="expert"))
     gold.import_synthetic(store, "lea", [example(made, "x", "C1")])
     assert [each.present for each in gold.list_gold(store, "eve")] == [False]
