@@ -282,7 +282,7 @@ def _with_turn_offsets(finding: Finding, turn: Turn) -> Finding:
 
 
 class Label(Record):
-    """The label of one turn and code. `method` is its origin (``crowd:dawid-skene``, ``inject:<family>``);
+    """The label of one turn and code. `method` is its origin (``crowd:dawid-skene``, ``inject:<code>``);
     `start` and `end` bound the evidence, if known."""
 
     dialogue_id: str
@@ -299,7 +299,8 @@ class Example(Record):
     """A dialogue with its labels, for training or evaluation.
 
     A turn and code without a label is free of that error, unless `unlabelled` names the code: nobody has
-    looked for it. `pair` joins an injected dialogue to its clean twin of the same form.
+    looked for it. `pair` joins a dialogue with a made error to its clean twin, whose label of the same turn
+    and code has probability 0.
     """
 
     dialogue: Dialogue

