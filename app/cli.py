@@ -66,6 +66,10 @@ LABEL: Commands = {
 }
 DATA: Commands = {
     "inject": ("dialint.labeling.synthetic.run:inject", "Inject labelled errors into clean dialogues."),
+    "written": (
+        "dialint.labeling.corpora.written_corpus:written",
+        "Unpack the corpus of written dialogues, to train and measure on.",
+    ),
     "mix": ("dialint.labeling.dataset.mix:mix", "Mix folders of examples for one training."),
     "dedup": ("dialint.labeling.corpora.dedup:dedup", "Read all corpora, each dialogue once, into shards."),
     "contamination": (
