@@ -1,5 +1,5 @@
-"""What a command requires of its environment (optional dependencies, a single process), and what of it child
-processes get.
+"""What a command requires of its environment (optional dependencies, a single process), what of it child
+processes get, and the folder of dialint's data.
 
 The table of extras comes from the package's own metadata, or from ``pyproject.toml`` where the package is
 not installed.
@@ -24,6 +24,11 @@ MODULES = {"argon2-cffi": "argon2", "crowd-kit": "crowdkit", "scikit-learn": "sk
 
 INSTALLED_BY_HAND = ("dev",)
 """Extras that no command needs."""
+
+
+def home_folder() -> Path:
+    """The folder of dialint's data: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
+    return Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
 
 
 @cache

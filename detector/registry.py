@@ -36,6 +36,7 @@ from dialint.detector.artifacts import (
     make_output_folder,
     read_manifest,
 )
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError, OutputRefused, UserError
 from dialint.detector.manifests import Folder
 from dialint.detector.records import Record
@@ -79,11 +80,6 @@ class VerifiedFolder:
     kind: ReleaseKind
     id: str
     fingerprint: str
-
-
-def home_folder() -> Path:
-    """The folder of dialint's data: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
-    return Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
 
 
 def resolve_release(kind: ReleaseKind, name: str | Path) -> Path:

@@ -116,7 +116,7 @@ def _release() -> Fact:
 
 
 def _home() -> Fact:
-    from dialint.detector.registry import home_folder
+    from dialint.detector.environment import home_folder
 
     home = home_folder()
 

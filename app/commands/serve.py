@@ -28,9 +28,10 @@ from dialint.app.serving.vllm_command import (
     server_options,
     server_variables,
 )
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.api_key import KEY_VARIABLE, read_key
-from dialint.detector.registry import home_folder, resolve_release
+from dialint.detector.registry import resolve_release
 
 DEFAULT = VllmConfig()
 

@@ -26,8 +26,8 @@ import yaml
 from dialint.app.console.system.job import ScoreOptions, create_job
 from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
+from dialint.detector.environment import home_folder
 from dialint.detector.records import Dialogue, Finding, Label, Verdict
-from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path
 from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session

@@ -13,6 +13,7 @@ from dialint.app.output import print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.decide import EVEN
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
@@ -23,7 +24,6 @@ from dialint.detector.overrides import JudgeContract, read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.records import Example
-from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import Taxonomy
 
 

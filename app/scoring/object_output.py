@@ -18,9 +18,9 @@ from pathlib import Path
 
 from dialint.app.output import print_status
 from dialint.detector.artifacts import atomic_file, make_output_folder, read_manifest, verify_files
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import OutputRefused
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects, store_object
-from dialint.detector.registry import home_folder
 from dialint.detector.verdict_files import JobManifest, manifest_path, output_stem
 
 

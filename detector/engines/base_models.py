@@ -23,8 +23,8 @@ from dialint.detector.engines.quantization import (
     quantization_method,
     require_full_precision,
 )
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError, WorldError, native_errors
-from dialint.detector.registry import home_folder
 from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.render import TRIAL
 

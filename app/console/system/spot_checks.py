@@ -19,9 +19,9 @@ from dialint.app.console.messages import attempt, explain_as_sentence, report_re
 from dialint.app.console.tables import Cell, percent_bounds, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import MANIFEST, fingerprint
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import DialintError
 from dialint.detector.overrides import NaturalPrecision, read_overrides, update_overrides
-from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import unescape_cell
 from dialint.eval.spot_check import (

@@ -27,8 +27,8 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import URL, Connection, insert, select, text, update
 
 from dialint.detector.artifacts import create_private, disk_errors, fsync_folder, make_output_folder
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.registry import home_folder
 from dialint.labeling.store.database.engine import on_sqlite
 from dialint.labeling.store.database.schema import audit, audit_head
 from dialint.labeling.store.records import StoreDamaged

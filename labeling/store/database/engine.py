@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
+from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.registry import home_folder
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
