@@ -51,6 +51,11 @@ class Mark:
     label: str
     state: MarkState
 
+    @property
+    def badge(self) -> dict[str, str]:
+        """What the browser draws of it behind the words, or behind the call."""
+        return {"label": self.label, "state": self.state}
+
 
 @dataclass(frozen=True)
 class TurnSlice:
@@ -132,6 +137,10 @@ def view_data(
                 "calls": [safe_text(format_call(call)[:MAX_CALL_CHARS]) for call in turn.tool_calls]
                 if part.start == 0
                 else [],
+                "call_marks": [
+                    [mark.badge for mark in near if mark.selection.start <= n < mark.selection.end]
+                    for n in range(len(turn.tool_calls) if turn.is_silent_act else 0)
+                ],
             }
         )
     return {"number": number, "page": index, "turns": turns, "focus": focus}
@@ -158,9 +167,7 @@ def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]
                 "text": displayed[start:end],
                 "name": hidden.get(start),
                 "states": sorted({mark.state for mark, _ in covering}),
-                "ends": [
-                    {"label": mark.label, "state": mark.state} for mark, last in covering if last == end
-                ],
+                "ends": [mark.badge for mark, last in covering if last == end],
             }
         )
     return pieces

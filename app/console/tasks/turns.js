@@ -52,7 +52,7 @@ function turnOf(turn, say) {
   turn.calls.forEach((call, n) => {
     const made = element("div", "dialint-call", call);
     if (turn.selectable && isSilent(turn)) made.dataset.call = n;
-    item.append(unseenOf(say.call + ", " + say.unseen, call, made));
+    item.append(unseenOf(say.call + ", " + say.unseen, call, made), ...(turn.call_marks[n] ?? []).map(badgeOf));
   });
   if (turn.unseen) item.append(unseenOf(say.unseen, turn.pieces.map((piece) => piece.text).join(""), text));
   else if (turn.pieces.some((piece) => piece.text) || !turn.calls.length) item.append(text);

@@ -168,6 +168,9 @@ def test_an_error_of_a_call_is_confirmed_and_another_added(
         (1, "C1", 0, 1),
         (1, "T1", 0, 1),
     }
+    badge = page_of("rob", "dialogue?id=acts").locator('[data-turn="1"] .dialint-badge')
+    badge.wait_for()
+    assert badge.get_attribute("aria-label") == "1 C1"
 
 
 def test_a_labeler_selects_a_call_by_the_keyboard(
