@@ -65,7 +65,7 @@ LABEL: Commands = {
     "quality": ("dialint.app.commands.quality:quality", "Report on each labeler's work."),
 }
 DATA: Commands = {
-    "inject": ("dialint.labeling.synthetic.run:inject", "Inject labelled errors into clean dialogues."),
+    "inject": ("dialint.labeling.synthetic.run:inject", "Make labelled errors in the dialogues of a log."),
     "written": (
         "dialint.labeling.corpora.written_corpus:written",
         "Unpack the corpus of written dialogues, to train and measure on.",
