@@ -29,7 +29,7 @@ def require_set(folder: Path, name: str) -> Path:
     path = find_set(folder, name)
     if path is None:
         if not folder.is_dir():
-            makers = "`dialint data written`, `data inject` or `export dataset` makes one"
+            makers = "`dialint data written`, `dialint data inject` or `dialint export dataset` makes one"
             raise ConfigError("E_EXAMPLE", f"{folder}: there is no such folder; {makers}")
         names = ", ".join(list_sets(folder)) or "none"
         raise ConfigError("E_EXAMPLE", f"{folder}: holds no set {name} ({ENDING}); its sets: {names}")
