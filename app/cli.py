@@ -84,7 +84,6 @@ SFT: Commands = {
 TRAIN: Commands = {
     "pretrain": ("dialint.finetune.decoder.pretrain:pretrain", "Pre-train a decoder on dialogues."),
     "distill": ("dialint.finetune.scanner.distill:distill", "Distill a large scanner into a small one."),
-    "prune": ("dialint.finetune.scanner.prune:prune", "Remove a scanner's least useful layers."),
     "pack": ("dialint.finetune.scanner.pack:pack", "Make a release of a trained scanner."),
     "calibrate": (
         "dialint.finetune.scanner.calibrate:calibrate",

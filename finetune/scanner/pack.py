@@ -58,7 +58,7 @@ READINGS = Path(__file__).with_name("readings.yaml")
 UNKNOWN_BASE = "unknown"
 TRAINING_FIELDS = (
     "examples", "config", "precision", "steps", "best_step", "seconds", "peak_memory_mb", "commit",
-    "versions", "teacher", "dialogues", "pruned_from", "continued_from",
+    "versions", "teacher", "dialogues", "continued_from",
 )  # fmt: skip
 """Fields of the training's manifest that the release repeats."""
 MIN_LANGUAGE_SHARE = 0.05
@@ -71,7 +71,7 @@ class PackConfig:
     """The scanner to pack, and the limits of its release."""
 
     scanner: Path
-    """Folder of a trained scanner, also a distilled or pruned one."""
+    """Folder of a trained scanner, also a distilled one."""
     examples: Path
     """Folder of `dialint data inject` or `dialint export dataset`, the one it was trained on."""
     out: Path

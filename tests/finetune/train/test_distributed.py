@@ -18,7 +18,6 @@ from dialint.finetune.scanner.calibrate import CalibrateConfig, calibrate
 from dialint.finetune.scanner.distill import distill
 from dialint.finetune.scanner.options import DistillConfig, ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.prune import PruneConfig, prune
 from dialint.finetune.scanner.train import scan
 from dialint.finetune.train.distributed import resolve_device
 from dialint.finetune.train.options import RunOptions
@@ -46,7 +45,6 @@ ALONE: dict[str, Callable[[Path], Any]] = {
     "train distill": lambda out: distill(DistillConfig(teacher=NOWHERE, dialogues=(), out=out)),
     "train pretrain": lambda out: pretrain(PretrainConfig(corpus=NOWHERE, out=out)),
     "train ppo": lambda out: ppo.run(ppo.PpoConfig(base="nowhere", dataset=NOWHERE, out=out)),
-    "train prune": lambda out: prune(PruneConfig(NOWHERE, NOWHERE, out, layers=1)),
     "train pack": lambda out: pack(PackConfig(scanner=NOWHERE, examples=NOWHERE, out=out, name="name")),
     "train calibrate": lambda out: calibrate(CalibrateConfig(examples=NOWHERE, out=out, name="name")),
     "train merge": lambda out: merge_adapter.run(merge_adapter.MergeConfig(model="nowhere", out=out)),
