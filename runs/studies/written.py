@@ -162,18 +162,16 @@ def _settle(
     for _, code in labels:
         agreement[code]["both"] += 1
     answers = {(turn, code): answer for turn, code, answer in third["answers"]} if third else {}
-    unlabelled = set()
-    for place, quote in {**one, **other}.items():
-        if place in labels:
-            continue
-        answer = answers.get(place)
-        agreement[place[1]]["author" if place in one else "reader"] += 1
-        if answer is True:
-            labels[place] = quote
-        elif answer is not False:
-            unlabelled.add(place[1])
-            if isinstance(answer, list) and tuple(answer) in labels:
-                unlabelled.discard(place[1])  # the third agrees with what two list already
+    disputed = {place: quote for place, quote in {**one, **other}.items() if place not in labels}
+    for _, code in disputed:
+        agreement[code]["disputed"] += 1
+    labels |= {place: quote for place, quote in disputed.items() if answers.get(place) is True}
+    unlabelled = {
+        place[1]
+        for place in disputed
+        if (answer := answers.get(place)) not in (True, False)
+        and not (answer and tuple(answer) in labels)  # else two of three list the error as that other one
+    }
     return labels, unlabelled - {code for _, code in labels}
 
 
