@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
 from functools import cached_property, lru_cache
 
 from pydantic import JsonValue
@@ -44,8 +43,6 @@ DATE = re.compile(
     re.IGNORECASE,
 )
 _MAY_BE_TIME = re.compile(r"\d(?::\d|\s?[ap]\.?m)", re.IGNORECASE)
-SHIFTS_DAYS = (0, -1, 1, -2, 2, -3, 3, -7, 7)
-"""Dates this far from a known one may have been counted from it."""
 SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
 _KEY_ENDS = ("_id", "number", "code", "Id", "ID")
 """Ends of the names of fields that hold the id of their object."""
@@ -234,10 +231,9 @@ class ValueIndex:
     money: set[int] = field(default_factory=set)
     """Those that are amounts by their sign or the name of their field, and results that are a number."""
     rates: set[int] = field(default_factory=set)
-    """The percentages that results give, and what they leave and come to."""
-    days: dict[tuple[int, int], set[int]] = field(default_factory=dict)
-    """Years by month and day; 0 for no year."""
-    times: set[int] = field(default_factory=set)
+    """The percentages that texts and results give, and what they leave and come to."""
+    derived: set[int] = field(default_factory=set)
+    """The amounts of the agent that follow from others."""
     totals: set[int] = field(default_factory=set)
     """Sums of amounts in lists of results, and their differences."""
     sums: set[int] = field(default_factory=set)
@@ -254,10 +250,8 @@ class ValueIndex:
         for match in _NUMBER.finditer(text):
             self.amounts.add(round(float(match.group().replace(",", "")) * 100))
         self.money.update(cents(match) for match in AMOUNT.finditer(text))
-        for match in DATE.finditer(text):
-            if (day := parse_day(match)) is not None:
-                self.days.setdefault(day[1:], set()).add(day[0])
-        self.times.update(minute for _, _, minute in times(text))
+        for match in PATTERNS.percent.finditer(text):
+            self._add_rate(int(match[1]))
 
     def add_result(self, use: ToolUse) -> None:
         """Take up the structure of a call and its result."""
@@ -271,19 +265,6 @@ class ValueIndex:
                     self.prices[item] for item in value if isinstance(item, str) and item in self.prices
                 ]
                 self._add_total(amounts)
-
-    def has_day(self, year: int, month: int, day: int) -> bool:
-        """Return whether a day is known, or near a known one; or known with day and month exchanged."""
-        if (years := self.days.get((month, day))) is not None:
-            return not year or 0 in years or year in years
-        if (day, month) in self.days:
-            return True
-        try:
-            first = date(year or 2024, month, day)
-        except ValueError:
-            return False
-        near = (first + timedelta(days) for days in SHIFTS_DAYS)
-        return any((other.month, other.day) in self.days for other in near)
 
     def explains(self, amount: int, stated: StatedAmounts) -> bool:
         """Return whether an amount follows from what is known and from the amounts `stated` in the same
@@ -303,11 +284,15 @@ class ValueIndex:
         if any(amount + other in totals or amount - other in totals for other in self.money):
             return True
         shares = self.rates.union(SHARES_PERCENT)
-        if any(abs(100 * amount - other * percent) < 100 for other in self.money for percent in shares):
+        bases = self.money.union(self.sums, self.derived, stated.amounts[:MAX_PARTS])
+        if any(abs(100 * amount - other * percent) < 100 for other in bases for percent in shares):
             return True
         self._pairs_of_sums.extend(self.sums)
         rests = self._pairs_of_sums.sums_of_two
         return any(amount - other in rests for other in self.money | {0}) or stated.lead_to(amount)
+
+    def _add_rate(self, percent: int) -> None:
+        self.rates |= {percent, 100 + percent, 100 - percent}
 
     def _walk(self, value: JsonValue, key: str | None, depth: int = 0) -> None:
         if depth > MAX_DEPTH:
@@ -337,8 +322,7 @@ class ValueIndex:
                         abs(round(number * 100)) for number in numbers if isinstance(number, int | float)
                     )
                 if PATTERNS.rate_word.search(name) and isinstance(each, int | float):
-                    percent = round(each * 100 if abs(each) < 1 else each)
-                    self.rates |= {percent, 100 + percent, 100 - percent}
+                    self._add_rate(round(each * 100 if abs(each) < 1 else each))
                 self._walk(each, name, depth + 1)
             self._add_totals([each for each in value.values() if isinstance(each, dict)])
 

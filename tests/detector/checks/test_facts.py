@@ -57,7 +57,8 @@ def found(
         "It comes to about $216.",
         "Half of it is $60.25, ready at 4:30 PM on 03/14/2026.",
         "Three of them cost $361.50.",
-        "It arrives on March 17.",
+        "It arrives on March 17, by 11:05 AM.",
+        "With 15 per cent off the three are $183.38; a fifth of that is some $36.71.",
         "Please send the number, for example #A1234567.",
         "It has 512GB and an i7-9750H at 1920x1080.",
     ],
@@ -72,9 +73,6 @@ def test_what_follows_from_the_log_is_no_error(answer: str) -> None:
         ("Your order number is #K9912345.", [("I2", "#K9912345")]),
         ("I found the user dora_klein_77712.", [("I2", "dora_klein_77712")]),
         ("That is $1,834.17.", [("I4", "$1,834.17")]),
-        ("It was placed on April 28.", [("I4", "April 28")]),
-        ("It was placed on 2023-03-14.", [("I4", "2023-03-14")]),
-        ("Pickup is at 11:05 AM.", [("I4", "11:05 AM")]),
     ],
 )
 def test_what_stands_nowhere_is_found(answer: str, hits: list[tuple[str, str]]) -> None:
@@ -138,9 +136,10 @@ def test_a_documents_text_is_a_source() -> None:
     )
     bare = Dialogue(id="d", turns=turns)
     assert list(unsupported_fact(bare)) == []
-    assert list(unsupported_fact(bare.model_copy(update={"sources": ("The code is RX55210.",)}))) == []
-    (hit,) = unsupported_fact(bare.model_copy(update={"sources": ("No code is needed.",)}))
-    assert (hit.turn, hit.code) == (1, "I2")
+    assert list(unsupported_fact(bare.model_copy(update={"sources": ("No code is needed.",)}))) == []
+    made = dialogue("Quote code RX55210.")
+    assert [hit.code for hit in unsupported_fact(made)] == ["I2"]
+    assert list(unsupported_fact(made.model_copy(update={"sources": ("The code is RX55210.",)}))) == []
 
 
 def test_an_argument_counts_only_if_the_call_succeeded() -> None:
