@@ -58,7 +58,7 @@ def found(
         "Half of it is $60.25, ready at 4:30 PM on 03/14/2026.",
         "Three of them cost $361.50.",
         "It arrives on March 17, by 11:05 AM.",
-        "With 15 per cent off the three are $183.38; a fifth of that is some $36.71.",
+        "With shipping that is some $231.",
         "Please send the number, for example #A1234567.",
         "It has 512GB and an i7-9750H at 1920x1080.",
     ],
@@ -120,6 +120,12 @@ def test_an_id_may_get_its_prefix() -> None:
 def test_what_the_customer_said_may_be_repeated() -> None:
     ask = "My code is ZZ91TT3, I paid $1834.17 on April 28 at 11:05."
     assert found("ZZ91TT3: $1,834.17 on Apr 28, 11:05 AM.", ask=ask) == []
+
+
+def test_a_rate_that_somebody_states_explains_an_amount() -> None:
+    answer = "All three are $183.38 then, and a fifth of that $36.68."
+    assert found(answer, ask="I have a code for 15 per cent off.") == []
+    assert found(answer, ask="I have a code.") == [("I4", "$183.38")]
 
 
 def test_a_value_of_another_record_is_found() -> None:
