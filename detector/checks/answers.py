@@ -82,13 +82,20 @@ def cut_message(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             yield reply.hit("the message breaks off", "L4")
 
 
-@check(T2=Evidence(22, 28))
+@check(T2=Evidence(15, 18))
 def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
-    """Find an answer to a distress that the customer states of himself, without a word that acknowledges it
-    (T2)."""
+    """Find an answer to a distress that the customer states of himself, without a word that acknowledges it,
+    then or in an answer before (T2).
+
+    Of 18 hits in 5,264 real dialogues 15 were right (2026-11-29); of 29 in the 1,540 written ones by which
+    its words were mended 28."""
+    is_acknowledged = False
     for reply in replies(dialogue):
         stated = next((each for each in reply.before.turns if states_distress(each.text)), None)
-        if stated is not None and not has_phrase(reply.text, "acknowledges"):
+        if stated is None or is_acknowledged:
+            continue
+        is_acknowledged = has_phrase(reply.text, "acknowledges") or has_phrase(reply.text, "feelings")
+        if not is_acknowledged:
             why = f"the customer states distress in turn {stated.index}, and the answer passes over it"
             yield reply.hit(why, "T2", reply.turns[0])
 
@@ -195,7 +202,9 @@ NEAR = 4
 
 
 def states_distress(text: str) -> bool:
-    """Return whether a customer states distress of himself, neither denied nor in jest."""
+    """Return whether a customer states distress of himself, neither denied nor in jest nor over."""
+    if has_phrase(text, "relieved"):
+        return False
     for sentence in sentences(text):
         if has_phrase(sentence, "in_jest"):
             continue
