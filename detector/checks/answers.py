@@ -100,13 +100,15 @@ def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             yield reply.hit(why, "T2", reply.turns[0])
 
 
-@check(C1=Evidence(10, 13), C2=Evidence(), R1=Evidence(0, 1))
+@check(C1=Evidence(12, 18), C2=Evidence(), R1=Evidence(0, 1))
 def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an answer to a question that greets, thanks or takes leave and says nothing beside, that the
     customer calls none, or whose question he puts again in the same words (C1; C2 after several questions; R1
     if it takes leave last); and a leave after an answer to the rest of his turn (R1)."""
     repeated = {hit.turn for hit in same_text_again(dialogue)}  # that is M3, whatever else is wrong with it
+    said, last_said = "", ""
     for reply in replies(dialogue):
+        said, last_said = last_said, reply.text  # of the reply before
         if reply.turns[-1].index in repeated:
             continue
         asked = next((turn for turn in reversed(reply.before.turns) if requests(turn.text)), None)
@@ -122,7 +124,7 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
         is_agreed = not has_phrase(last, "open_questions") and has_phrase(reply.text, "agrees")
         if not is_agreed and not content(last) & own and is_courtesy(reply.text):
             yield reply.hit(f"{why}: a courtesy alone", "R1" if leaves else "C1")
-        elif after and has_phrase(after[0].text, "not_answered"):
+        elif after and has_phrase(after[0].text, "not_answered") and not (own and own <= content(said)):
             yield reply.hit(f"{why}, as the customer says next", "C1")
         elif after and any(is_put_again(each, after[0].text) and not content(each) & own for each in asking):
             yield reply.hit(f"{why}: the customer asks it again", "C2" if len(asking) > 1 else "C1")

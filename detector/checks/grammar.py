@@ -78,10 +78,8 @@ def _is_correct(rule: str, text: str, match: re.Match[str]) -> bool:
         particle = match[0][:3].lower()
         if particle == "in " and not match[0].endswith("day"):
             return False  # no verb takes "in March 9th"
-        return (
-            particle in ("on ", "in ")
-            and (PATTERNS.on_verb if particle == "on " else PATTERNS.in_verb).search(before) is not None
-        )
+        verbs = {"on ": PATTERNS.on_verb, "in ": PATTERNS.in_verb, "at ": PATTERNS.at_verb}.get(particle)
+        return verbs is not None and verbs.search(before) is not None
     return False
 
 

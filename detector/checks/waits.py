@@ -1,13 +1,15 @@
 """Waits for the support side, by the turns' times: slow first answers (W1), silence (W2), no apology (W3).
 
 A wait runs from the customer's first turn without an answer, or from the agent's own "one moment", to the
-agent's next turn. Limits by channel stand in the taxonomy, the words of ten languages in `waits.yaml`.
-Without times, or in a channel without limits, nothing is reported.
+agent's next turn. Limits by channel stand in the taxonomy; what a system turn or a source states goes before.
+The words of ten languages stand in `waits.yaml`. Without times, or in a channel without limits, nothing is
+reported.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,6 +25,7 @@ from dialint.detector.taxonomy import WaitLimits, load_taxonomy
 from dialint.detector.yaml_document import read_document
 
 DAY = 24 * 60
+UNITS = {"second": 1 / 60, "minute": 1, "hour": 60, "day": DAY, "workday": DAY}
 _ENDS = re.compile(r"[.!?\n]")
 GRACE = 1
 """Minutes by which an announced wait may be longer than announced."""
@@ -53,9 +56,12 @@ def _languages() -> tuple[dict[str, Any], ...]:
 
 
 @cache
-def _pattern(kind: str) -> re.Pattern[str]:
-    words = sorted(_words(kind), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(word.replace('*', chr(92) + 'w*') for word in words)})(?!\w)")
+def _pattern(*kinds: str) -> re.Pattern[str]:
+    groups = (
+        f"(?P<{kind}>{'|'.join(sorted(_words(kind), key=len, reverse=True))})".replace("*", r"\w*")
+        for kind in kinds
+    )
+    return re.compile(rf"(?<!\w)(?:{'|'.join(groups)})(?!\w)")
 
 
 @cache
@@ -69,28 +75,49 @@ def _duration() -> re.Pattern[str]:
     numbers = "|".join(sorted(map(re.escape, _numbers()), key=len, reverse=True))
     units = "|".join(
         f"(?P<{kind}>{'|'.join(map(re.escape, sorted(_words(kind), key=len, reverse=True)))})"
-        for kind in ("minute", "hour", "day")
+        for kind in UNITS
     )
     return re.compile(
-        rf"(?<![\w.,:])(?:\d{{1,3}} ?(?:-|–|to|bis|a|à|до|do|tot) ?)?(\d{{1,3}}|{numbers}) ?(?:{units})(?!\w)"
+        rf"(?<![\w.,:])(?:\d{{1,3}} ?(?:-|–|to|bis|a|à|до|do|tot) ?)?"
+        rf"(?:(\d{{1,3}})|({numbers})(?:[ -](?:(?:y|e|et|en) )?({numbers}))?)[ -]?(?:{units})(?!\w)"
     )
+
+
+def durations(text: str) -> list[tuple[int, float]]:
+    """Return where each duration of a text in lower case begins, and its minutes. A day more counts where
+    days are working days."""
+    return [
+        (
+            match.start(),
+            (float(match[1]) if match[1] else sum(_numbers()[each] for each in match.group(2, 3) if each))
+            * UNITS[kind]
+            + DAY * (kind == "workday"),
+        )
+        for match in _duration().finditer(text)
+        for kind in [str(match.lastgroup)]
+    ]
 
 
 def announced_minutes(text: str) -> float | None:
     """Return the wait that a turn announces, as `Wait.announced`."""
     text = text.casefold()
-    units = {"minute": 1, "hour": 60, "day": DAY}
-    durations = [
-        float(match[1] if match[1].isdigit() else _numbers()[match[1]]) * units[str(match.lastgroup)]
-        for match in _duration().finditer(text)
-    ]
-    durations += [15.0] * (_pattern("quarter").search(text) is not None)
-    if _pattern("later").search(text) or any(minutes >= DAY for minutes in durations):
+    stated = [minutes for _, minutes in durations(text) if minutes >= 1]
+    stated += [15.0] * (_pattern("quarter").search(text) is not None)
+    if _pattern("later").search(text) or any(minutes >= DAY for minutes in stated):
         return inf
     has_moment = _pattern("moment").search(text) is not None
-    if durations and (has_moment or _pattern("cue").search(text)):
-        return max(durations)
+    if stated and (has_moment or _pattern("cue").search(text)):
+        return max(stated)
     return 0.0 if has_moment else None
+
+
+def _longest_stated(text: str, longest: float) -> float | None:
+    """Return the longest time up to `longest` that a turn speaks of, in whatever words: a wait of that length
+    is no surprise. A day of the week is at most a week away."""
+    text = text.casefold()
+    stated = [minutes for _, minutes in durations(text)]
+    stated += [7.0 * DAY] * (_pattern("weekday").search(text) is not None)
+    return max((minutes for minutes in stated if 1 <= minutes <= longest), default=None)
 
 
 def is_busy(text: str) -> bool:
@@ -104,7 +131,7 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
     turns = dialogue.turns
     since: int | None = None
     announced: float | None = None
-    offered: float | None = None  # by a turn that asks whether the customer will wait
+    offered: float | None = None  # by a turn that asks whether the customer will wait, or speaks of a time
     has_answered = has_asked = False
     for position, turn in enumerate(turns):
         if turn.is_unseen or not turn.text.strip():
@@ -127,7 +154,7 @@ def find_waits(dialogue: Dialogue, longest: float = inf) -> Iterator[Wait]:
                 yield Wait(position, since, minutes, not has_answered, announced)
             has_answered = True
             since, announced = (None, None) if notice is None or has_asked else (position, notice)
-            offered = notice if has_asked else None
+            offered = notice if has_asked and notice else _longest_stated(turn.text, longest)
 
 
 def _minutes(first: Turn, last: Turn) -> float | None:
@@ -157,15 +184,42 @@ def limits_of(channel: str | None, limits: Sequence[WaitLimits]) -> WaitLimits |
     return next((each for each in limits if name in each.channels), None)
 
 
-@check(W1=Evidence(13, 13), W2=Evidence(22, 22), W3=Evidence(24, 24))
+NEAR = 60
+"""Characters between what is limited and its limit."""
+
+
+def stated_limits(dialogue: Dialogue, limits: WaitLimits) -> WaitLimits:
+    """Return `limits` with those for the first answer and for silence that the system turns and the sources
+    state, the longest of each. A limit for answers of any kind may only allow more."""
+    stated: dict[str, list[float]] = {"first": [], "silence": [], "answer": []}
+    texts = [turn.text for turn in dialogue.turns if turn.role == "system"]
+    for text in (*texts, *dialogue.sources):
+        for sentence in _ENDS.split(text.casefold()):
+            if _pattern("apology").search(sentence):
+                continue  # when to apologise
+            words = [(match.start(), str(match.lastgroup)) for match in _pattern(*stated).finditer(sentence)]
+            for start, minutes in durations(sentence):
+                place, kind = words[bisect(words, (start,)) - 1] if words else (inf, "")
+                if 0 <= start - place <= NEAR and minutes <= limits.longest:
+                    stated[kind].append(minutes)
+    first_answer, silence = (
+        max(stated[kind] or [value, *stated["answer"]])
+        for kind, value in (("first", limits.first_answer), ("silence", limits.silence))
+    )
+    moment = max(limits.moment, silence)
+    return limits.model_copy(update={"first_answer": first_answer, "silence": silence, "moment": moment})
+
+
+@check(W1=Evidence(29, 29), W2=Evidence(24, 25), W3=Evidence(14, 14))
 def long_wait(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find turns of the support side that came later than the channel's limit, or than was announced, and
     those of them without a word about it. Weekends do not count where the limit is a day.
 
-    Counted on made-up lines in ten languages (2026-11-29): no corpus at hand has times."""
+    Counted on the development part of the written corpus (2026-11-29), on which the words were chosen."""
     limits = limits_of(dialogue.channel, context.waits or load_taxonomy().waits)
     if limits is None or dialogue.started_at is None:
         return
+    limits = stated_limits(dialogue, limits)
     late = [
         (wait, minutes, limit)
         for wait in find_waits(dialogue, limits.longest)
