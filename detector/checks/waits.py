@@ -200,6 +200,8 @@ def stated_limits(dialogue: Dialogue, limits: WaitLimits) -> WaitLimits:
             words = [(match.start(), str(match.lastgroup)) for match in _pattern(*stated).finditer(sentence)]
             for start, minutes in durations(sentence):
                 place, kind = words[bisect(words, (start,)) - 1] if words else (inf, "")
+                if kind == "silence" and _pattern("customer").search(sentence):
+                    kind = "answer"  # the silence may be his
                 if 0 <= start - place <= NEAR and minutes <= limits.longest:
                     stated[kind].append(minutes)
     first_answer, silence = (
