@@ -199,9 +199,9 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 93_220,
-    "modules of the packages": 467,
-    "lines of the tests": 53_660,
+    "lines of the packages": 87_450,
+    "modules of the packages": 446,
+    "lines of the tests": 53_400,
     "private functions of modules that one place mentions, of 100": 65,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling

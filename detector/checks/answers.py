@@ -82,13 +82,12 @@ def cut_message(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             yield reply.hit("the message breaks off", "L4")
 
 
-@check(T2=Evidence(15, 18))
+@check(T2=Evidence(36, 51))
 def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an answer to a distress that the customer states of himself, without a word that acknowledges it,
     then or in an answer before (T2).
 
-    Of 18 hits in 5,264 real dialogues 15 were right (2026-11-29); of 29 in the 1,540 written ones by which
-    its words were mended 28."""
+    Of 18 hits in 5,264 real dialogues 15 were right, of 33 in the written test set 21 (2026-11-29)."""
     is_acknowledged = False
     for reply in replies(dialogue):
         stated = next((each for each in reply.before.turns if states_distress(each.text)), None)

@@ -229,12 +229,11 @@ def asks_secret_for_tool(dialogue: Dialogue, context: CheckContext) -> Iterator[
     return _secrets(dialogue, context, for_tool=True)
 
 
-@check(T1=Evidence(12, 14), languages=LANGUAGES)
+@check(T1=Evidence(8, 11), languages=LANGUAGES)
 def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find an agent who blames, insults or dismisses the customer in words that he did not use himself.
 
-    Of 13 hits in the 1,540 written dialogues by which its words were mended 11 were right, and the one in
-    5,264 real ones (2026-11-29). None was in German, Spanish, French or Portuguese."""
+    Of 10 hits in the written test set 7 were right, and the one in 5,264 real dialogues (2026-11-29)."""
     said = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
     words = frozenset(_WORDS.findall(said))
     for turn in dialogue.turns:
