@@ -34,7 +34,11 @@ NEAR = 0.5
 """Similarity of word triples from which two dialogues are near-copies."""
 ROLES: dict[str, Role] = {"C:": "customer", "S:": "system", "T:": "tool"}
 """Roles by the prefix of a turn; ``A:`` and ``A!``, a call, are the agent's or the bot's."""
-_DOMAIN = re.compile(r"(@[\w-]+(?:\.[\w-]+)*?)(?:\.(?!example\b)[a-z]{2,6})+(?![\w.-]*\.example\b)\b")
+_DOMAIN = re.compile(
+    r"(@(?!example\.)[\w-]+(?:\.[\w-]+)*?)(?:\.(?!example\b)[a-z]{2,6})+(?![\w.-]*\.example\b)\b"
+)
+    r"(@(?!example\.)[\w-]+(?:\.[\w-]+)*?)(?:\.(?!example\b)[a-z]{2,6})+(?![\w.-]*\.example\b)\b"
+)
 Row = dict[str, Any]
 Place = tuple[int, str]
 """Turn and code."""
