@@ -37,8 +37,6 @@ ROLES: dict[str, Role] = {"C:": "customer", "S:": "system", "T:": "tool"}
 _DOMAIN = re.compile(
     r"(@(?!example\.)[\w-]+(?:\.[\w-]+)*?)(?:\.(?!example\b)[a-z]{2,6})+(?![\w.-]*\.example\b)\b"
 )
-    r"(@(?!example\.)[\w-]+(?:\.[\w-]+)*?)(?:\.(?!example\b)[a-z]{2,6})+(?![\w.-]*\.example\b)\b"
-)
 Row = dict[str, Any]
 Place = tuple[int, str]
 """Turn and code."""
