@@ -24,7 +24,6 @@ def test_the_examples_of_the_docstring_run(capsys: pytest.CaptureFixture[str]) -
     exec(textwrap.dedent(code), names)
     lines = [line.split(" ", 3) for line in capsys.readouterr().out.splitlines()]
     assert [(code, turn, quote) for code, turn, _, quote in lines] == [
-        ("T1", "1", "Dear {{name}}, stop whining."),
         ("M2", "1", "{{name}}"),
     ]
     assert all(0.5 < float(probability) < 1 for _, _, probability, _ in lines)

