@@ -15,7 +15,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
@@ -98,10 +97,10 @@ def _is_counted(form: str) -> bool:
     return form[0].isdigit() or len(form) >= MIN_LETTERS
 
 
-OVERHEAD = 2
-"""Tokens added to each turn: the role's mark and the slot."""
 TOGETHER = 256
 """Turns that are encoded in one call."""
+RESULT_CHARACTERS, CALL_CHARACTERS = 300, 400
+"""What is read of a tool's result and of a turn's calls."""
 HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
@@ -111,19 +110,21 @@ HIDDEN = re.compile(
 class RenderConfig(Record):
     """How a release renders dialogues; part of `release.json`.
 
-    `roles` maps the roles that are rendered to their mark; a role without one is left out. Of a tool's result
-    only the name of the call and whether it failed is rendered.
-    `begin` may be empty; `slot` follows each judged turn, `dialogue_slot` is at the end.
-    `instruction` is a text before every window (its computation is shared where the model allows).
+    `roles` maps the roles that are rendered to the control token before their turns, and `names` to plain
+    text after that; a role without a token is left out. The control token `slot` follows each judged turn,
+    with `closes_all` every turn; `begin` is before each window and may be empty.
+    `calls`: whether the calls of a turn, their arguments and the results of tools are rendered; without it
+    only the name of a call that was run, and whether it failed.
     `history`: whether the model gets the kinds of repeated words.
     """
 
     context_tokens: Annotated[int, Field(ge=1)]
     roles: dict[Role, Annotated[str, Field(min_length=1)]]
+    names: dict[Role, str] = Field(default_factory=dict)
     begin: str
     slot: Annotated[str, Field(min_length=1)]
-    dialogue_slot: Annotated[str, Field(min_length=1)]
-    instruction: str = ""
+    closes_all: bool = False
+    calls: bool = False
     history: bool = False
 
     @model_validator(mode="after")
@@ -135,8 +136,7 @@ class RenderConfig(Record):
     @property
     def control(self) -> tuple[str, ...]:
         """Every control token this configuration uses."""
-        marks = (*self.roles.values(), self.begin, self.slot, self.dialogue_slot)
-        return tuple(mark for mark in marks if mark)
+        return tuple(mark for mark in (*self.roles.values(), self.begin, self.slot) if mark)
 
 
 @dataclass(frozen=True)
@@ -152,13 +152,11 @@ class Slot:
 
 @dataclass(frozen=True)
 class Rendered:
-    """One window as token ids. `prefix` tokens at its start are the same in every window; `word_kinds` has
-    each token's kind, and is empty if the model does not use it."""
+    """One window as token ids. `word_kinds` has each token's kind, and is empty if the model does not use
+    it."""
 
     ids: tuple[int, ...]
     slots: tuple[Slot, ...]
-    dialogue_slot: int | None
-    prefix: int
     word_kinds: tuple[int, ...] = ()
 
     def __len__(self) -> int:
@@ -187,12 +185,16 @@ class Renderer:
         tokenizer = load_tokenizer(tokenizer_json)
         ids = {mark: tokenizer.token_to_id(mark) for mark in config.control}
         missing = [mark for mark, token in ids.items() if token is None]
-        self._control = {mark: token for mark, token in ids.items() if token is not None}
         if missing:
             raise ReleaseRefused("E_RELEASE", f"the tokenizer lacks the control tokens {missing}")
+        self._control = {mark: token for mark, token in ids.items() if token is not None}
         self._reserved = frozenset(self._control.values())
         self._tokenizer = _plain(tokenizer_json)
-        if self._capacity < smallest_capacity(OVERHEAD):
+        self._marks = {
+            role: (self._control[mark], *self._encode([config.names.get(role, "")])[0].ids)
+            for role, mark in config.roles.items()
+        }
+        if self._capacity < smallest_capacity(self._overhead):
             raise ReleaseRefused(
                 "E_RELEASE", f"windows of {config.context_tokens} tokens are too small for any turn"
             )
@@ -200,82 +202,77 @@ class Renderer:
     @property
     def _capacity(self) -> int:
         """Tokens of a window that turns may take."""
-        return self.config.context_tokens - len(self._prefix) - 1
+        return self.config.context_tokens - bool(self.config.begin)
 
-    @cached_property
-    def _prefix(self) -> tuple[int, ...]:
-        begin = (self._control[self.config.begin],) if self.config.begin else ()
-        if not self.config.instruction:
-            return begin
-        try:
-            return (*begin, *self._encode([self.config.instruction])[0].ids)
-        except DialogueFailed as failure:
-            raise ReleaseRefused("E_RELEASE", f"the instruction: {failure.message}") from None
+    @property
+    def _overhead(self) -> int:
+        """Most tokens that are added to a turn: its role's mark and the slot."""
+        return max(map(len, self._marks.values())) + 1
 
     def render(self, dialogue: Dialogue, *, own_history: bool = True) -> tuple[Rendered, ...]:
-        """The dialogue's windows. Every judged turn has one slot for each of its pieces. Of tools only which
-        was called and whether it failed is rendered, where the role ``tool`` has a mark. Without
+        """The dialogue's windows. Every judged turn has one slot for each of its pieces. Without
         `own_history`, repetitions of the judged side's own words are not marked.
 
         Raises:
             DialogueFailed: no turn of it can be judged.
         """
         turns = [
-            turn
-            for turn in self._with_tool_uses(dialogue)
-            if turn.role in self.config.roles and (turn.role == "tool" or not turn.is_unseen)
+            (turn, text)
+            for turn, text in self._with_tool_uses(dialogue)
+            if turn.role in self.config.roles and (turn.role == "tool" or text.strip() or not turn.is_unseen)
         ]
-        judged = [turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in turns]
+        judged = [turn.role in JUDGED_ROLES and bool(text.strip()) for turn, text in turns]
         if not any(judged):
             raise DialogueFailed("E_NO_AGENT_TURN", f"dialogue {dialogue.id}: no agent turn to judge")
-        encoded = self._encode([turn.text for turn in turns])
+        encoded = self._encode([text for _, text in turns])
         if self.config.history:
-            spoken = ((turn.role in JUDGED_ROLES, "" if turn.role == "tool" else turn.text) for turn in turns)
+            spoken = (
+                (turn.role in JUDGED_ROLES, "" if turn.role == "tool" else turn.text) for turn, _ in turns
+            )
             words = repeated_words(spoken, own=own_history)
             encoded = [
                 replace(e, word_kinds=token_kinds(w, e.offsets)) for w, e in zip(words, encoded, strict=True)
             ]
-        windows = plan_windows([len(text.ids) for text in encoded], judged, self._capacity, OVERHEAD)
-        roles = [turn.role for turn in turns]
-        indices = [turn.index for turn in turns]
-        return tuple(self._window(window, roles, indices, encoded) for window in windows)
+        windows = plan_windows([len(text.ids) for text in encoded], judged, self._capacity, self._overhead)
+        return tuple(self._window(window, [turn for turn, _ in turns], encoded) for window in windows)
 
-    def _with_tool_uses(self, dialogue: Dialogue) -> Iterable[Turn]:
-        """The turns, each tool's result replaced by the name of its call and whether that failed."""
-        if "tool" not in self.config.roles:
-            return dialogue.turns
+    def _with_tool_uses(self, dialogue: Dialogue) -> Iterator[tuple[Turn, str]]:
+        """The turns with the text that is rendered: with their calls and what came of them, or each tool's
+        result replaced by the name of its call and whether that failed. Offsets into a turn's words stay
+        what they are."""
         uses = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run}
-        return [
-            turn.model_copy(update={"text": _summarize_use(uses[turn.index]) if turn.index in uses else ""})
-            if turn.role == "tool"
-            else turn
-            for turn in dialogue.turns
-        ]
+        for turn in dialogue.turns:
+            if turn.role == "tool" and self.config.calls:
+                yield turn, turn.text[:RESULT_CHARACTERS]
+            elif turn.role == "tool" and "tool" in self.config.roles:
+                yield turn, _summarize_use(uses[turn.index]) if turn.index in uses else ""
+            elif self.config.calls and turn.tool_calls:
+                yield turn, f"{turn.text}\n{_calls_text(turn)}" if turn.text.strip() else _calls_text(turn)
+            else:
+                yield turn, turn.text
 
-    def _window(
-        self, window: Window, roles: list[Role], indices: list[int], encoded: list[_Encoded]
-    ) -> Rendered:
-        ids = list(self._prefix)
+    def _window(self, window: Window, turns: list[Turn], encoded: list[_Encoded]) -> Rendered:
+        config = self.config
+        ids = [self._control[config.begin]] if config.begin else []
         word_kinds = [0] * len(ids)
         slots = []
         for piece, judged in zip(window.pieces, window.judged, strict=True):
-            ids.append(self._control[self.config.roles[roles[piece.turn]]])
+            turn, text = turns[piece.turn], encoded[piece.turn]
+            mark = self._marks[turn.role]
+            ids.extend(mark)
             first = len(ids)
-            ids.extend(encoded[piece.turn].ids[piece.start : piece.end])
-            word_kinds += [0, *encoded[piece.turn].word_kinds[piece.start : piece.end]]
-            if roles[piece.turn] not in JUDGED_ROLES:
-                continue
-            if judged:
-                offsets = tuple(encoded[piece.turn].offsets[piece.start : piece.end])
-                slots.append(Slot(len(ids), indices[piece.turn], first, offsets))
-            ids.append(self._control[self.config.slot])
-            word_kinds.append(0)
-        position = len(ids) if window.final else None
-        if window.final:
-            ids.append(self._control[self.config.dialogue_slot])
-            word_kinds.append(0)
-        visible_kinds = tuple(word_kinds) if self.config.history else ()
-        return Rendered(tuple(ids), tuple(slots), position, len(self._prefix), visible_kinds)
+            ids.extend(text.ids[piece.start : piece.end])
+            word_kinds += [*(0 for _ in mark), *text.word_kinds[piece.start : piece.end]]
+            is_judged = turn.role in JUDGED_ROLES
+            if is_judged and judged:
+                limit = len(turn.text)
+                within = text.offsets[piece.start : piece.end]
+                offsets = tuple((min(start, limit), min(end, limit)) for start, end in within)
+                slots.append(Slot(len(ids), turn.index, first, offsets))
+            if is_judged or config.closes_all:
+                ids.append(self._control[config.slot])
+                word_kinds.append(0)
+        return Rendered(tuple(ids), tuple(slots), tuple(word_kinds) if config.history else ())
 
     def _encode(self, texts: list[str]) -> list[_Encoded]:
         """Each text's tokens, hidden characters left out, offsets those of the text as given."""
@@ -303,6 +300,14 @@ class Renderer:
                     for a, b in offsets
                 ]
             yield _Encoded(ids, offsets)
+
+
+def _calls_text(turn: Turn) -> str:
+    """What the model reads of a turn's calls, cut."""
+    written = " ".join(
+        f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in turn.tool_calls
+    )
+    return f"Call: {written[:CALL_CHARACTERS]}"
 
 
 def _summarize_use(use: ToolUse) -> str:

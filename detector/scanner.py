@@ -34,11 +34,10 @@ COMPARED = 50
 
 @dataclass(frozen=True)
 class WindowScores:
-    """Logits of one window: `slots` of shape (slots, codes), `dialogue` of shape (codes,) where the
-    window holds the dialogue's end, `spans` one array of shape (tokens, codes) for each slot."""
+    """Logits of one window: `slots` of shape (slots, codes), `spans` one array of shape (tokens, codes) for
+    each slot."""
 
     slots: Array
-    dialogue: Array | None
     spans: tuple[Array, ...]
 
 
@@ -87,8 +86,8 @@ class _Views:
 
 @dataclass(frozen=True)
 class Scanner:
-    """Computes raw scores of dialogues. `dialogue_codes` marks the codes that are scored at the dialogue's
-    end; the score is assigned to the judged turn with the strongest evidence token.
+    """Computes raw scores of dialogues. `dialogue_codes` marks the codes that a dialogue has once: the turn
+    with the highest score keeps its own, the last of equals.
 
     `context_free` marks the codes that depend on the words of a turn alone: repeated words are the same error
     again. A model with repeated-word features takes repetitions for innocent, so
@@ -134,7 +133,7 @@ class Scanner:
             whole = (
                 window
                 for window in self.renderer.render(dialogue)
-                if window.dialogue_slot is not None or any(slot.turn >= min(copies) for slot in window.slots)
+                if any(slot.turn >= min(copies) for slot in window.slots)
             )
             return _Views(once, self.renderer.render(once), tuple(whole), copies)
         except DialogueFailed as failure:
@@ -155,12 +154,12 @@ class Scanner:
             if isinstance(item, DialogueFailed):
                 yield item
                 continue
-            turns, at_end = _merge_scores(item.once, [scores.pop() for _ in item.once])
+            turns = _merge_scores(item.once, [scores.pop() for _ in item.once])
             self._rescore_similar(item.dialogue, turns)
             if item.copies:
-                whole, at_end = _merge_scores(item.whole, [scores.pop() for _ in item.whole])
+                whole = _merge_scores(item.whole, [scores.pop() for _ in item.whole])
                 self._add_copies(turns, whole, item.copies)
-            yield self._merge_windows([turns[index] for index in sorted(turns)], at_end)
+            yield self._once_a_dialogue([turns[index] for index in sorted(turns)])
 
     def _rescore_similar(self, dialogue: Dialogue, turns: dict[int, TurnScores]) -> None:
         """Raise the scores of context-free codes on turns that are similar to an earlier suspect turn."""
@@ -176,7 +175,7 @@ class Scanner:
             for window in self.renderer.render(dialogue, own_history=False)
             if any(slot.turn in again for slot in window.slots)
         ]
-        fresh, _ = _merge_scores(windows, self.engine.scan(windows))
+        fresh = _merge_scores(windows, self.engine.scan(windows))
         for index in again:
             higher = free & (fresh[index].scores > turns[index].scores)
             turns[index] = _maximum(turns[index], fresh[index], higher)
@@ -191,14 +190,13 @@ class Scanner:
             if index >= min(copies):
                 turns[index] = _maximum(turn, turns[copies.get(index, index)], free)
 
-    def _merge_windows(self, turns: list[TurnScores], at_end: Array | None) -> tuple[TurnScores, ...]:
-        """Assign each dialogue code to one turn; on all others it gets no score."""
+    def _once_a_dialogue(self, turns: list[TurnScores]) -> tuple[TurnScores, ...]:
+        """Take the score of each dialogue code from all turns but one."""
         for code in np.flatnonzero(self.dialogue_codes).tolist():
+            best = max(turns, key=lambda turn: (turn.scores[code], turn.turn))
             for turn in turns:
-                turn.scores[code] = -np.inf
-            if at_end is not None:
-                best = max(turns, key=lambda turn: (_peak(turn.spans, code), turn.turn))
-                best.scores[code] = at_end[code]
+                if turn is not best:
+                    turn.scores[code] = -np.inf
         return tuple(turns)
 
 
@@ -227,16 +225,13 @@ def find_similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
     return results
 
 
-def _merge_scores(
-    windows: Sequence[Rendered], scores: Sequence[WindowScores]
-) -> tuple[dict[int, TurnScores], Array | None]:
-    """Turns by index, the pieces of each joined; and the scores at the dialogue's end."""
+def _merge_scores(windows: Sequence[Rendered], scores: Sequence[WindowScores]) -> dict[int, TurnScores]:
+    """Turns by index, the pieces of each joined."""
     pieces: dict[int, list[tuple[Slot, Array, Array]]] = {}
     for window, result in zip(windows, scores, strict=True):
         for slot, row, spans in zip(window.slots, result.slots, result.spans, strict=True):
             pieces.setdefault(slot.turn, []).append((slot, row, spans))
-    at_end = next((result.dialogue for result in scores if result.dialogue is not None), None)
-    return {index: _join_pieces(pieces[index]) for index in sorted(pieces)}, at_end
+    return {index: _join_pieces(pieces[index]) for index in sorted(pieces)}
 
 
 def _maximum(turn: TurnScores, other: TurnScores, codes: np.ndarray) -> TurnScores:
@@ -257,10 +252,6 @@ def _join_pieces(pieces: Sequence[tuple[Slot, Array, Array]]) -> TurnScores:
         tuple(offset for slot, _, _ in pieces for offset in slot.offsets),
         np.concatenate([spans for _, _, spans in pieces]) if len(pieces) > 1 else pieces[0][2],
     )
-
-
-def _peak(spans: Array, code: int) -> float:
-    return float(spans[:, code].max()) if len(spans) else -np.inf
 
 
 def evidence_span(turn: TurnScores, code: int, text: str) -> tuple[int, int]:

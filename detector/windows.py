@@ -26,12 +26,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Window:
-    """Pieces in dialogue order; `judged[i]` says whether piece i gets its verdict in this window.
-    `final` marks the window that holds the dialogue's end, where dialogue codes are read."""
+    """Pieces in dialogue order; `judged[i]` says whether piece i gets its verdict in this window."""
 
     pieces: tuple[Piece, ...]
     judged: tuple[bool, ...]
-    final: bool
 
 
 def smallest_capacity(overhead: int) -> int:
@@ -57,7 +55,7 @@ def plan_windows(
     pieces = [piece for turn, length in enumerate(lengths) for piece in _split_turn(turn, length, largest)]
     costs = [piece.end - piece.start + overhead for piece in pieces]
     if sum(costs) <= capacity:
-        return (Window(tuple(pieces), tuple(judged[p.turn] for p in pieces), final=True),)
+        return (Window(tuple(pieces), tuple(judged[p.turn] for p in pieces)),)
 
     opening = _fitting(costs, int(capacity * OPENING_SHARE))
     windows: list[Window] = []
@@ -75,7 +73,6 @@ def plan_windows(
             Window(
                 tuple(pieces[position] for position in positions),
                 tuple(position >= done and judged[pieces[position].turn] for position in positions),
-                final=end == len(pieces),
             )
         )
         done = end

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dialint.detector.artifacts import MANIFEST, fingerprint, sha256_file
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG, validate_adapter, validate_manifest
 from dialint.detector.engines.quantization import (
+    iter_weights,
     keep_gradients,
     nf4_config,
     quantization_method,
@@ -29,6 +31,7 @@ from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.render import TRIAL
 
 if TYPE_CHECKING:
+    import torch
     from peft import PeftModel
     from transformers import PreTrainedModel
 
@@ -46,6 +49,10 @@ SHIPPED = {"small_decoder": SMALL_DECODER, "embedded": EMBEDDED}
 whose backbone is a base for scanners."""
 FETCHED = ("smollm2", "minilm")
 """Bases that `dialint base fetch` puts into the folder of dialint's data."""
+BACKBONE = "backbone."
+"""What the names of a scanner's tensors of its base begin with."""
+INSIDE = "model."
+"""Where a fetched language model keeps its backbone."""
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
 """Files that are downloaded from a hub: none that can run code."""
 OTHER_COPIES = ("*/*", "consolidated*")
@@ -218,6 +225,21 @@ def weights_sha256(folder: Path) -> str:
     if len(files) == 1:
         return sha256_file(files[0])
     return fingerprint([(file.name, sha256_file(file)) for file in files])
+
+
+def fetched_backbone(name: str, sha256: str, shapes: Collection[str]) -> dict[str, torch.Tensor]:
+    """The tensors of a fetched base that a scanner of these tensors stands on, in fp32.
+
+    Raises:
+        ConfigError: E_BASE, the base is not here, or its weights are others.
+    """
+    if name not in FETCHED:
+        raise ConfigError("E_BASE", f"{name}: no base to fetch, and the scanner holds none of its weights")
+    folder = resolve_base(name).folder
+    if weights_sha256(folder) != sha256:
+        raise ConfigError("E_BASE", f"{folder}: other weights than those the scanner was made for")
+    found = ((f"{BACKBONE}{key.removeprefix(INSIDE)}", weight) for key, weight in iter_weights(folder))
+    return {key: weight.float() for key, weight in found if key in shapes}
 
 
 def validate_sizes(folder: Path) -> None:

@@ -49,9 +49,7 @@ def check_equivalence(model: ScanModel, context_tokens: int) -> None:
         raise ReleaseRefused(
             "E_RELEASE", f"windows of {context_tokens} tokens, but {kind} has positions for {table}"
         )
-    why = equivalence_error(
-        model.backbone, context_tokens, SHARED if model.causal else 0, model.first_position
-    )
+    why = equivalence_error(model.backbone, context_tokens, 0, model.first_position)
     if why is not None:
         raise ReleaseRefused("E_RELEASE", why)
 

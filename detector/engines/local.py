@@ -12,8 +12,9 @@ import torch
 from transformers.initialization import no_init_weights
 
 from dialint.detector.engines import packed
+from dialint.detector.engines.base_models import BACKBONE, fetched_backbone
 from dialint.detector.engines.equivalence_check import CONFIG_ERRORS, check_equivalence
-from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.engines.weight_formats import decode_weight
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.release import SCALE, Release
@@ -33,7 +34,6 @@ class LocalEngine:
         self.precision = resolve_precision(precision, self.device)
         self.row_tokens = row_tokens
         self.model = model.eval().requires_grad_(False).to(self.device)
-        self._shares_prefix = self.model.causal
         self.on_row: Callable[[], None] = lambda: None
         """Called before each forward pass of `scan`."""
         self.n_tokens = 0
@@ -63,15 +63,17 @@ class LocalEngine:
 
     def pack(self, windows: Sequence[Rendered]) -> packed.PackedRow:
         """One row of tokens on this engine's device."""
-        prefix = windows[0].prefix if self._shares_prefix else 0
-        return pack_windows(windows, prefix).to(self.device)
+        return pack_windows(windows).to(self.device)
+
+    def hidden_states(self, row: packed.PackedRow) -> torch.Tensor:
+        """Hidden states of a row, shape (tokens, hidden), fp32."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+            return self.model.hidden_states(row).float()
 
     @torch.inference_mode()
     def _forward(self, windows: Sequence[Rendered]) -> list[WindowScores]:
         row = self.pack(windows)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
-            states = self.model.hidden_states(row)
-        return read_heads(self.model, states.float(), windows, row)
+        return read_heads(self.model, self.hidden_states(row), windows, row)
 
 
 def fill_rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:
@@ -87,33 +89,29 @@ def fill_rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:
     return rows
 
 
-def pack_windows(windows: Sequence[Rendered], prefix: int = 0) -> packed.PackedRow:
+def pack_windows(windows: Sequence[Rendered]) -> packed.PackedRow:
     """The windows laid end to end, with their tokens' history where the renderer tells it."""
-    return packed.pack([window.ids for window in windows], prefix, [window.word_kinds for window in windows])
+    return packed.pack([window.ids for window in windows], 0, [window.word_kinds for window in windows])
 
 
 @dataclass(frozen=True)
 class HeadPositions:
-    """Where in a packed row the heads read: slots, evidence tokens (with how many belong to each
-    slot), and dialogue ends, each in window order."""
+    """Where in a packed row the heads read: slots, and evidence tokens (with how many belong to each slot),
+    each in window order."""
 
     slots: list[int]
     tokens: list[int]
     lengths: list[int]
-    ends: list[int]
 
 
 def head_positions(windows: Sequence[Rendered], row: packed.PackedRow) -> HeadPositions:
     """The rows of the hidden states that matter."""
-    positions = HeadPositions([], [], [], [])
-    for window, bound in zip(windows, row.bounds.tolist(), strict=False):
-        start = bound - row.prefix
+    positions = HeadPositions([], [], [])
+    for window, start in zip(windows, row.bounds.tolist(), strict=False):
         for slot in window.slots:
             positions.slots.append(start + slot.position)
             positions.tokens.extend(range(start + slot.first_token, start + slot.position))
             positions.lengths.append(slot.position - slot.first_token)
-        if window.dialogue_slot is not None:
-            positions.ends.append(start + window.dialogue_slot)
     return positions
 
 
@@ -122,15 +120,13 @@ def read_heads(
 ) -> list[WindowScores]:
     """The heads' logits for a row of windows."""
     positions = head_positions(windows, row)
-    evidence = model.span_head(states[positions.tokens])
-    turns = model.turn_scores(states[positions.slots], evidence, positions.lengths).cpu().numpy()
-    spans = np.split(evidence.cpu().numpy(), np.cumsum(positions.lengths)[:-1]) if positions.lengths else []
-    dialogues = iter(model.dialogue_head(states[positions.ends]).cpu().numpy())
+    turns, tokens = model.scores(states[positions.slots], states[positions.tokens], positions.lengths)
+    scores = turns.cpu().numpy()
+    spans = np.split(tokens.cpu().numpy(), np.cumsum(positions.lengths)[:-1]) if positions.lengths else []
     results, at = [], 0
     for window in windows:
         until = at + len(window.slots)
-        end = next(dialogues) if window.dialogue_slot is not None else None
-        results.append(WindowScores(turns[at:until], end, tuple(spans[at:until])))
+        results.append(WindowScores(scores[at:until], tuple(spans[at:until])))
         at = until
     return results
 
@@ -173,6 +169,8 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
     resolve_device(device)
     shapes = _shapes(release)
     tensors = {name: decode_weight(release, name) for name in release.tensors if not name.endswith(SCALE)}
+    if not any(name.startswith(BACKBONE) for name in tensors):
+        tensors |= fetched_backbone(release.info.base.name, release.info.base.sha256, shapes)
     for name in sorted(shapes.keys() | tensors.keys()):
         if name not in tensors or name not in shapes or tensors[name].shape != shapes[name]:
             raise ReleaseRefused(
@@ -211,5 +209,4 @@ def _validate_tokens(release: Release, model: ScanModel) -> None:
 def _empty(release: Release) -> ScanModel:
     info = release.info
     backbone = backbone_from_config(release.config)
-    evidence = EVIDENCE_WEIGHT in release.tensors
-    return ScanModel(backbone, len(info.head_codes), info.render.history, evidence)
+    return ScanModel(backbone, len(info.head_codes), info.render.history)

@@ -1,8 +1,8 @@
-"""The scanner's network: any Hugging Face backbone and one linear head over its hidden states.
+"""The scanner's network: the layers of any Hugging Face backbone and one linear head over its hidden states.
 
-The head reads verdict slots (turn codes), the dialogue slot (dialogue codes) and the agent's own tokens
-(evidence); a turn's score may include its strongest token. Training and scoring share this module; it knows
-nothing of dialogues.
+A turn's score reads two vectors: the state of its slot, and the mean over its own tokens. With one token in
+place of the mean the same head says how much that token speaks for the error: the evidence. Training and
+scoring share this module; it knows nothing of dialogues.
 """
 
 from __future__ import annotations
@@ -16,32 +16,19 @@ from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedMode
 from dialint.detector.engines import packed
 from dialint.detector.render import N_KINDS
 
-EVIDENCE_WEIGHT = "evidence_weight"
-"""Tensor of a release whose turns' scores take in their evidence; older ones have none."""
-
 
 class ScanModel(nn.Module):
-    """`backbone` gives hidden states; three linear heads of shape (codes, hidden) read them. With
-    `history` a learnt vector for each token's history is added to its embedding, with `evidence` a turn's
-    score is its slot's plus a learnt weight, shape (codes,), times that of its strongest token."""
+    """`backbone` gives hidden states; `slot_head` and `token_head`, each of shape (codes, hidden), read them.
+    With `history` a learnt vector for each token's history is added to its embedding."""
 
-    def __init__(
-        self, backbone: PreTrainedModel, n_codes: int, history: bool = False, evidence: bool = False
-    ) -> None:
+    def __init__(self, backbone: PreTrainedModel, n_codes: int, history: bool = False) -> None:
         super().__init__()
         self.backbone = backbone
         hidden = backbone.config.hidden_size
-        self.turn_head = nn.Linear(hidden, n_codes)
-        self.dialogue_head = nn.Linear(hidden, n_codes)
-        self.span_head = nn.Linear(hidden, n_codes)
+        self.slot_head = nn.Linear(hidden, n_codes)
+        self.token_head = nn.Linear(hidden, n_codes, bias=False)
         self.history = nn.Embedding(N_KINDS, hidden) if history else None
-        self.evidence_weight = nn.Parameter(torch.ones(n_codes)) if evidence else None
         self._first_position = self.first_position
-
-    @property
-    def causal(self) -> bool:
-        """Whether a token sees only what stands before it, so that a prefix can be shared."""
-        return any(getattr(module, "is_causal", False) for module in self.backbone.modules())
 
     @property
     def first_position(self) -> int:
@@ -68,17 +55,16 @@ class ScanModel(nn.Module):
         states: torch.Tensor = output.last_hidden_state[0]
         return states
 
-    def turn_scores(self, slots: torch.Tensor, tokens: torch.Tensor, lengths: list[int]) -> torch.Tensor:
-        """Logits of turns, shape (slots, codes): of the slots' hidden states `slots`, shape (slots, hidden),
-        and the evidence logits `tokens`, shape (tokens, codes), of which `lengths` belong to each slot.
-        Where a slot has none, the evidence head's bias stands for it."""
-        scores: torch.Tensor = self.turn_head(slots)
-        if self.evidence_weight is None or not lengths:
-            return scores
-        counts = torch.tensor(lengths, device=tokens.device)
-        strongest = torch.segment_reduce(tokens, "max", lengths=counts, axis=0)
-        strongest = torch.where(counts[:, None] > 0, strongest, self.span_head.bias)
-        return scores + self.evidence_weight * strongest
+    def scores(
+        self, slots: torch.Tensor, tokens: torch.Tensor, lengths: list[int]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits of turns, shape (slots, codes), and of their tokens, shape (tokens, codes), from the hidden
+        states of the slots, shape (slots, hidden), and of the tokens, of which `lengths` belong to each slot:
+        what the turn's would be if all its tokens were like that one."""
+        at_slot, counts = self.slot_head(slots), torch.tensor(lengths, dtype=torch.long, device=slots.device)
+        of_tokens = self.token_head(tokens)
+        means = mean_by_slot(of_tokens, counts)
+        return at_slot + means, of_tokens + at_slot.repeat_interleave(counts, dim=0)
 
     def inputs(self, ids: torch.Tensor, word_kinds: torch.Tensor | None) -> dict[str, torch.Tensor]:
         """What the backbone is called with, for token ids and their history of one shape."""
@@ -86,6 +72,13 @@ class ScanModel(nn.Module):
             return {"input_ids": ids}
         embedded = self.backbone.get_input_embeddings()(ids)
         return {"inputs_embeds": embedded + self.history(word_kinds).to(embedded.dtype)}
+
+
+def mean_by_slot(tokens: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """The mean over the tokens of each slot, shape (slots, any); 0 where a slot has none."""
+    sums = tokens.new_zeros(len(counts), tokens.shape[1])
+    slots = torch.arange(len(counts), device=counts.device).repeat_interleave(counts)
+    return sums.index_add_(0, slots, tokens) / counts.clamp_min(1)[:, None]
 
 
 def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:

@@ -103,7 +103,6 @@ def decoder_render(context_tokens: int) -> RenderConfig:
         roles={role: ROLES[role] for role in ("customer", "agent", "bot")},
         begin=BEGIN,
         slot=SLOT,
-        dialogue_slot=DIALOGUE_SLOT,
     )
 
 

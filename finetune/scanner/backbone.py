@@ -17,8 +17,9 @@ from dialint.detector.engines.quantization import (
     quantize_linear_layers,
 )
 from dialint.detector.errors import ConfigError
+from dialint.detector.records import Role
 from dialint.detector.render import RenderConfig, load_tokenizer
-from dialint.finetune.decoder.tokenizer import add_control_tokens, decoder_render
+from dialint.finetune.decoder.tokenizer import IM_END, IM_START, add_control_tokens, decoder_render
 from dialint.finetune.train.adapters import add_adapters
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from dialint.detector.engines.scan_model import ScanModel
     from dialint.finetune.scanner.options import ScanConfig
+
+ENCODER_TOKENS, DECODER_TOKENS = 500, 1400
+"""Tokens that a base sees at once, where no option says."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,11 @@ def load_base(config: ScanConfig) -> BaseModel:
             "E_BASE", f"{config.base}: no config or tokenizer that can be read ({error})"
         ) from None
     shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    if config.layers is not None:
+        shape = first_layers(shape, config.layers)
+    history = config.epochs > 0 if config.history is None else config.history
     tokenizer, render = prepare_tokenizer(
-        base_tokenizer, shape.get("bos_token_id"), config.context_tokens, config.history
+        base_tokenizer, shape.get("bos_token_id"), config.context_tokens, history
     )
     base_vocabulary = load_tokenizer(base_tokenizer).get_vocab()
     ids = load_tokenizer(tokenizer).get_vocab()
@@ -68,20 +75,35 @@ def load_base(config: ScanConfig) -> BaseModel:
     return BaseModel(config.base, shape, sha256, tokenizer, render, tuple(new_ids))
 
 
+def first_layers(shape: dict[str, Any], layers: int) -> dict[str, Any]:
+    """The shape with its first `layers` layers only.
+
+    Raises:
+        ConfigError: E_OPTION, it has fewer.
+    """
+    if layers > shape["num_hidden_layers"]:
+        n_layers = shape["num_hidden_layers"]
+        raise ConfigError("E_OPTION", f"--layers must be 1 to {n_layers}, the layers that there are")
+    kinds = {"layer_types": shape["layer_types"][:layers]} if shape.get("layer_types") else {}
+    return {**shape, "num_hidden_layers": layers, **kinds}
+
+
 def prepare_tokenizer(
-    tokenizer_json: str, begin: object, context_tokens: int, history: bool
+    tokenizer_json: str, begin: object, context_tokens: int | None, history: bool
 ) -> tuple[str, RenderConfig]:
     """A base's tokenizer, and how dialogues are rendered for it: with the control tokens of our own tokenizer
-    if it has them, with a BERT-like encoder's unused tokens, else with our control tokens as new ones. A
-    window then begins with the token of id `begin`, if there is one: many decoders need the token that all
-    their training texts began with."""
+    if it has them, with a BERT-like encoder's unused tokens, with those of ChatML, else with our control
+    tokens as new ones. A window then begins with the token of id `begin`, if there is one: many decoders need
+    the token that all their training texts began with."""
     tokenizer = load_tokenizer(tokenizer_json)
     vocabulary = tokenizer.get_vocab()
-    for render in (decoder_render(context_tokens), _encoder_render(context_tokens)):
+    of_decoder = context_tokens or DECODER_TOKENS
+    of_encoder = context_tokens or ENCODER_TOKENS
+    for render in (decoder_render(of_decoder), _encoder_render(of_encoder), _chat_render(of_decoder)):
         if all(token in vocabulary for token in render.control):
             return tokenizer_json, render.model_copy(update={"history": history})
     first = tokenizer.id_to_token(begin) if isinstance(begin, int) else None
-    own = decoder_render(context_tokens).model_copy(update={"history": history, "begin": first or ""})
+    own = decoder_render(of_decoder).model_copy(update={"history": history, "begin": first or ""})
     return add_control_tokens(tokenizer_json), own
 
 
@@ -91,7 +113,22 @@ def _encoder_render(context_tokens: int) -> RenderConfig:
         roles={"customer": "[unused1]", "agent": "[unused2]", "bot": "[unused2]", "tool": "[unused4]"},
         begin="[CLS]",
         slot="[SEP]",
-        dialogue_slot="[unused3]",
+    )
+
+
+def _chat_render(context_tokens: int) -> RenderConfig:
+    """A dialogue as models of ChatML have read many: the agent is the assistant, and tools are seen."""
+    names: dict[Role, str] = {
+        "customer": "user\n", "agent": "assistant\n", "bot": "assistant\n", "tool": "tool\n",
+    }  # fmt: skip
+    return RenderConfig(
+        context_tokens=context_tokens,
+        roles=dict.fromkeys(names, IM_START),
+        names=names,
+        begin="",
+        slot=IM_END,
+        closes_all=True,
+        calls=True,
     )
 
 
@@ -108,7 +145,7 @@ def build_network(config: ScanConfig, base: BaseModel, n_codes: int, device: str
     from dialint.detector.engines.equivalence_check import check_equivalence
 
     model = init_model(config, base, n_codes)
-    check_equivalence(model, config.context_tokens)
+    check_equivalence(model, base.render.context_tokens)
     recompute = recomputes_activations(config.running, model)  # before 4-bit weights are packed
     if config.adapters.quantise == "nf4":
         model.backbone = quantize_linear_layers(model.backbone, device)
@@ -127,7 +164,7 @@ def _is_rounded(config: ScanConfig, device: str) -> bool:
 
     from dialint.detector.engines.local import resolve_precision
 
-    if config.adapters.adapter == "none":
+    if config.adapters.adapter == "none" and config.epochs:
         return False
     bf16 = resolve_precision(config.running.precision, torch.device(device)) == "bf16"
     return config.adapters.quantise == "nf4" or bf16
@@ -150,9 +187,9 @@ def load_trainable(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> 
 def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_codes: int) -> ScanModel:
     """The network with its adapters merged into the base's weights, all fp32. If the base was rounded, they
     are merged on the CPU into the exact weights of the file."""
-    if config.adapters.adapter == "none":
+    if config.adapters.adapter == "none" or not config.epochs:
         return model
-    if _is_rounded(config, str(model.turn_head.weight.device)):
+    if _is_rounded(config, str(model.slot_head.weight.device)):
         weights = {name: weight.detach().cpu() for name, weight in trainable_parameters(model).items()}
         model = init_model(config, base, n_codes)
         _adapt(config, base, model)
@@ -162,7 +199,7 @@ def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_code
 
 
 def _adapt(config: ScanConfig, base: BaseModel, model: ScanModel) -> None:
-    if config.adapters.adapter == "lora":
+    if config.adapters.adapter == "lora" and config.epochs:
         model.backbone = add_adapters(model.backbone, config.adapters, None, base.new_ids)  # type: ignore[assignment]
 
 
@@ -179,13 +216,12 @@ def init_model(config: ScanConfig, base: BaseModel, n_codes: int) -> ScanModel:
     _load_weights(backbone, base.folder)
     _add_embeddings(backbone, base.new_ids, config.running.seed)
     torch.manual_seed(config.running.seed)
-    model = ScanModel(backbone, n_codes, config.history, config.evidence)
+    model = ScanModel(backbone, n_codes, base.render.history)
     if model.history is not None:
         torch.nn.init.zeros_(model.history.weight)  # starts as the base without history
-    for head in (model.turn_head, model.dialogue_head, model.span_head):
-        torch.nn.init.constant_(head.bias, -4.0)  # errors are rare: the prior
-    if config.evidence:
-        torch.nn.init.zeros_(model.turn_head.bias)  # the highest token adds the prior
+    for head in (model.slot_head, model.token_head):
+        torch.nn.init.zeros_(head.weight)
+    torch.nn.init.constant_(model.slot_head.bias, -4.0)  # errors are rare: the prior
     return model
 
 

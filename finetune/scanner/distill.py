@@ -43,6 +43,7 @@ def distill(config: DistillConfig) -> None:
     import torch
 
     from dialint.detector.engines.equivalence_check import check_equivalence
+    from dialint.finetune.scanner.backbone import ENCODER_TOKENS
     from dialint.finetune.scanner.trained import write_scanner
 
     require_new(config.out, TRAINING, "a trained scanner")
@@ -52,11 +53,9 @@ def distill(config: DistillConfig) -> None:
         raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
     if config.running.dry_run:
         folder = resolve_base(config.base).folder if config.base else config.teacher
-        rows, all_weights = (
-            math.ceil(config.row_tokens / config.context_tokens),
-            AdapterOptions(adapter="none"),
-        )
-        setup = TrainingSetup(folder, None, all_weights, config.running, rows, config.context_tokens)
+        all_weights, context = AdapterOptions(adapter="none"), config.context_tokens or ENCODER_TOKENS
+        rows = math.ceil(config.row_tokens / context)
+        setup = TrainingSetup(folder, None, all_weights, config.running, rows, context)
         print_plan(replace(setup, layers=config.layers))
         return
     torch.set_num_threads(config.running.threads)
@@ -149,7 +148,7 @@ def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScann
     labelled: list[Target] = []
     if config.examples is not None and config.label_weight:
         examples = read_examples(config.examples / "train.jsonl")
-        labelled = list(build_targets(examples, renderer, student.codes, student.dialogue_codes))
+        labelled = list(build_targets(examples, renderer, student.codes))
     device = torch.device(resolve_device(config.running.device))
     trained_on = data_fingerprint(config.examples) if config.examples else ""
     job = job_of_config(config, data.logs, teacher.sha256, student.sha256, trained_on)

@@ -11,13 +11,12 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.render import Rendered
-from dialint.finetune.scanner.data import Target, pack_pairs, pack_rows
+from dialint.finetune.scanner.data import Target, pack_rows
 from dialint.finetune.scanner.losses import scan_loss
 from dialint.finetune.scanner.options import DistillConfig
 from dialint.finetune.scanner.soft_targets import mean_loss, soft_loss, soft_targets
@@ -52,7 +51,9 @@ class DistillTrainer:
         self.steps = self._plan_steps()
         if not self.steps:
             raise ConfigError("E_OPTION", "--tokens or --epochs leaves nothing to learn from")
-        rows = pack_pairs(self.labelled, config.running.seed, config.row_tokens)
+        order = list(range(len(self.labelled)))
+        random.Random(config.running.seed).shuffle(order)
+        rows = pack_rows(order, [len(target.window) for target in self.labelled], config.row_tokens)
         self.labelled_rows = [[self.labelled[index] for index in row] for row in rows]
         self.parameters = dict(self.student.model.named_parameters())
         heads = [weight for name, weight in self.parameters.items() if not name.startswith("backbone.")]
@@ -110,26 +111,22 @@ class DistillTrainer:
         if self.labelled_rows:
             labelled = self.labelled_rows[step % len(self.labelled_rows)]
             bf16 = self.precision == "bf16"
-            loss = loss + config.label_weight * scan_loss(config.scan_config(), model, labelled, bf16=bf16)
+            loss = loss + config.label_weight * scan_loss(model, labelled, config.span_weight, bf16=bf16)
         return loss
 
-    def targets(self, dialogues: Iterable[tuple[Dialogue, bool]]) -> list[Target]:
-        """The windows of dialogues, each with whether it has ended, with the teacher's scores as targets."""
-        batch = list(dialogues)
-        scores = self.teacher.score([dialogue for dialogue, _ in batch])
-        at_end = np.array([code in self.student.dialogue_codes for code in self.student.codes])
+    def targets(self, dialogues: Iterable[Dialogue]) -> list[Target]:
+        """The windows of dialogues, with the teacher's scores as targets."""
+        batch, n_codes = list(dialogues), len(self.student.codes)
         return [
             target
-            for (dialogue, ended), turns in zip(batch, scores, strict=True)
-            for target in soft_targets(
-                self.render(dialogue), turns, at_end, self.config.temperature, ended=ended
-            )
+            for dialogue, turns in zip(batch, self.teacher.score(batch), strict=True)
+            for target in soft_targets(self.render(dialogue), turns, n_codes, self.config.temperature)
         ]
 
     def evaluate(self) -> dict[str, float]:
         """The loss on dialogues that are not trained on."""
         config = self.config
-        targets = self.targets((dialogue, True) for dialogue in self.data.heldout)
+        targets = self.targets(self.data.heldout)
         loss = mean_loss(
             self.student.model,
             targets,
@@ -140,13 +137,12 @@ class DistillTrainer:
         )
         return {"heldout_loss": loss}
 
-    def _truncate(self, epoch: int, dialogue: Dialogue) -> tuple[Dialogue, bool]:
-        """The dialogue, or with probability `prefix_share` its turns up to one of the agent's; and whether it
-        is whole."""
+    def _truncate(self, epoch: int, dialogue: Dialogue) -> Dialogue:
+        """The dialogue, or with probability `prefix_share` its turns up to one of the agent's."""
         rng = random.Random(f"{self.config.running.seed}/{epoch}/{dialogue.id}")
         if rng.random() >= self.config.prefix_share:
-            return dialogue, True
+            return dialogue
         judged = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
         last = rng.choice(judged)
         turns = tuple(turn for turn in dialogue.turns if turn.index <= last)
-        return dialogue.model_copy(update={"turns": turns}), False
+        return dialogue.model_copy(update={"turns": turns})

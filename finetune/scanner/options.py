@@ -34,28 +34,28 @@ class ScanConfig:
     """A taxonomy of your own, which the examples are labelled by."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Codes to train; none: every code that the training labels name."""
-    epochs: Annotated[float, Field(gt=0)] = 1.0
-    """Passes over the training file."""
+    layers: Annotated[int | None, Field(ge=1)] = None
+    """Read the hidden states of this layer of the base, the ones behind it are left out; none: the last."""
+    epochs: Annotated[float, Field(ge=0)] = 0.0
+    """Passes over the training file that train the base too. With 0 it stays as it is: each example goes
+    through it once, and the heads are fitted by logistic regression."""
     tokens: Annotated[int | None, Field(ge=1)] = None
     """Tokens to train on, at most, whatever the passes."""
     row_tokens: Annotated[int, Field(ge=1)] = 4096
     """Tokens in one forward pass."""
     accumulate: Annotated[int, Field(ge=1)] = 1
     """Forward passes in one step."""
-    context_tokens: Annotated[int, Field(ge=1)] = 500
-    """Tokens the model sees at once."""
+    context_tokens: Annotated[int | None, Field(ge=1)] = None
+    """Tokens the model sees at once; none: 500 of an encoder, 1,400 of a decoder."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-4
     """Peak rate of the backbone."""
     head_learning_rate: Annotated[float, Field(gt=0)] = 2e-3
     """Peak rate of the heads."""
     span_weight: Annotated[float, Field(ge=0)] = 0.5
     """Weight of the evidence loss beside the turn loss."""
-    pair_weight: Annotated[float, Field(ge=0)] = 0.5
-    """Weight of the ranking loss, an error above its clean twin."""
-    history: bool = True
-    """Mark for the model which words occurred before, and in whose turns."""
-    evidence: bool = True
-    """Let a turn's score depend on its highest evidence token."""
+    history: bool | None = None
+    """Mark for the model which words occurred before, and in whose turns; unset: where the base is trained
+    too."""
     prefix_share: Annotated[float, Field(ge=0)] = 0.25
     """Share of dialogues that are also trained on up to one of their turns only."""
     eval_steps: Annotated[int, Field(ge=1)] = 200
@@ -102,8 +102,8 @@ class DistillConfig:
     """Tokens to train on, at most, whatever the passes."""
     row_tokens: Annotated[int, Field(ge=1)] = 4096
     """Tokens in one training step."""
-    context_tokens: Annotated[int, Field(ge=1)] = 500
-    """Tokens that a new student sees at once; a scanner keeps its own."""
+    context_tokens: Annotated[int | None, Field(ge=1)] = None
+    """Tokens that a new student sees at once, as in `train sft scan`; a scanner keeps its own."""
     learning_rate: Annotated[float, Field(gt=0)] = 2e-4
     """Peak rate of the backbone."""
     head_learning_rate: Annotated[float, Field(gt=0)] = 2e-3

@@ -15,7 +15,7 @@ import numpy as np
 from dialint.detector.render import Rendered, Slot
 from dialint.detector.scanner import Array, TurnScores
 from dialint.finetune.scanner.data import Target, pack_rows
-from dialint.finetune.scanner.losses import compute_logits, cross_entropy, end_targets
+from dialint.finetune.scanner.losses import compute_logits, cross_entropy
 
 if TYPE_CHECKING:
     import torch
@@ -28,37 +28,23 @@ UNKNOWN = np.float32(np.nan)
 
 
 def soft_targets(
-    windows: Sequence[Rendered],
-    scores: Sequence[TurnScores],
-    dialogue_codes: np.ndarray,
-    temperature: float,
-    *,
-    ended: bool = True,
+    windows: Sequence[Rendered], scores: Sequence[TurnScores], n_codes: int, temperature: float
 ) -> list[Target]:
-    """The windows of one dialogue with the teacher's probabilities at that temperature.
-
-    `dialogue_codes` of shape (codes,) marks what is read at the dialogue's end; a dialogue that has not
-    `ended` has no target for it. A turn that the student reads in several pieces has targets for its evidence
-    only: the teacher's score of the turn belongs to no piece in particular.
-    """
+    """The windows of one dialogue with the teacher's probabilities at that temperature. A turn that the
+    student reads in several pieces has targets for its evidence only: the teacher's score of the turn belongs
+    to no piece in particular."""
     by_turn = {turn.turn: turn for turn in scores}
     n_pieces = Counter(slot.turn for window in windows for slot in window.slots)
-    unknown = np.full(len(dialogue_codes), UNKNOWN, np.float32)
-    end = unknown
-    if scores and ended:
-        highest = np.stack([turn.scores for turn in scores]).max(axis=0)
-        end = np.where(dialogue_codes, _soften(highest, temperature), UNKNOWN)
+    unknown = np.full(n_codes, UNKNOWN, np.float32)
     targets = []
     for window in windows:
         turns, spans = [], []
         for slot in window.slots:
             turn = by_turn.get(slot.turn)
             is_whole = turn is not None and n_pieces[slot.turn] == 1
-            soft = _soften(turn.scores, temperature) if turn is not None and is_whole else unknown
-            turns.append(np.where(dialogue_codes, UNKNOWN, soft))
-            spans.append(_soften(_align_evidence(slot, turn, len(unknown)), temperature))
-        dialogue = end.astype(np.float32) if window.dialogue_slot is not None else None
-        targets.append(Target(window, _stack(turns, unknown), _stack(spans, unknown), dialogue))
+            turns.append(_soften(turn.scores, temperature) if turn is not None and is_whole else unknown)
+            spans.append(_soften(_align_evidence(slot, turn, n_codes), temperature))
+        targets.append(Target(window, _stack(turns, unknown), _stack(spans, unknown)))
     return targets
 
 
@@ -89,19 +75,17 @@ def _align_evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> np.nda
 def soft_loss(
     model: ScanModel, row: Sequence[Target], precision: str, temperature: float, span_weight: float
 ) -> torch.Tensor:
-    """Mean cross-entropy of a slot, summed over codes, and of a dialogue's end, plus the weighted mean of an
-    evidence token. Targets are probabilities at `temperature`, NaN where the teacher has no score.
+    """Mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token.
+    Targets are probabilities at `temperature`, NaN where the teacher has no score.
 
     Source: Hinton, Vinyals and Dean 2015, section 2: logits are divided by the temperature and the loss is
     multiplied by its square, so that gradients keep their size. There it is a softmax over classes, here a
     sigmoid for each code.
     """
-    logits = compute_logits(model, row, precision == "bf16")
-    indices, ends = end_targets(row)
+    turns, tokens = compute_logits(model, row, precision == "bf16")
     return temperature**2 * (
-        cross_entropy(logits.turns / temperature, [target.turns for target in row])
-        + cross_entropy(logits.ends[indices] / temperature, ends)
-        + span_weight * cross_entropy(logits.tokens / temperature, [target.spans for target in row])
+        cross_entropy(turns / temperature, [target.turns for target in row])
+        + span_weight * cross_entropy(tokens / temperature, [target.spans for target in row])
     )
 
 

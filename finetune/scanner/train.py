@@ -1,21 +1,23 @@
-"""Fine-tunes a scanner: binary cross-entropy on verdict slots, dialogue ends and evidence tokens.
+"""Trains a scanner on labelled examples: heads on a base that stays as it is, or the base too.
 
-    dialint train sft scan --examples build/examples --base embedded --out build/scanner
-    dialint train sft scan --examples build/examples --base models/decoder --out build/scanner --quantise nf4
+    dialint train sft scan --examples build/examples --base smollm2 --layers 16 --out build/scanner
+    dialint train sft scan --examples build/examples --base embedded --out build/scanner --epochs 2
 
-Reads the sets ``train`` and ``dev`` (JSONL or Parquet) and ``manifest.json`` of the examples folder and the
-base model's folder. Writes a folder with ``model.safetensors``, ``training.json`` and a log of metrics. A
-stopped run resumes from its last checkpoint.
+Without ``--epochs`` each example is read once, and the heads are fitted by logistic regression. With them
+base and heads learn by binary cross-entropy on slots of turns and evidence tokens; a stopped run resumes from
+its last checkpoint. Reads the sets ``train`` and ``dev`` (JSONL or Parquet) and ``manifest.json`` of the
+examples folder and the base model's folder. Writes a folder with ``model.safetensors`` and ``training.json``.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import MANIFEST, data_fingerprint, make_output_folder, require_new
-from dialint.detector.engines.base_models import describe_base, resolve_base
+from dialint.detector.engines.base_models import FETCHED, describe_base, resolve_base
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
@@ -28,6 +30,8 @@ from dialint.finetune.train.lineage import TRAINING, job_of_config
 from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
 
 if TYPE_CHECKING:
+    from dialint.detector.engines.local import LocalEngine
+    from dialint.detector.engines.scan_model import ScanModel
     from dialint.finetune.scanner.backbone import BaseModel
     from dialint.finetune.scanner.trainer import TrainData
 
@@ -37,7 +41,7 @@ EVALUATION_SETS = ("dev", "dev_natural")
 
 def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
-    from dialint.detector.engines.local import resolve_device, resolve_precision
+    from dialint.detector.engines.local import LocalEngine, resolve_device, resolve_precision
     from dialint.finetune.scanner.backbone import build_network, load_base, merge_adapters
     from dialint.finetune.scanner.trained import TrainedScanner, continue_heads, write_scanner
     from dialint.finetune.scanner.trainer import ScanTrainer
@@ -46,8 +50,10 @@ def scan(config: ScanConfig) -> None:
     running, base_folder = config.running, resolve_base(config.base)
     config = replace(config, base=base_folder.folder)
     if running.dry_run:
-        rows = math.ceil(config.row_tokens / config.context_tokens)
-        print_plan(TrainingSetup(config.base, None, config.adapters, running, rows, config.context_tokens))
+        context = config.context_tokens or load_base(config).render.context_tokens
+        rows = math.ceil(config.row_tokens / context)
+        setup = TrainingSetup(config.base, None, config.adapters, running, rows, context)
+        print_plan(replace(setup, layers=config.layers))
         return
     import torch
 
@@ -55,16 +61,24 @@ def scan(config: ScanConfig) -> None:
     torch.set_num_threads(running.threads)
     codes, dialogue_codes = select_codes(config)
     base = load_base(config)
-    data = load_data(config, base, codes, dialogue_codes)
+    data = load_data(config, base, codes)
     precision = resolve_precision(running.precision, torch.device(device))
     model = build_network(config, base, len(codes), device)
     continued = continue_heads(model, base.folder, codes)
-    trainer = ScanTrainer(config, model, data, precision)
     make_output_folder(config.out)
-    loop = trainer.build_loop()
-    if not loop.run():
-        return
-    model = merge_adapters(config, base, trainer.model, len(codes))
+    if config.epochs:
+        trainer = ScanTrainer(config, model, data, precision)
+        loop = trainer.build_loop()
+        if not loop.run():
+            return
+        model = merge_adapters(config, base, trainer.model, len(codes))
+        lineage: dict[str, Any] = {
+            "steps": loop.state.step,
+            "best_step": loop.state.best_step if loop.best_weights else loop.state.step,
+            "seconds": round(loop.state.seconds),
+        }
+    else:
+        lineage = _fit(config, model, data, LocalEngine(model, precision, config.row_tokens, device))
     embeddings: Any = model.backbone.get_input_embeddings()
     scanner = TrainedScanner(
         model=model,
@@ -78,17 +92,33 @@ def scan(config: ScanConfig) -> None:
         sha256="",
         base=describe_base(base_folder) if continued is None else continued.base,
         taxonomy=load_taxonomy(config.taxonomy).version,
+        stands_on_base=not config.epochs and base_folder.name in FETCHED and not base.new_ids,
     )
-    lineage = {
+    lineage |= {
         "continued_from": None if continued is None else continued.sha256,
         "precision": precision,
-        "steps": loop.state.step,
-        "best_step": loop.state.best_step if loop.best_weights else loop.state.step,
-        "seconds": round(loop.state.seconds),
         "peak_memory_mb": round(peak_memory() / 1e6),
     }
     write_scanner(config.out, scanner, config, lineage)
     remove_except(config.out)
+
+
+def _fit(config: ScanConfig, model: ScanModel, data: TrainData, engine: LocalEngine) -> dict[str, Any]:
+    """Fit the heads of `model`, and return what the manifest says of it, with figures of the evaluation
+    sets."""
+    from dialint.finetune.scanner.heads import fit_heads, read_states
+    from dialint.finetune.scanner.trainer import evaluate_scanner
+
+    began = time.monotonic()
+    fit_heads(model, *read_states(engine, data.train))
+    figures = {
+        name: evaluate_scanner(model, targets, data.codes, config.row_tokens, engine.precision)
+        for name, targets in data.evaluation.items()
+    }
+    for name, of_set in figures.items():
+        if "ap" in of_set:
+            print(f"{name}: average precision {of_set['ap']['macro']:.3f} of {len(of_set['ap']) - 1} codes")
+    return {"seconds": round(time.monotonic() - began), "figures": figures}
 
 
 def _validate(config: ScanConfig) -> None:
@@ -101,23 +131,23 @@ def _validate(config: ScanConfig) -> None:
     require_new(config.out, TRAINING, "a trained scanner")
     require_single_process("train sft scan")
     config.adapters.validate()
+    if config.adapters.adapter == "lora" and not config.epochs:
+        raise ConfigError("E_OPTION", "adapters train the base: say for how long, --epochs 1")
     config.running.validate()
     for path in (require_set(config.examples, "train"), config.examples / MANIFEST):
         if not path.is_file():
             raise ConfigError("E_OPTION", f"{path}: there is no such file")
 
 
-def load_data(config: ScanConfig, base: BaseModel, codes: list[str], dialogue_codes: list[str]) -> TrainData:
+def load_data(config: ScanConfig, base: BaseModel, codes: list[str]) -> TrainData:
     """Read the windows to train on and those of the evaluation sets."""
     from dialint.finetune.scanner.trainer import TrainData
 
     renderer = Renderer(base.render, base.tokenizer)
     examples, seed = read_examples(require_set(config.examples, "train")), config.running.seed
-    train = list(
-        build_targets_with_prefixes(examples, config.prefix_share, seed, renderer, codes, dialogue_codes)
-    )
+    train = list(build_targets_with_prefixes(examples, config.prefix_share, seed, renderer, codes))
     evaluation = {
-        name: list(build_targets(read_examples(path), renderer, codes, dialogue_codes))
+        name: list(build_targets(read_examples(path), renderer, codes))
         for name in EVALUATION_SETS
         if (path := find_set(config.examples, name))
     }

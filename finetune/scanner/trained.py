@@ -19,6 +19,7 @@ from dialint.detector.artifacts import (
     write_json,
     write_manifest,
 )
+from dialint.detector.engines.base_models import BACKBONE, fetched_backbone
 from dialint.detector.errors import ConfigError
 from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from dialint.detector.engines.local import Precision
     from dialint.detector.engines.scan_model import ScanModel
     from dialint.finetune.scanner.options import ScanConfig
-
-BACKBONE = "backbone."
 
 
 class ScannerManifest(TypedDict):
@@ -60,7 +59,8 @@ Weights = dict[str, "torch.Tensor"]
 class TrainedScanner:
     """A scanner. `shape` is its backbone's ``config.json``, `tokenizer` the text of ``tokenizer.json``,
     `examples` the fingerprint of the examples it was trained on, None for none; `sha256` changes with any
-    weight; `base` holds name, revision and licence of the base model, `taxonomy` the version of the taxonomy
+    weight; `stands_on_base`: its backbone is the first layers of a base that can be fetched, and is not
+    written; `base` holds name, revision and licence of the base model, `taxonomy` the version of the taxonomy
     and `config` the options of the training, as far as they are recorded."""
 
     model: ScanModel
@@ -75,6 +75,7 @@ class TrainedScanner:
     base: Mapping[str, str] | None = None
     taxonomy: str | None = None
     config: Mapping[str, Any] | None = None
+    stands_on_base: bool = False
 
     def scanner(self, row_tokens: int, precision: Precision, device: str) -> Scanner:
         """A detector's scanner with this model, on `device`."""
@@ -113,11 +114,13 @@ def _read_release(folder: Path) -> TrainedScanner:
     release = Release(folder)
     info = release.info
     model = local.load_engine(release, "fp32", 1, "cpu").model
+    own_backbone = any(name.startswith(BACKBONE) for name in release.tensors)
     examples, config = info.training.get("examples"), info.training.get("config")
     return TrainedScanner(
         model, info.head_codes, info.dialogue_codes, info.render, release.config, release.tokenizer_json(),
         info.base.sha256, str(examples) if examples else None, release.fingerprint,
         info.base.model_dump(exclude={"sha256"}), info.taxonomy, config if isinstance(config, dict) else None,
+        not own_backbone,
     )  # fmt: skip
 
 
@@ -130,16 +133,21 @@ def _read_training(folder: Path) -> TrainedScanner:
     training = read_manifest(folder / TRAINING, "dialint train sft scan", ScannerManifest)
     try:
         weights = load_file(folder / WEIGHTS)
+        stands_on_base = not any(name.startswith(BACKBONE) for name in weights)
         shape = json.loads((folder / "config.json").read_text())
         tokenizer = (folder / "tokenizer.json").read_text()
         codes, render = tuple(training["codes"]), RenderConfig.model_validate(training["render"])
+        if stands_on_base:
+            wanted = _tensor_names(shape, len(codes))
+            name = (training.get("base") or {})["name"]
+            weights |= fetched_backbone(name, training["base_sha256"], wanted)
         model = build_scan_model(shape, weights, len(codes), history=render.history)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ConfigError("E_SCANNER", f"{folder}: no scanner that loads ({type(error).__name__})") from None
     return TrainedScanner(
         model, codes, select_dialogue_codes(codes), render, shape, tokenizer,
         training["base_sha256"], training["examples"], sha256_file(folder / WEIGHTS), training.get("base"),
-        training.get("taxonomy"), training.get("config"),
+        training.get("taxonomy"), training.get("config"), stands_on_base,
     )  # fmt: skip
 
 
@@ -163,12 +171,22 @@ def build_scan_model(shape: Shape, weights: Weights, n_codes: int, *, history: b
     """
     from transformers.initialization import no_init_weights
 
-    from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT, ScanModel, backbone_from_config
+    from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
     with no_init_weights():
-        model = ScanModel(backbone_from_config(shape), n_codes, history, EVIDENCE_WEIGHT in weights)
+        model = ScanModel(backbone_from_config(shape), n_codes, history)
     model.load_state_dict(weights)
     return model
+
+
+def _tensor_names(shape: Shape, n_codes: int) -> frozenset[str]:
+    """The names of a scanner's tensors of that shape."""
+    import torch
+
+    from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+
+    with torch.device("meta"):
+        return frozenset(ScanModel(backbone_from_config(shape), n_codes).state_dict())
 
 
 def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> TrainedScanner | None:
@@ -251,7 +269,10 @@ def select_layers(scanner: TrainedScanner, layers: Sequence[int]) -> TrainedScan
 
 def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, lineage: Mapping[str, Any]) -> None:
     """Write the folder of a trained scanner, its manifest last, with the fields of `lineage` in it."""
-    save_weights(scanner.model.state_dict(), folder / WEIGHTS)
+    weights = scanner.model.state_dict()
+    if scanner.stands_on_base:
+        weights = {name: weight for name, weight in weights.items() if not name.startswith(BACKBONE)}
+    save_weights(weights, folder / WEIGHTS)
     write_json(folder / "config.json", scanner.shape)
     (folder / "tokenizer.json").write_text(scanner.tokenizer)
     content = {

@@ -10,7 +10,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,10 +18,10 @@ import torch
 from dialint.detector.engines.local import LocalEngine, Precision
 from dialint.detector.engines.scan_model import ScanModel
 from dialint.detector.errors import ConfigError
-from dialint.eval.metrics import average_precision, pair_auc
+from dialint.eval.metrics import average_precision
 from dialint.finetune.scanner.backbone import trainable_parameters
-from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.losses import count_targets, scan_loss
+from dialint.finetune.scanner.data import Target, pack_rows
+from dialint.finetune.scanner.losses import scan_loss
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.loop import (
     Evaluation,
@@ -31,9 +31,6 @@ from dialint.finetune.train.loop import (
     optimizer_step,
     warmup_cosine,
 )
-
-if TYPE_CHECKING:
-    from dialint.detector.scanner import WindowScores
 
 LOG_STEPS = 50
 EVAL_WINDOWS = 500
@@ -68,12 +65,12 @@ class ScanTrainer:
             [weight for name, weight in self.parameters.items() if name.startswith("backbone.") is backbone]
             for backbone in (True, False)
         ]
-        device = str(self.model.turn_head.weight.device)
+        device = str(self.model.slot_head.weight.device)
         self.optimizer = build_optimizer(self.config.running.optimizer, groups, device)
 
     def build_loop(self) -> TrainingLoop:
-        """The run in the folder of the config. Loss, average precision of each code on the evaluation sets,
-        and how often an error scores above its twin, go to ``metrics.jsonl``."""
+        """The run in the folder of the config. Loss, and average precision of each code on the evaluation
+        sets, go to ``metrics.jsonl``."""
         config = self.config
         self.model.train()
         return TrainingLoop(
@@ -100,10 +97,11 @@ class ScanTrainer:
         config, model = self.config, self.model
         torch.manual_seed(config.running.seed * 1_000_003 + step)  # dropout of adapters, noise
         rows = [[self.data.train[index] for index in row] for row in self.steps[step]]
-        counts = count_targets([target for row in rows for target in row])
+        step_targets = [target for row in rows for target in row]
+        counts = sum(len(t.turns) for t in step_targets), sum(len(t.spans) for t in step_targets)
         total = 0.0
         for row in rows:
-            loss = scan_loss(config, model, row, counts, self.precision == "bf16")
+            loss = scan_loss(model, row, config.span_weight, counts, self.precision == "bf16")
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
         peaks = (config.learning_rate, config.head_learning_rate)
@@ -134,30 +132,18 @@ class ScanTrainer:
 
 
 def plan_rows(config: ScanConfig, targets: Sequence[Target]) -> Iterator[list[int]]:
-    """Indices of the windows in each forward pass, of all epochs, shuffled anew in each; an error and its
-    twin are in the same one."""
-    by_pair: dict[str, list[int]] = {}
-    for index, target in enumerate(targets):
-        by_pair.setdefault(target.pair or f"#{index}", []).append(index)
-    windows_left = int(len(targets) * config.epochs)
+    """Indices of the windows in each forward pass, of all epochs, shuffled anew in each."""
+    sizes = [len(target.window) for target in targets]
+    windows = int(len(targets) * config.epochs)
     tokens_left = math.inf if config.tokens is None else config.tokens
-    row: list[int] = []
-    room = config.row_tokens
     for epoch in range(math.ceil(config.epochs)):
-        groups = list(by_pair.values())
-        random.Random(config.running.seed * 1000 + epoch).shuffle(groups)
-        for group in groups:
-            size = sum(len(targets[index].window) for index in group)
-            windows_left, tokens_left = windows_left - len(group), tokens_left - size
-            if windows_left < 0 or tokens_left < 0:
-                break
-            if row and size > room:
-                yield row
-                row, room = [], config.row_tokens
-            row += group
-            room -= size
-    if row:
-        yield row
+        order = list(range(len(targets)))
+        random.Random(config.running.seed * 1000 + epoch).shuffle(order)
+        for row in pack_rows(order[: windows - epoch * len(targets)], sizes, config.row_tokens):
+            tokens_left -= sum(sizes[index] for index in row)
+            if tokens_left < 0:
+                return
+            yield row
 
 
 def evaluate_scanner(
@@ -167,41 +153,32 @@ def evaluate_scanner(
     row_tokens: int,
     precision: Precision = "auto",
 ) -> dict[str, dict[str, float]]:
-    """Average precision of each code on the windows, and the share of pairs in which the error scores above
-    its twin."""
+    """Average precision of each code on the windows, and its mean."""
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    device = str(model.turn_head.weight.device)
+    device = str(model.slot_head.weight.device)
     results = LocalEngine(model, precision, row_tokens, device).scan([target.window for target in targets])
     for weight in trained:  # the engine freezes them
         weight.requires_grad_(True)
-    ended = [(r, t) for r, t in zip(results, targets, strict=True) if t.dialogue is not None]
-    ranked, pairs = {}, {}
+    return (
+        average_precisions(
+            np.concatenate([target.turns for target in targets]),
+            np.concatenate([result.slots for result in results]),
+            codes,
+        )
+        if targets
+        else {}
+    )
+
+
+def average_precisions(
+    truth: np.ndarray, scores: np.ndarray, codes: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Average precision of each code that has an error, and the mean, of arrays of shape (slots, codes);
+    what is unknown, NaN, is left out."""
+    ranked = {}
     for column, code in enumerate(codes):
-        truth = np.concatenate([target.turns[:, column] for target in targets]) > 0.5
-        scores = np.concatenate([result.slots[:, column] for result in results])
-        if not truth.any():
-            truth = np.array([t.dialogue[column] > 0.5 for _, t in ended if t.dialogue is not None], bool)
-            scores = np.array([r.dialogue[column] for r, _ in ended if r.dialogue is not None])
-        if truth.any():
-            ranked[code] = round(average_precision(truth, scores), 3)
-        errors, twins = _pair_scores(targets, results, column)
-        if len(errors):
-            pairs[code] = round(pair_auc(errors, twins), 3)
-    return {name: {"macro": round(float(np.mean(list(rows.values()))), 3), **rows}
-            for name, rows in (("ap", ranked), ("pairs", pairs)) if rows}  # fmt: skip
-
-
-def _pair_scores(
-    targets: Sequence[Target], results: Sequence[WindowScores], column: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of errors and of their twins, each of shape (pairs,)."""
-    sides: dict[str, dict[bool, float]] = {}
-    for target, result in zip(targets, results, strict=True):
-        if target.rival is None or target.rival[1] != column:
-            continue
-        slot = target.rival[0]
-        scores = result.dialogue if slot < 0 else result.slots[slot]
-        if scores is not None:
-            sides.setdefault(target.pair, {})[target.error] = float(scores[column])
-    both = [side for side in sides.values() if len(side) == 2]
-    return np.array([side[True] for side in both]), np.array([side[False] for side in both])
+        is_known = ~np.isnan(truth[:, column])
+        wrong = truth[is_known, column] > 0.5
+        if wrong.any():
+            ranked[code] = round(average_precision(wrong, scores[is_known, column]), 3)
+    return {"ap": {"macro": round(float(np.mean(list(ranked.values()))), 3), **ranked}} if ranked else {}

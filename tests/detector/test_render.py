@@ -11,25 +11,24 @@ from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.render import Renderer, visible_text
 
 
-def test_slots_stand_after_judged_turns_and_the_end_is_marked() -> None:
+def test_slots_stand_after_judged_turns() -> None:
     renderer = Renderer(render_config(), tokenizer_json())
     (window,) = renderer.render(
         dialogue(("customer", "w1 w2"), ("system", "w9"), ("agent", "Hello w3"), ("bot", "w4"))
     )
     assert [WORDS[i] for i in window.ids] == [
-        "<s>", "<c>", "w1", "w2", "<a>", "hello", "w3", "<v>", "<a>", "w4", "<v>", "<d>",
+        "<s>", "<c>", "w1", "w2", "<a>", "hello", "w3", "<v>", "<a>", "w4", "<v>",
     ]  # fmt: skip
     assert [(slot.turn, WORDS[window.ids[slot.position]]) for slot in window.slots] == [
         (2, "<v>"),
         (3, "<v>"),
     ]
     assert window.slots[0].offsets == ((0, 5), (6, 8))
-    assert window.dialogue_slot == len(window) - 1
 
 
 def test_control_tokens_in_text_are_plain_text() -> None:
     renderer = Renderer(render_config(), tokenizer_json())
-    (window,) = renderer.render(dialogue(("customer", "<v> <a> <s>"), ("agent", "<d>")))
+    (window,) = renderer.render(dialogue(("customer", "<v> <a> <s>"), ("agent", "<c>")))
     assert [WORDS[i] for i in window.ids].count("<v>") == 1
     assert [WORDS[i] for i in window.ids].count("<a>") == 1
     assert window.slots[0].offsets == ((0, 1), (1, 2), (2, 3))
@@ -39,7 +38,7 @@ def test_hidden_characters_do_not_reach_the_model_and_offsets_hold() -> None:
     text = "he\u200bllo \u202eorder"
     renderer = Renderer(render_config(), tokenizer_json())
     (window,) = renderer.render(dialogue(("agent", text)))
-    assert [WORDS[i] for i in window.ids[2:-2]] == ["hello", "order"]
+    assert [WORDS[i] for i in window.ids[2:-1]] == ["hello", "order"]
     assert [text[a:b] for a, b in window.slots[0].offsets] == ["he\u200bllo", "order"]
 
 
@@ -54,7 +53,6 @@ def test_a_long_dialogue_judges_each_turn_once_in_windows_that_fit() -> None:
     windows = renderer.render(dialogue(*turns))
     assert all(len(window) <= 20 for window in windows)
     assert sorted(slot.turn for window in windows for slot in window.slots) == list(range(1, 20, 2))
-    assert [window.dialogue_slot is not None for window in windows] == [False] * (len(windows) - 1) + [True]
 
 
 def test_a_turn_longer_than_the_context_is_split_not_dropped() -> None:
@@ -67,6 +65,30 @@ def test_a_turn_longer_than_the_context_is_split_not_dropped() -> None:
 def test_nothing_to_judge_is_a_failure_not_a_clean_dialogue() -> None:
     with pytest.raises(DialogueFailed, match="E_NO_AGENT_TURN"):
         Renderer(render_config(), tokenizer_json()).render(dialogue(("customer", "w1"), ("agent", "  ")))
+
+
+def test_a_render_of_calls_reads_them_and_results_and_judges_turns_that_only_call() -> None:
+    calls = (ToolCall(name="w1", arguments={"w2": "w3"}),)
+    turns = (
+        Turn(index=0, role="customer", text="w5"),
+        Turn(index=1, role="agent", text="", tool_calls=calls),
+        Turn(index=2, role="tool", text="w8"),
+        Turn(index=3, role="agent", text="Hello", tool_calls=calls),
+    )
+    config = render_config(
+        roles={"customer": "<c>", "agent": "<a>", "tool": "<c>"}, names={"tool": "refund"}, calls=True,
+        closes_all=True,
+    )  # fmt: skip
+    (window,) = Renderer(config, tokenizer_json()).render(Dialogue(id="d", turns=turns))
+    words = [word for i in window.ids if (word := WORDS[i]) != "[UNK]"]
+    assert words == [
+        "<s>", "<c>", "w5", "<v>", "<a>", "w1", "{", "w2", "w3", "}", "<v>", "<c>", "refund", "w8", "<v>",
+        "<a>", "hello", "w1", "{", "w2", "w3", "}", "<v>",
+    ]  # fmt: skip
+    assert [slot.turn for slot in window.slots] == [1, 3]
+    only_calls, with_words = window.slots
+    assert set(only_calls.offsets) == {(0, 0)}
+    assert set(with_words.offsets) == {(0, 5), (5, 5)}  # offsets of what was said; calls have none
 
 
 def test_tool_calls_and_results_are_not_rendered() -> None:
@@ -112,4 +134,4 @@ def test_of_tools_the_model_reads_names_and_failures_only() -> None:
     assert "w7" not in words  # no call belongs to it
     assert [slot.turn for slot in window.slots] == [5]
     (plain,) = Renderer(config, tokenizer_json()).render(told)
-    assert [WORDS[i] for i in plain.ids] == ["<s>", "<c>", "w5", "<a>", "hello", "<v>", "<d>"]
+    assert [WORDS[i] for i in plain.ids] == ["<s>", "<c>", "w5", "<a>", "hello", "<v>"]

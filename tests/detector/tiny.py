@@ -17,7 +17,7 @@ from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
 
-CONTROL = ["[UNK]", "<s>", "<c>", "<a>", "<v>", "<d>"]
+CONTROL = ["[UNK]", "<s>", "<c>", "<a>", "<v>"]
 WORDS = [*CONTROL, *(f"w{i}" for i in range(200)), *"<>/.,!?[]{}_", "hello", "order", "refund"]
 BASE = "0" * 64
 ENCODER: dict[str, Any] = {
@@ -50,7 +50,6 @@ def render_config(**changes: object) -> RenderConfig:
         "roles": {"customer": "<c>", "agent": "<a>", "bot": "<a>"},
         "begin": "<s>",
         "slot": "<v>",
-        "dialogue_slot": "<d>",
     }
     return RenderConfig.model_validate({**fields, **changes})
 
@@ -89,7 +88,7 @@ def write_release(
     model = ScanModel(backbone_from_config(config), len(info.head_codes), history=info.render.history)
     if model.history is not None:
         torch.nn.init.normal_(model.history.weight, std=0.5)
-    for head in (model.turn_head, model.dialogue_head, model.span_head):
+    for head in (model.slot_head, model.token_head):
         torch.nn.init.normal_(head.weight, std=0.5)
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "tokenizer.json").write_text(tokenizer_json())

@@ -31,7 +31,7 @@ QLORA = AdapterOptions(rank=4, quantise="nf4")
 @pytest.fixture
 def config(folders: tuple[Path, Path], few: Path, tmp_path: Path) -> ScanConfig:
     return ScanConfig(
-        examples=few, base=folders[1], out=tmp_path / "out", row_tokens=200, context_tokens=100, learning_rate=4e-3,
+        examples=few, base=folders[1], out=tmp_path / "out", epochs=1, row_tokens=200, context_tokens=100, learning_rate=4e-3,
         head_learning_rate=2e-2, prefix_share=0.0, running=EXACT,
     )  # fmt: skip
 
@@ -39,8 +39,8 @@ def config(folders: tuple[Path, Path], few: Path, tmp_path: Path) -> ScanConfig:
 def started(config: ScanConfig) -> ScanTrainer:
     """A run before its first step."""
     base_model = load_base(config)
-    codes, dialogue_codes = train.select_codes(config)
-    train_data = train.load_data(config, base_model, codes, dialogue_codes)
+    codes, _ = train.select_codes(config)
+    train_data = train.load_data(config, base_model, codes)
     return ScanTrainer(
         config, build_network(config, base_model, len(codes), "cpu").train(), train_data, "fp32"
     )
@@ -174,6 +174,8 @@ def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.C
         ({"adapters": AdapterOptions(adapter="none", quantise="nf4")}, "--quantise nf4 needs"),
         ({"adapters": AdapterOptions(targets=("nowhere",))}, "--targets"),
         ({"running": RunOptions(device="cuda:999")}, "cuda:999"),
+        ({"adapters": AdapterOptions(), "epochs": 0}, "--epochs 1"),
+        ({"layers": 99}, "--layers must be 1 to 2"),
     ],
 )
 def test_what_cannot_be_is_said_first(config: ScanConfig, options: dict[str, Any], why: str) -> None:
@@ -238,7 +240,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
         with pytest.raises(KeyboardInterrupt):
             train.scan(again)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        train.scan(replace(again, pair_weight=1.0))
+        train.scan(replace(again, span_weight=1.0))
     train.scan(again)
     timeless = [
         [{k: v for k, v in line.items() if k not in ("tokens_s", "left_s")} for line in logged(folder)]
