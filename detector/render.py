@@ -1,4 +1,4 @@
-"""Renders a dialogue as model input: tokens, verdict slots, the origin of each token, and repeated words.
+"""Renders a dialogue as model input: tokens, slots, the origin of each token, and repeated words.
 
 Training, scoring and serving use the same renderer. The text of a dialogue is encoded without control tokens,
 which only the renderer adds, so that no text can imitate a role, a slot or a template.
@@ -141,7 +141,7 @@ class RenderConfig(Record):
 
 @dataclass(frozen=True)
 class Slot:
-    """A verdict slot: its position in the window, and the turn it judges with the token range and
+    """A slot: its position in the window, and the turn it judges with the token range and
     character offsets (of the turn's text) of the piece before it."""
 
     position: int

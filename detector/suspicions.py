@@ -87,7 +87,10 @@ class SuspicionFinder:
                     continue
                 if probability >= self.rules.least(code) or suspicions.get((index, code)):
                     position = case.place_of[index]
-                    start, end = self._evidence(code, case.texts[position], scores)
+                    turn, text = case.dialogue.turns[position], case.texts[position]
+                    start, end = (
+                        (0, turn.n_places) if turn.is_silent_act else self._evidence(code, text, scores)
+                    )
                     suspicions[index, code].append(
                         Suspicion(code, index, position, start, end, "scan", probability)
                     )

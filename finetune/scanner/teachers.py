@@ -12,7 +12,7 @@ import hashlib
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -46,9 +46,9 @@ Answers = dict[str, dict[int, dict[str, float]]]
 
 @dataclass(frozen=True)
 class Teacher:
-    """`score` returns the scored turns of masked dialogues; for a code of dialogue scope the highest score of
-    a dialogue counts. `sha256` changes with the scores, `taxonomy` is the version that the codes are of,
-    `examples` the fingerprint of what it was trained on; `answers` are those of a file."""
+    """`score` returns the scored turns of masked dialogues. `sha256` changes with the scores, `taxonomy` is
+    the version that the codes are of, `examples` the fingerprint of what it was trained on; `answers` are
+    those of a file."""
 
     codes: tuple[str, ...]
     sha256: str
@@ -59,7 +59,8 @@ class Teacher:
 
 
 def scanner_teacher(trained: TrainedScanner, scanner: Scanner) -> Teacher:
-    """A scanner: all turns, codes and evidence tokens."""
+    """A scanner: all turns, codes and evidence tokens, also of codes that a dialogue has once."""
+    scanner = replace(scanner, dialogue_codes=tuple(False for _ in trained.codes))
 
     def score(dialogues: Sequence[Dialogue]) -> list[Sequence[TurnScores]]:
         results = scanner.scan(dialogues)

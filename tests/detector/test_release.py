@@ -75,10 +75,10 @@ def test_pickled_weights_under_the_right_name_are_refused(tmp_path: Path) -> Non
 def test_nan_or_infinite_weights_are_refused(tmp_path: Path, kind: torch.dtype, value: float) -> None:
     folder = tiny.write_release(tmp_path / "r")
     tensors = {name: tensor.to(kind) for name, tensor in load_file(folder / WEIGHTS).items()}
-    tensors["turn_head.weight"][1, 3] = value
+    tensors["slot_head.weight"][1, 3] = value
     save_file(tensors, folder / WEIGHTS, metadata={"base_sha256": tiny.BASE})
     finalize_release(folder, tiny.release_info())
-    with pytest.raises(ReleaseRefused, match=r"turn_head\.weight holds NaN"):
+    with pytest.raises(ReleaseRefused, match=r"slot_head\.weight holds NaN"):
         Release(folder)
 
 

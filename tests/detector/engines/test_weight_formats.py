@@ -54,7 +54,7 @@ def test_every_weight_comes_back_within_its_bound(rows: int, columns: int, seed:
         ("backbone.embeddings.position_embeddings.weight", "bf16", {torch.bfloat16}),
         ("backbone.layer.dense.weight", "bf16", {torch.bfloat16}),
         ("backbone.layer.dense.weight", "int8", {torch.int8, torch.float32}),
-        ("turn_head.weight", "int8", {torch.float32}),
+        ("slot_head.weight", "int8", {torch.float32}),
     ],
 )
 def test_each_weight_has_its_form(name: str, form: WeightFormat, kinds: set[torch.dtype]) -> None:

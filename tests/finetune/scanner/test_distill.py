@@ -114,12 +114,12 @@ def config(teacher: Path, log: Path, tmp_path: Path) -> DistillConfig:
 # what is said to whom
 
 
-def window(*slots: Slot, end: bool = False) -> Rendered:
-    return Rendered(tuple(range(40)), slots, 39 if end else None, 0)
+def window(*slots: Slot) -> Rendered:
+    return Rendered(tuple(range(40)), slots)
 
 
 def test_targets_are_what_a_hand_computes() -> None:
-    """Codes: one of turns, one of dialogues. The student's tokens cut the text at 0-2, 2-5, 5-6, the
+    """The student's tokens cut the text at 0-2, 2-5, 5-6, the
     teacher's at 0-3 and 3-5."""
     said = TurnScores(
         3,
@@ -129,23 +129,21 @@ def test_targets_are_what_a_hand_computes() -> None:
     )
     slot = Slot(10, 3, 7, ((0, 2), (2, 5), (5, 6)))
     other = Slot(20, 5, 18, ((0, 1), (1, 2)))
-    first, last = soft_targets([window(slot), window(other, end=True)], [said], np.array([False, True]), 2.0)
+    first, last = soft_targets([window(slot), window(other)], [said], 2, 2.0)
     half = lambda logit: 1 / (1 + np.exp(-logit / 2))  # noqa: E731
-    np.testing.assert_allclose(first.turns, [[half(2), np.nan]], rtol=1e-6)
+    np.testing.assert_allclose(first.turns, [[half(2), half(4)]], rtol=1e-6)
     np.testing.assert_allclose(
         first.spans, [[half(1), half(-1)], [half(3), half(-1)], [np.nan, np.nan]], rtol=1e-6
     )
-    assert first.dialogue is None
     assert np.isnan(last.turns).all()
     assert np.isnan(last.spans).all()
     assert last.spans.shape == (2, 2)
-    np.testing.assert_allclose(last.dialogue, [np.nan, half(4)], rtol=1e-6)
 
 
 def test_a_turn_in_pieces_is_taught_by_its_evidence_alone() -> None:
     said = TurnScores(1, np.array([2.0], np.float32), ((0, 1), (1, 2)), np.array([[1.0], [3.0]], np.float32))
-    pieces = [window(Slot(9, 1, 8, ((0, 1),))), window(Slot(9, 1, 8, ((1, 2),)), end=True)]
-    targets = soft_targets(pieces, [said], np.array([False]), 1.0)
+    pieces = [window(Slot(9, 1, 8, ((0, 1),))), window(Slot(9, 1, 8, ((1, 2),)))]
+    targets = soft_targets(pieces, [said], 1, 1.0)
     assert all(np.isnan(target.turns).all() for target in targets)
     assert targets[0].spans[0, 0] < targets[1].spans[0, 0]
 
@@ -155,13 +153,11 @@ def test_who_agrees_with_the_teacher_has_the_least_loss(teacher: Path) -> None:
     scanner = read_scanner(teacher)
     said = scanner_teacher(scanner, scanner.scanner(300, "fp32", "cpu"))
     renderer = Renderer(scanner.render, scanner.tokenizer)
-    batch = soft_targets(
-        renderer.render(dialogue(1)), said.score([dialogue(1)])[0], np.array([False, False, True]), 3.0
-    )
+    batch = soft_targets(renderer.render(dialogue(1)), said.score([dialogue(1)])[0], 3, 3.0)
     least = float(soft_loss(scanner.model, batch, "fp32", 3.0, 0.5))
     entropy = sum(
         -np.nansum(p * np.log(p) + (1 - p) * np.log(1 - p)) / len(p) * weight * 9
-        for p, weight in ((batch[0].turns, 1), (batch[0].spans, 0.5), (batch[0].dialogue[None], 1))
+        for p, weight in ((batch[0].turns, 1), (batch[0].spans, 0.5))
     )
     assert least == pytest.approx(float(entropy), rel=1e-4)
     other = select_layers(scanner, [0]).model.requires_grad_(False)
@@ -348,7 +344,7 @@ def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None
     distill(beside)
     distill(replace(beside, label_weight=0, out=config.out))
     alone, both = (load_file(o / "model.safetensors") for o in (config.out, beside.out))
-    assert not torch.equal(alone["turn_head.weight"], both["turn_head.weight"])
+    assert not torch.equal(alone["slot_head.weight"], both["slot_head.weight"])
     assert all(bool(weight.isfinite().all()) for weight in both.values())
 
 

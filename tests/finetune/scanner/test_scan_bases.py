@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,17 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
+from dialint.detector.pipeline import load_detector
 from dialint.detector.release import Release
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.results import read_examples
-from dialint.finetune.decoder.tokenizer import decoder_render
+from dialint.finetune.decoder.tokenizer import IM_END, IM_START, decoder_render
 from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, describe_release, pack
 from dialint.finetune.scanner.train import scan
+from dialint.finetune.scanner.trained import read_scanner
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
@@ -47,15 +50,15 @@ BASES = pytest.mark.parametrize(
 )
 
 
-def write_base(folder: Path, shape: dict[str, Any]) -> Path:
+def write_base(folder: Path, shape: dict[str, Any], marks: tuple[str, ...] = ()) -> Path:
     """A language model of random weights as its makers leave it: two files of weights, no marks of ours."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(OWN)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer.add_special_tokens(OWN[:3])
+    tokenizer.add_special_tokens([*OWN[:3], *marks])
     (folder / "tokenizer.json").write_text(tokenizer.to_str())
     torch.manual_seed(0)
-    sizes = {"vocab_size": len(OWN) + 2, "bos_token_id": 1, "pad_token_id": 0, "tie_word_embeddings": True}
+    sizes = {"vocab_size": len(OWN) + 4, "bos_token_id": 1, "pad_token_id": 0, "tie_word_embeddings": True}
     config = {**shape, **sizes}
     (folder / "config.json").write_text(json.dumps(config))
     kind = config.pop("model_type")
@@ -113,6 +116,38 @@ def _record(item: Any) -> str:
 def _turns(item: Any, code: str) -> list[tuple[int, bool]]:
     errors = {label.turn for label in item.labels if label.code == code}
     return [(turn.index, turn.index in errors) for turn in item.dialogue.turns if turn.role == "agent"]
+
+
+def test_a_release_on_a_fetched_base_holds_heads_alone_and_wants_that_base(
+    config: ScanConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
+    base = write_base(tmp_path / "home" / "bases" / "smollm2", LLAMA, (IM_START, IM_END))
+    options = replace(config, base=Path("smollm2"), epochs=0, layers=1)
+    scan(options)
+    made = load_file(config.out / "model.safetensors")
+    assert set(made) == {"slot_head.weight", "slot_head.bias", "token_head.weight"}
+    release = tmp_path / "release"
+    pack(
+        PackConfig(scanner=config.out, examples=config.examples, out=release, name="tiny", per_100=50, per_100_dialogues=50,
+                   min_average_precision=0, sets=("test",), rounds=2)
+    )  # fmt: skip
+    info = Release(release).info
+    assert (info.base.name, info.render.slot, info.render.calls) == ("smollm2", IM_END, True)
+    examples = list(read_examples(config.examples / "test.jsonl"))
+    dialogues = [example.dialogue for example in examples]
+    verdicts = load_detector(DetectorConfig(release=release)).verdicts(dialogues, all_probabilities=True)
+    assert all(verdict.probabilities for verdict in verdicts)
+    again = read_scanner(release)
+    assert again.stands_on_base
+    assert len(again.model.backbone.layers) == 1
+    weights = {name: w + 1 for name, w in load_file(base / "model-00001-of-00002.safetensors").items()}
+    save_file(weights, base / "model-00001-of-00002.safetensors")
+    with pytest.raises(ConfigError, match="other weights than those"):
+        load_detector(DetectorConfig(release=release))
+    shutil.rmtree(base)
+    with pytest.raises(ConfigError, match="dialint base fetch smollm2"):
+        load_detector(DetectorConfig(release=release))
 
 
 def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> None:

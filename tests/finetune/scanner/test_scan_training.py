@@ -122,7 +122,9 @@ def test_an_error_is_told_from_the_same_words_elsewhere(config: ScanConfig, tmp_
     chance = random.Random(1)
     for name, size in {"train": 150, "dev": 60}.items():
         lines = [
-            repeating(i, chance, error).model_dump_json() + "\n" for i in range(size) for error in (True, False)
+            repeating(i, chance, error).model_dump_json() + "\n"
+            for i in range(size)
+            for error in (True, False)
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(lines))
     files = [file_entry(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]

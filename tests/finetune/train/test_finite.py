@@ -89,9 +89,9 @@ def test_no_scanner_of_nan_is_packed_or_written(config: ScanConfig, tmp_path: Pa
     weights["backbone.embeddings.word_embeddings.weight"][3] = math.nan
     scanner = read_scanner(config.out)
     with torch.no_grad():
-        scanner.model.turn_head.bias.fill_(math.inf)
+        scanner.model.slot_head.bias.fill_(math.inf)
     (tmp_path / "written").mkdir()
-    with pytest.raises(ConfigError, match=r"turn_head\.bias holds"):
+    with pytest.raises(ConfigError, match=r"slot_head\.bias holds"):
         write_scanner(tmp_path / "written", scanner, config, {})
     save_file(weights, config.out / "model.safetensors")
     with pytest.raises(ConfigError, match=r"word_embeddings\.weight holds"):
