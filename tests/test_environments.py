@@ -114,7 +114,13 @@ def test_without_extras_only_modules_of_extras_are_missing(base: dict[str, str])
     assert set(base) & modules_of_commands(None) == set()
 
 
-@pytest.mark.parametrize("extra", sorted({*modules_by_extra()} - NOT_INSTALLED))
+@pytest.mark.parametrize(
+    "extra",
+    [
+        pytest.param(extra, marks=() if extra in ("console", "train") else pytest.mark.slow)
+        for extra in sorted({*modules_by_extra()} - NOT_INSTALLED)
+    ],
+)
 def test_an_extra_brings_what_its_commands_import(extra: str, base: dict[str, str], tmp_path: Path) -> None:
     missing = unimportable(make_environment(tmp_path / "env", [f"dialint[{extra}]"]), base)
     brought = modules_by_extra()[extra]
