@@ -73,27 +73,12 @@ MIN_PRECISION = 0.7
 """The share of findings that must be right for a code to accuse anybody."""
 
 
-class Reading(Record):
-    """Of the findings that the scan made alone in natural dialogues, `read` were read, and `right` are
-    errors."""
-
-    right: Annotated[int, Field(ge=0)]
-    read: Annotated[int, Field(ge=1)]
-
-    @property
-    def precision(self) -> float:
-        """The share of right findings."""
-        return self.right / self.read
-
-
 class Scan(Record):
     """The calibration of the scan for one code: probability is sigmoid(slope x score + offset). A finding
     needs the threshold of the `contract` and that of `natural`, as far as there are such; where there is
     neither, no threshold met the required rate, and the scan alone makes no findings. From the probability
-    `suggest_at` on, what is below is suggested; without it nothing is. Where the `reading` of what it
-    reported is under `MIN_PRECISION` it suggests at most, and nothing where it is under a half. `languages`:
-    ISO 639-1 codes of those it was calibrated on and may judge; releases older than this field are of
-    English."""
+    `suggest_at` on, what is below is suggested; without it nothing is. `languages`: ISO 639-1 codes of those
+    it was calibrated on and may judge; releases older than this field are of English."""
 
     slope: Annotated[float, Field(gt=0)]
     offset: float
@@ -102,18 +87,11 @@ class Scan(Record):
     suggest_at: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
-    reading: Reading | None = Field(default=None, exclude_if=lambda value: value is None)
     languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
 
     def covers(self, language: str) -> bool:
         """Whether the scan may judge a turn in `language`; an undetermined one it may."""
         return language == UNKNOWN or language in self.languages
-
-    @property
-    def may_accuse(self) -> bool:
-        """Whether the scan alone may make findings, from the threshold on."""
-        was_wrong = self.reading is not None and self.reading.precision < MIN_PRECISION
-        return self.threshold is not None and not was_wrong
 
     @property
     def threshold(self) -> float | None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dialint.detector.calibration import (
-    MIN_PRECISION,
     CheckPrecision,
     CodeRelease,
     round_probability,
@@ -230,18 +229,6 @@ def _policy(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     return Limit("suggestion", f"demoted: {NO_POLICY}") if is_lacking else None
 
 
-def _reading(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """The scan accuses alone only where it was right in natural dialogues, as far as somebody read what it
-    reported; right less than half of the time it does not even suggest."""
-    scan = rules.codes[suspicion.code].scan
-    if scan is None or scan.reading is None or scan.reading.precision >= MIN_PRECISION:
-        return None
-    right, read = scan.reading.right, scan.reading.read
-    if scan.reading.precision < EVEN:
-        return Limit("dropped")
-    return Limit("suggestion", f"demoted: the scan alone was right in {right} of {read} that were read")
-
-
 def _judge(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     """What only the judge found needs a contract or a threshold to accuse."""
     if suspicion.probability < EVEN:
@@ -260,7 +247,6 @@ TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
     (("check", "policy"), _report),
     (("scan",), _least),
     (("scan",), _gate),
-    (("scan",), _reading),
     (("scan",), _threshold),
     (("scan",), _domain),
     (("scan",), _policy),

@@ -258,7 +258,7 @@ def resolve_scan(config: ScoreConfig) -> ScoreConfig:
     for code, how in covered.items():
         if how.scan is None or (requested and code not in requested):
             continue
-        may_accuse = how.scan.may_accuse and code not in overrides.demotions
+        may_accuse = how.scan.threshold is not None and code not in overrides.demotions
         may_suggest = "scan" in how.covered_by or code in overrides.thresholds
         if may_accuse or (may_suggest and config.output_format not in WITHOUT_SUGGESTIONS):
             return config

@@ -75,8 +75,8 @@ class CalibrateConfig:
     """Share of a code's findings on that set that must be right, in all and in each corpus."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """The same of suggestions."""
-    no_suggestions: tuple[str, ...] = ()
-    """Codes that are given no threshold of suggestions, whatever the set says."""
+    no_suggestions: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Codes of which the scan suggests nothing, whatever the set says."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -87,7 +87,7 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         words.append(f"scan, suggestions only, from probability {how.scan.suggest_at:.2f}")
     elif how.scan is not None:
         words.append("scan as probability only, no threshold kept the wanted rate")
-    is_flagged = how.scan is not None and how.scan.may_accuse
+    is_flagged = how.scan is not None and how.scan.threshold is not None
     if is_flagged and any(check.name == POLICY_CHECK for check in how.checks):
         words.append("where a policy with rules for the code applies, elsewhere a suggestion")
     if how.scan is not None and how.scan.natural is not None:
@@ -95,12 +95,6 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         words.append(
             f"- on real dialogues {natural.right} of {natural.flagged} flagged turns have the error from "
             f"probability {natural.threshold:.2f} on, of all turns {natural.n_errors} of {natural.n_turns}"
-        )
-    if how.scan is not None and how.scan.reading is not None and not how.scan.may_accuse:
-        reading = how.scan.reading
-        words.append(
-            f"- of its findings in natural dialogues {reading.right} of {reading.read} were right, so what "
-            "the scan flags alone is suggested"
         )
     return " ".join(words)
 

@@ -36,6 +36,8 @@ class ScanConfig:
     """Codes to train; none: every code that the training labels name."""
     layers: Annotated[int | None, Field(ge=1)] = None
     """Read the hidden states of this layer of the base, the ones behind it are left out; none: the last."""
+    new_heads: bool = False
+    """Begin with new heads, also where the base is a release, whose own are otherwise continued."""
     epochs: Annotated[float, Field(ge=0)] = 0.0
     """Passes over the training file that train the base too. With 0 it stays as it is: each example goes
     through it once, and the heads are fitted by logistic regression."""

@@ -20,7 +20,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest
-from dialint.detector.calibration import CodeRelease, Reading, Scan
+from dialint.detector.calibration import CodeRelease, Scan
 from dialint.detector.checks import Check, check_plugins
 from dialint.detector.checks.gates import GATE_OF_CODE
 from dialint.detector.environment import require_single_process
@@ -39,7 +39,6 @@ from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_releas
 from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
-from dialint.detector.yaml_document import read_document
 from dialint.eval.contract import fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
@@ -53,8 +52,6 @@ from dialint.finetune.scanner.trained import ScannerManifest
 from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
-READINGS = Path(__file__).with_name("readings.yaml")
-"""Gates and exact checks by code, with the precision of each."""
 UNKNOWN_BASE = "unknown"
 TRAINING_FIELDS = (
     "examples", "config", "precision", "steps", "best_step", "seconds", "peak_memory_mb", "commit",
@@ -99,11 +96,13 @@ class PackConfig:
     """Average precision on dev from which a code is covered."""
     natural: str = "calibration_natural"
     """Set of real dialogues with labels, if `examples` has it: decides what probabilities mean, and the
-    thresholds of what is right there often enough."""
+    thresholds of what is right there often enough; the scan accuses of nothing else then."""
     natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of a code's findings on that set that must be right."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """The same of suggestions."""
+    no_suggestions: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Codes of which the scan suggests nothing."""
     sets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Sets of `examples` that the report holds figures of; none: all test sets and clean ones there are."""
     rounds: Annotated[int, Field(ge=0)] = 100
@@ -278,19 +277,13 @@ def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dic
 
 
 def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
-    """`codes` with their gates and exact checks, with what `readings.yaml` says of their scan, and with the
-    codes that only a check finds; in the order of the taxonomy."""
-    readings = read_document(READINGS, "E_READINGS").value
+    """`codes` with their gates and exact checks, and with the codes that only a check finds; in the order of
+    the taxonomy."""
     own = {name: each.load(Check).codes for name, each in check_plugins().items() if each.is_own}
     results: dict[str, CodeRelease] = {}
     for code in load_taxonomy(None).codes:
-        scan, reading = codes[code].scan if code in codes else None, readings.get(code, {})
+        scan = codes[code].scan if code in codes else None
         checks = tuple(measured_check(name, code) for name, served in own.items() if code in served)
-        if scan is not None and reading.get("suggest") == "no":
-            scan = scan.model_copy(update={"suggest_at": None})
-        if scan is not None and "read" in reading:
-            counts = Reading(right=int(reading["right"]), read=int(reading["read"]))
-            scan = scan.model_copy(update={"reading": counts})
         if scan is not None or checks:
             gate = None if scan is None else GATE_OF_CODE.get(code)
             results[code] = CodeRelease(scan=scan, checks=checks, gate=gate)
@@ -326,4 +319,17 @@ def _select_codes(
             f"{config.scanner}: no code finds enough and may flag; nothing is made. Train it longer, or for "
             "a trial relax --min-average-precision, --per-100, --per-100-dialogues",
         )
-    return {code: release for code, release in calibrated.items() if code in selected}
+    return {code: _limit(config, code, calibrated[code]) for code in calibrated if code in selected}
+
+
+def _limit(config: PackConfig, code: str, release: CodeRelease) -> CodeRelease:
+    """The scan of a code without findings where real dialogues are there and allow none, and without
+    suggestions where the options say so."""
+    if release.scan is None:
+        return release
+    update: dict[str, None] = {}
+    if release.scan.natural is None and find_set(config.examples, config.natural) is not None:
+        update["contract"] = None
+    if code in config.no_suggestions:
+        update["suggest_at"] = None
+    return release.model_copy(update={"scan": release.scan.model_copy(update=update)})

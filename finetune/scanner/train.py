@@ -64,7 +64,7 @@ def scan(config: ScanConfig) -> None:
     data = load_data(config, base, codes)
     precision = resolve_precision(running.precision, torch.device(device))
     model = build_network(config, base, len(codes), device)
-    continued = continue_heads(model, base.folder, codes)
+    continued = continue_heads(model, base.folder, () if config.new_heads else codes)
     make_output_folder(config.out)
     if config.epochs:
         trainer = ScanTrainer(config, model, data, precision)
@@ -118,7 +118,7 @@ def _fit(config: ScanConfig, model: ScanModel, data: TrainData, engine: LocalEng
     for name, of_set in figures.items():
         if "ap" in of_set:
             print(f"{name}: average precision {of_set['ap']['macro']:.3f} of {len(of_set['ap']) - 1} codes")
-    return {"seconds": round(time.monotonic() - began), "figures": figures}
+    return {"seconds": round(time.monotonic() - began), **figures}
 
 
 def _validate(config: ScanConfig) -> None:
@@ -131,8 +131,8 @@ def _validate(config: ScanConfig) -> None:
     require_new(config.out, TRAINING, "a trained scanner")
     require_single_process("train sft scan")
     config.adapters.validate()
-    if config.adapters.adapter == "lora" and not config.epochs:
-        raise ConfigError("E_OPTION", "adapters train the base: say for how long, --epochs 1")
+    if (config.adapters.adapter == "lora" or config.tokens) and not config.epochs:
+        raise ConfigError("E_OPTION", "--tokens and adapters train the base: say for how long, --epochs 1")
     config.running.validate()
     for path in (require_set(config.examples, "train"), config.examples / MANIFEST):
         if not path.is_file():

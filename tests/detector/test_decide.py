@@ -7,7 +7,6 @@ from dialint.detector.calibration import (
     CodeRelease,
     Contract,
     NaturalThreshold,
-    Reading,
     Scan,
 )
 from dialint.detector.checks.context import GateResult
@@ -114,9 +113,6 @@ def test_what_else_demotes_the_scan() -> None:
     far = outcome(high, far=True)
     assert far is not None
     assert (far.outcome, far.stated) == ("suggestion", FAR.temper(0.9))
-    for right, expected in ((6, "suggestion"), (7, "finding")):
-        scan = SCAN.model_copy(update={"reading": Reading(right=right, read=10)})
-        assert one(outcome(high, scan=scan))[0] == expected
     assert one(outcome(high, overrides=Overrides(release="r", demoted={"C1": "wrong"}))) == (
         "suggestion",
         "demoted: wrong",
