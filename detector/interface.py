@@ -166,8 +166,8 @@ class DetectorConfig:
     """Which release judges, and how it runs."""
 
     release: Path | None = None
-    """Folder of a release; current, the one promoted last (`dialint release promote`); or one that ships:
-    embedded, the default, or smollm2, slower and better (`dialint base fetch smollm2`)."""
+    """Folder of a release, or current, the one promoted last (`dialint release promote`); without it the
+    embedded one."""
     taxonomy: Path | None = None
     """A taxonomy file of your own."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -40,7 +40,6 @@ from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError, OutputRefused, UserError
 from dialint.detector.manifests import Folder
 from dialint.detector.records import Record
-from dialint.detector.release import RELEASES
 
 ReleaseKind = Literal["scan", "judge"]
 KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
@@ -84,13 +83,11 @@ class VerifiedFolder:
 
 
 def resolve_release(kind: ReleaseKind, name: str | Path) -> Path:
-    """The folder that `name` means: ``current``, the name of a scan release that ships, or a path.
+    """The folder that `name` means: ``current``, or a path.
 
     Raises:
         ConfigError: E_RELEASE, nothing was promoted yet.
     """
-    if kind == "scan" and str(name) in RELEASES:
-        return RELEASES[str(name)]
     if str(name) != CURRENT:
         return Path(name)
     registry = Registry(kind)

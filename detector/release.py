@@ -42,9 +42,6 @@ from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy
 
 EMBEDDED = Path(__file__).with_name("embedded")
-RELEASES = {name: Path(__file__).with_name(name) for name in ("embedded", "smollm2")}
-"""The scan releases that ship, by name; smollm2 reads with a base that is fetched
-(`dialint base fetch smollm2`)."""
 WEIGHTS = "model.safetensors"
 SCALE = ".scale"
 _KINDS = {".json", ".safetensors", ".md"}

@@ -1,6 +1,6 @@
 """Measures how far text in a dialogue can steer its verdict: prompt injection, against the scan and a judge.
 
-    dialint eval attack build/examples/test_unseen.jsonl --out report.json
+    dialint eval attack build/examples/test.jsonl --out report.json
 
 Puts 500 attacks of 15 families into customers' turns, agents' turns and results of tools, and counts the
 findings that disappear or arise, beside controls of neutral text. Prints a table; the JSON holds ids and no

@@ -96,7 +96,8 @@ class PackConfig:
     """Average precision on dev from which a code is covered."""
     natural: str = "calibration_natural"
     """Set of real dialogues with labels, if `examples` has it: decides what probabilities mean, and the
-    thresholds of what is right there often enough; the scan accuses of nothing else then."""
+    thresholds of what is right there often enough; the scan accuses of nothing
+    else then, and judges the languages of that set."""
     natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of a code's findings on that set that must be right."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
@@ -240,8 +241,10 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
     examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
+    path = find_set(config.examples, config.natural)
+    natural = [] if path is None else list(read_examples(path))
     scores = scan_examples(detector, examples)
-    languages = calibrated_languages(examples, detector.taxonomy)
+    languages = calibrated_languages(natural or examples, detector.taxonomy)
     scans: dict[str, Scan | None] = dict.fromkeys(detector.info.head_codes)
     units = {code: code_units(detector, code, examples, scores)[:2] for code in scans}
     for code, (truth, raw) in units.items():
@@ -250,12 +253,11 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
         if truth.any():
             scan = fit_contract(truth, raw, rate, config.confidence, per)
             scans[code] = scan.model_copy(update={"languages": languages[code]})
-    path = find_set(config.examples, config.natural)
-    if path is not None:
+    if natural:
         has_gates = config.evidence and config.taxonomy is None
         gates = dict(GATE_OF_CODE) if has_gates else {}
         wanted = config.natural_precision, config.suggested_precision
-        fitted = calibrate_natural(detector, list(read_examples(path)), scans, gates, *wanted)
+        fitted = calibrate_natural(detector, natural, scans, gates, *wanted)
         scans |= {code: with_recall(scan, *units[code]) for code, scan in fitted.items()}
     return {code: CodeRelease(scan=scan) for code, scan in scans.items() if scan is not None}
 

@@ -108,7 +108,7 @@ def test_a_release_that_is_not_there_or_is_a_file_is_refused(tmp_path: Path) -> 
 
 
 INFO = tiny.release_info()
-SMALL = tiny.render_config(context_tokens=7)
+SMALL = tiny.render_config(context_tokens=6)
 LONG = tiny.render_config(context_tokens=129)
 
 

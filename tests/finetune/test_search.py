@@ -261,6 +261,7 @@ def test_the_real_scan_is_searched(
         "--row-tokens=200",
         "--context-tokens=100",
         "--threads=1",
+        "--epochs=1",
     ]
     wanted = config(tmp_path, space=("learning_rate=1e-4..1e-2:log", "rank=2,4"), trials=2)
     search(*options, "--adapter=lora", config=wanted)

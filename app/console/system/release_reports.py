@@ -53,9 +53,9 @@ class ReleaseReport:
 
     @property
     def measured(self) -> dict[str, Any]:
-        """What was measured of all codes together on errors of unseen kinds; empty if nothing was."""
-        on_unseen: Any = self.info.report.get("test_unseen")
-        return on_unseen if isinstance(on_unseen, dict) else {}
+        """What was measured of all codes together on dialogues never trained on; empty if nothing was."""
+        on_test: Any = self.info.report.get("test")
+        return on_test if isinstance(on_test, dict) else {}
 
     def measurements(self, code: str) -> dict[str, Any]:
         """What was measured of a code. An interval without width, as reports had it where all drawn dialogues

@@ -204,7 +204,7 @@ def _show_codes(report: ReleaseReport) -> None:
     show_table(
         (
             _("Code"), _("Found by"), _("Threshold"), _("False accusations per 100"),
-            _("Right on real dialogues"), _("Precision, unseen errors"), _("Recall, unseen errors"),
+            _("Right on real dialogues"), _("Precision, test set"), _("Recall, test set"),
         ),
         rows,
     )  # fmt: skip
@@ -275,7 +275,7 @@ def show_comparison(
             safe_markdown(_("Not on this machine, so without a report here: {names}.").format(names=missing))
         )
     else:
-        st.markdown(f"**{safe_markdown(_('By their reports, on errors of unseen kinds'))}**")
+        st.markdown(f"**{safe_markdown(_('By their reports, on dialogues never trained on'))}**")
         show_reports(reports[first], reports[second])
     if first in stored and second in stored:
         _show_stored(compare_releases(store, account.id, first, second), first, second)

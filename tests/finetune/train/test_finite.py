@@ -25,7 +25,7 @@ def config(
     folders: tuple[Path, Path], few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> ScanConfig:
     return ScanConfig(
-        examples=few, base=folders[1], out=tmp_path / "out", row_tokens=200, context_tokens=100,
+        examples=few, base=folders[1], out=tmp_path / "out", epochs=1, row_tokens=200, context_tokens=100,
         running=RunOptions(threads=1, precision="fp32", checkpoint_steps=1),
     )  # fmt: skip
 

@@ -88,7 +88,7 @@ def test_numbers_that_mean_nothing_are_refused(whole: Path, few: Path, tmp_path:
 
 def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
     """How each kind of stage reads a base."""
-    config = ScanConfig(examples=few, base=folder, out=tmp_path / "out", context_tokens=100)
+    config = ScanConfig(examples=few, base=folder, out=tmp_path / "out", epochs=1, context_tokens=100)
     return [
         lambda: build_network(config, load_base(config), 3, "cpu"),
         lambda: build_network(replace(config, adapters=AdapterOptions(rank=2)), load_base(config), 3, "cpu"),
