@@ -39,7 +39,7 @@ from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_releas
 from dialint.detector.render import RenderConfig
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
-from dialint.eval.contract import fit_contract, with_recall
+from dialint.eval.contract import MIN_ERRORS, fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.calibrate import (
@@ -295,8 +295,9 @@ def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
 def _select_codes(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, CodeRelease]:
-    """The codes that may flag and reach the average precision on the set dev. Of codes that
-    exclude one another all or none, also where none may flag: their probabilities are one distribution.
+    """The codes that may flag and reach the average precision on the set dev, and those whose probabilities
+    real dialogues with labels give a meaning to, by which dialogues are ranked. Of codes that exclude one
+    another all or none, also where none may flag: their probabilities are one distribution.
 
     Raises:
         ConfigError: E_RELEASE, there is none.
@@ -304,7 +305,11 @@ def _select_codes(
     examples = list(read_examples(require_set(config.examples, "dev")))
     all_codes = detector.copy(info=info.model_copy(update={"codes": calibrated}))
     figures = evaluate(all_codes, score_examples(all_codes, examples), 0)["codes"]
-    selected: set[str] = set()
+    path = find_set(config.examples, config.natural)
+    natural = (
+        Counter(label.code for example in read_examples(path) for label in example.errors) if path else {}
+    )
+    selected = {code for code, n in natural.items() if n >= MIN_ERRORS and code in calibrated}
     for code, release in calibrated.items():
         precision = (figures[code]["average_precision"] or 0.0) if code in figures else 0.0
         scan = release.scan
