@@ -330,13 +330,14 @@ def _select_codes(
 
 
 def _limit(config: PackConfig, code: str, release: CodeRelease) -> CodeRelease:
-    """The scan of a code without findings where real dialogues are there and allow none, and without
-    suggestions where the options say so."""
-    if release.scan is None:
+    """The scan of a code without findings where real dialogues are there and allow none: what keeps its
+    contract on other text is suggested. No suggestions where the options say so."""
+    scan = release.scan
+    if scan is None:
         return release
-    update: dict[str, None] = {}
-    if release.scan.natural is None and find_set(config.examples, config.natural) is not None:
-        update["contract"] = None
+    if scan.natural is None and find_set(config.examples, config.natural) is not None:
+        limit = scan.contract.threshold if scan.contract is not None else None
+        scan = scan.model_copy(update={"contract": None, "suggest_at": scan.suggest_at or limit})
     if code in config.no_suggestions:
-        update["suggest_at"] = None
-    return release.model_copy(update={"scan": release.scan.model_copy(update=update)})
+        scan = scan.model_copy(update={"suggest_at": None})
+    return release.model_copy(update={"scan": scan})
