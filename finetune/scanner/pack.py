@@ -295,8 +295,9 @@ def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
 def _select_codes(
     config: PackConfig, detector: ReleaseDetector, info: ReleaseInfo, calibrated: dict[str, CodeRelease]
 ) -> dict[str, CodeRelease]:
-    """The codes that may flag and reach the average precision on the set dev, and those whose probabilities
-    real dialogues with labels give a meaning to, by which dialogues are ranked. Of codes that exclude one
+    """The codes that may flag and reach the average precision on the set dev. Where there are real dialogues
+    with labels also those that reach it and may not flag, and those with errors enough there: dialogues are
+    ranked by their probabilities. Of codes that exclude one
     another all or none, also where none may flag: their probabilities are one distribution.
 
     Raises:
@@ -318,7 +319,7 @@ def _select_codes(
             selected.add(code)
         print(f"{code}: average precision {precision} on dev", flush=True)
         rivals = detector.taxonomy.rivals(code)
-        if (may_flag or rivals) and precision >= config.min_average_precision:
+        if (may_flag or rivals or path) and precision >= config.min_average_precision:
             selected.update((code, *rivals))
     if not selected:
         raise ConfigError(
