@@ -18,6 +18,7 @@ from dialint.detector.errors import ConfigError, TooManyBad
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.overrides import update_overrides
+from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.verdict_files import read_verdicts
 
 SAMPLE = "app/sample/dialogues.jsonl"
@@ -27,8 +28,8 @@ OFF = DetectorConfig(scan="off")
 @pytest.mark.parametrize(
     ("options", "scan"),
     [
-        ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "L1")}, "auto"), ({"codes": ("T1",)}, "auto"),
-        ({"codes": ("T1", "R3", "C1"), "out": Path("v.xml")}, "off"), ({"codes": ("L2",), "out": Path("v.xml")}, "auto"),
+        ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "M3")}, "auto"), ({"codes": ("C3",)}, "auto"),
+        ({"codes": ("M3", "R3", "C1"), "out": Path("v.xml")}, "off"), ({"codes": ("L4",), "out": Path("v.xml")}, "auto"),
         ({"codes": ("L3",), "all_probabilities": True}, "auto"),
         ({"codes": ("L3",), "judge": JudgeConfig(judge="http://127.0.0.1:1/v1")}, "auto"),
         ({"out": Path("v.xml")}, "auto"),
@@ -39,10 +40,10 @@ def test_the_scan_runs_where_something_of_it_is_reported(options: dict[str, Any]
 
 
 def test_what_a_team_has_demoted_needs_no_scan_for_findings(tmp_path: Path) -> None:
-    update_overrides(tmp_path / "o.yaml", "embedded-5", demoted={"L2": "wrong here"})
+    update_overrides(tmp_path / "o.yaml", "embedded-6", demoted={"L4": "wrong here"})
     what = DetectorConfig(overrides=tmp_path / "o.yaml")
-    assert resolve_scan(ScoreConfig(codes=("L2",), out=Path("v.xml"), detector=what)).detector.scan == "off"
-    assert resolve_scan(ScoreConfig(codes=("L2",), detector=what)).detector.scan == "auto"
+    assert resolve_scan(ScoreConfig(codes=("L4",), out=Path("v.xml"), detector=what)).detector.scan == "off"
+    assert resolve_scan(ScoreConfig(codes=("L4",), detector=what)).detector.scan == "auto"
 
 
 def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp_path: Path) -> None:
@@ -55,9 +56,11 @@ def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp
             (e.code, e.turn, e.quote) for e in checked.findings
         ]
     missing = set(read_manifest(tmp_path / "b.manifest.json")["not_covered"])
-    assert missing - set(read_manifest(tmp_path / "a.manifest.json")["not_covered"]) == {"U5"}
-    with pytest.raises(ConfigError, match="not covered by embedded-5: U5"):
-        run([SAMPLE], ScoreConfig(codes=("U5",), quiet=True, detector=OFF))
+    scan_only = {code for code, how in Release(EMBEDDED).info.codes.items() if how.covered_by == ("scan",)}
+    assert missing - set(read_manifest(tmp_path / "a.manifest.json")["not_covered"]) == scan_only
+    assert "C3" in scan_only
+    with pytest.raises(ConfigError, match="not covered by embedded-6: C3"):
+        run([SAMPLE], ScoreConfig(codes=("C3",), quiet=True, detector=OFF))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,7 @@ def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(
         return
     assert run([str(log)], config) == 0
     (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("not covered by")]
-    assert "U5" in line.split()
+    assert "C3" in line.split()
 
 
 def test_no_model_is_loaded() -> None:
