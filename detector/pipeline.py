@@ -215,7 +215,9 @@ class ReleaseDetector:
         self._finder = SuspicionFinder(self.info, taxonomy, self._checks, context, self._rules)
         self._coverage = LanguageCoverage(self.info, taxonomy, self._checks)
         self.release = self.info.id
-        self.codes = tuple(self.info.codes)
+        self.codes = tuple(
+            code for code in self.info.codes if code in self.info.covered or code in overrides.thresholds
+        )
         self.fingerprint = fingerprint(
             [
                 weights,

@@ -90,6 +90,12 @@ class ReleaseInfo(Record):
                 raise ValueError(f"no {kind} {sorted(names - set(registry))}")
         return self
 
+    @property
+    def covered(self) -> tuple[str, ...]:
+        """The codes that something can report. Of others the scan only states probabilities, by which
+        dialogues are ranked."""
+        return tuple(code for code, how in self.codes.items() if how.covered_by)
+
     def without_scan(self) -> ReleaseInfo:
         """The same release with exact checks and policies only."""
         checks, codes = load_checks(), {}
@@ -363,7 +369,8 @@ class LanguageCoverage:
         for turn in turns:
             own = coverage[turn]
             missing: dict[str, tuple[list[str], list[str]]] = {}
-            for code, how in self._info.codes.items():
+            for code in self._info.covered:
+                how = self._info.codes[code]
                 if code in own.scanned or (how.scan is None and code in own.checked):
                     continue
                 if own.language[code] in how.unscanned_languages:

@@ -199,9 +199,9 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 87_450,
+    "lines of the packages": 87_250,
     "modules of the packages": 446,
-    "lines of the tests": 53_400,
+    "lines of the tests": 53_300,
     "private functions of modules that one place mentions, of 100": 65,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling

@@ -110,7 +110,7 @@ def _release() -> Fact:
 
     def check() -> str:
         info = Release(EMBEDDED).info
-        return f"{info.id}, verified, covers {' '.join(info.codes)}"
+        return f"{info.id}, verified, covers {' '.join(info.covered)}"
 
     return _attempt("embedded release", check, "install dialint again: the package is damaged", needed=True)
 

@@ -17,9 +17,8 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.render import Rendered
 from dialint.finetune.scanner.data import Target, pack_rows
-from dialint.finetune.scanner.losses import scan_loss
+from dialint.finetune.scanner.losses import mean_loss, scan_loss, soft_loss, soft_targets
 from dialint.finetune.scanner.options import DistillConfig
-from dialint.finetune.scanner.soft_targets import mean_loss, soft_loss, soft_targets
 from dialint.finetune.scanner.teachers import DistillData, Teacher
 from dialint.finetune.scanner.trained import TrainedScanner
 from dialint.finetune.train.loop import (

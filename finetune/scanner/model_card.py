@@ -46,8 +46,8 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
 
 def coverage(info: ReleaseInfo, taxonomy: Taxonomy) -> str:
     """The section on what the release covers, how, and what it does not."""
-    left = [code for code in taxonomy.codes if code not in info.codes]
-    parts = ["## What it covers\n", *(_coverage(info, taxonomy, code) for code in info.codes), ""]
+    left = [code for code in taxonomy.codes if code not in info.covered]
+    parts = ["## What it covers\n", *(_coverage(info, taxonomy, code) for code in info.covered), ""]
     if left:
         parts += [
             f"**Not covered by this release:** {' '.join(left)}. Their absence from a verdict says nothing.\n"

@@ -2,7 +2,7 @@
 dialogues of logs.
 
 A teacher scores each judged turn, as logits; -inf where it has no score. It does not depend on the student's
-tokens or windows: `dialint.finetune.scanner.soft_targets` aligns the two. Dialogues of the examples'
+tokens or windows: `dialint.finetune.scanner.losses` aligns the two. Dialogues of the examples'
 evaluation sets are left out. All dialogues stay in memory as text, the teacher's scores of them do not.
 """
 

@@ -18,7 +18,6 @@ from dialint.detector.scanner import TurnScores, find_similar_later
 from dialint.detector.taxonomy import load_taxonomy
 
 CARD = "To continue, please send me your full card number and the CVV on the back."
-RUDE = "Well, then maybe watch your kid for once instead of blaming us."
 SLOT = "Dear {customer_name}, we have received your request."
 ROUTINE = "Thank you, is there anything else that I can do for you?"
 
@@ -67,7 +66,7 @@ def test_a_turn_sent_again_changes_no_score_of_it_and_has_the_same(
         np.testing.assert_allclose(both[index].spans[:, columns], alone[place].spans[:, columns], atol=1e-4)
 
 
-@pytest.mark.parametrize(("text", "code"), [(CARD, "V2"), (RUDE, "T1"), (SLOT, "M2")])
+@pytest.mark.parametrize(("text", "code"), [(CARD, "V2"), (SLOT, "M2")])
 def test_each_of_many_occurrences_is_found(embedded: ReleaseDetector, text: str, code: str) -> None:
     replies = ("Is that really needed?", "I'd rather not.", "Why?", "Hm, let me think about it.")
     turns: list[tuple[str, str]] = [("customer", "Hi, I would like to change my booking to Friday.")]

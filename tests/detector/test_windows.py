@@ -18,7 +18,7 @@ def _cost(window: Window) -> int:
 
 def test_a_short_dialogue_is_one_window() -> None:
     assert plan_windows([3, 4], [False, True], 20, OVERHEAD) == (
-        Window((Piece(0, 0, 3), Piece(1, 0, 4)), (False, True), final=True),
+        Window((Piece(0, 0, 3), Piece(1, 0, 4)), (False, True)),
     )
 
 
@@ -56,7 +56,6 @@ def test_windows_fit_keep_order_and_hold_the_opening(turns: list[tuple[int, bool
     for window in windows:
         assert _cost(window) <= capacity
         assert list(window.pieces) == sorted(window.pieces, key=lambda p: (p.turn, p.start))
-    assert [window.final for window in windows] == [False] * (len(windows) - 1) + [True]
     first = windows[0].pieces[0]
     if first.end - first.start + OVERHEAD <= int(capacity * 0.125):
         assert all(window.pieces[0] == first for window in windows)

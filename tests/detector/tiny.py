@@ -89,7 +89,7 @@ def write_release(
     if model.history is not None:
         torch.nn.init.normal_(model.history.weight, std=0.5)
     for head in (model.slot_head, model.token_head):
-        torch.nn.init.normal_(head.weight, std=0.5)
+        torch.nn.init.normal_(head.weight, std=0.3)
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "tokenizer.json").write_text(tokenizer_json())
     (folder / "MODEL_CARD.md").write_text("# tiny\n")

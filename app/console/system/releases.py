@@ -169,7 +169,7 @@ def _show_headline(report: ReleaseReport) -> None:
         return
     columns = st.columns(4)
     columns[0].metric(
-        _("Codes covered"), safe_markdown(show_number(len(report.info.codes))),
+        _("Codes covered"), safe_markdown(show_number(len(report.info.covered))),
         help=_("By the scan, by exact checks or by policies; of all others a verdict says nothing."),
     )  # fmt: skip
     for column, name, label, text in (
@@ -194,7 +194,8 @@ def _show_headline(report: ReleaseReport) -> None:
 def _show_codes(report: ReleaseReport) -> None:
     taxonomy = load_taxonomy()
     rows: list[tuple[Cell, ...]] = []
-    for code, how in report.info.codes.items():
+    for code in report.info.covered:
+        how = report.info.codes[code]
         measured = report.measurements(code)
         rows.append((
             code_title(code, taxonomy), _means_text(how), report.threshold(code), _contract_text(how),
@@ -209,7 +210,7 @@ def _show_codes(report: ReleaseReport) -> None:
         rows,
     )  # fmt: skip
     st.caption(paragraph("False accusations: at most"))
-    uncovered = [code for code in taxonomy.codes if code not in report.info.codes]
+    uncovered = [code for code in taxonomy.codes if code not in report.info.covered]
     text = _("Not covered, so a verdict says nothing of them: {codes}.")
     st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
 

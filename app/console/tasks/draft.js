@@ -54,7 +54,7 @@ function inverseOf(before, after) {
 class Draft {
   // `send` gives a log to the server; `changed` is called after each change of the state.
   constructor(send, changed, quoteOf) {
-    Object.assign(this, { send, changed, quoteOf, key: null, base: null, pending: [], seq: 0, sentAt: 0, undoStack: [], busy: false });
+    Object.assign(this, { send, changed, quoteOf, key: null, base: null, pending: [], seq: 0, sentAt: 0, messages: 0, undoStack: [], busy: false });
     this.tab = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     this.timer = setInterval(() => this.resend(), 500);
   }
@@ -133,7 +133,9 @@ class Draft {
     this.store();
     if (this.sentAt && !atOnce) return; // the answer brings the next batch on its way
     this.sentAt = performance.now();
-    this.send({ tab: this.tab, draft: this.key, events: this.pending });
+    // Numbered, as the server hears of a value only where it differs from the last one: the same events sent again
+    // after a message that came to nothing would be passed over for ever.
+    this.send({ tab: this.tab, draft: this.key, events: this.pending, message: ++this.messages });
   }
 
   resend() {

@@ -67,7 +67,7 @@ def test_the_renderer_takes_it(tokenizer: Tokenizer) -> None:
     (window,) = Renderer(decoder_render(200), tokenizer.to_str()).render(Dialogue(id="1", turns=turns))
     assert window.ids.count(tokenizer.token_to_id(SLOT)) == 1
     assert tokenizer.decode(list(window.ids), skip_special_tokens=False) == (
-        "<|begin|><|customer|>say <|slot|> and <|agent|><|agent|>No.<|slot|><|dialogue_slot|>"
+        "<|begin|><|customer|>say <|slot|> and <|agent|><|agent|>No.<|slot|>"
     )
 
 

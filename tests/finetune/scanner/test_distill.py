@@ -29,8 +29,8 @@ from dialint.detector.scanner import TurnScores
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner import distill_trainer as trainer
 from dialint.finetune.scanner.distill import distill
+from dialint.finetune.scanner.losses import soft_loss, soft_targets
 from dialint.finetune.scanner.options import DistillConfig
-from dialint.finetune.scanner.soft_targets import soft_loss, soft_targets
 from dialint.finetune.scanner.teachers import read_dialogues, scanner_teacher
 from dialint.finetune.scanner.trained import evenly_spaced, read_scanner, select_layers
 from dialint.finetune.train.options import RunOptions

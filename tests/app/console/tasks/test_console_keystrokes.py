@@ -54,6 +54,27 @@ def test_one_key_confirms_rejects_adds_or_finds_nothing_and_opens_the_next(
     assert found == [[("C1", 0, 8)], [], [("C1", 0, 8)], []]
 
 
+SWALLOW = """() => {
+  const draft = document.querySelector(".dialint-work").work.draft, send = draft.send;
+  window.messages = [];
+  draft.send = (log) => { window.messages.push(log); if (window.messages.length === 3) { draft.send = send; send(log); } };
+}"""
+
+
+def test_what_is_not_acknowledged_is_sent_again_as_a_message_of_its_own(
+    page_of: PageOf, store: Store, saved: Callable[[], list[dict[str, Any]]]
+) -> None:
+    """Streamlit calls nobody for a value that is the last one again."""
+    page = open_review(page_of, store, (1, 0), (0, 0))
+    page.evaluate(SWALLOW)
+    page.keyboard.press("Shift+B")
+    shows(page, "k1")
+    messages = page.evaluate("() => window.messages")
+    assert len({json.dumps(each) for each in messages}) == 3
+    assert len({json.dumps(each["events"]) for each in messages}) == 1
+    assert len(saved()) == 1
+
+
 @pytest.mark.slow
 def test_the_last_decision_saves_where_the_account_prefers_it(
     page_of: PageOf, store: Store, saved: Callable[[], list[dict[str, Any]]]
