@@ -164,7 +164,7 @@ def _is_rounded(config: ScanConfig, device: str) -> bool:
 
     from dialint.detector.engines.local import resolve_precision
 
-    if config.adapters.adapter == "none" and config.epochs:
+    if config.adapters.adapter == "none":
         return False
     bf16 = resolve_precision(config.running.precision, torch.device(device)) == "bf16"
     return config.adapters.quantise == "nf4" or bf16
@@ -187,7 +187,7 @@ def load_trainable(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> 
 def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_codes: int) -> ScanModel:
     """The network with its adapters merged into the base's weights, all fp32. If the base was rounded, they
     are merged on the CPU into the exact weights of the file."""
-    if config.adapters.adapter == "none" or not config.epochs:
+    if config.adapters.adapter == "none":
         return model
     if _is_rounded(config, str(model.slot_head.weight.device)):
         weights = {name: weight.detach().cpu() for name, weight in trainable_parameters(model).items()}
@@ -199,7 +199,7 @@ def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_code
 
 
 def _adapt(config: ScanConfig, base: BaseModel, model: ScanModel) -> None:
-    if config.adapters.adapter == "lora" and config.epochs:
+    if config.adapters.adapter == "lora":
         model.backbone = add_adapters(model.backbone, config.adapters, None, base.new_ids)  # type: ignore[assignment]
 
 

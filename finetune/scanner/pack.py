@@ -96,8 +96,8 @@ class PackConfig:
     """Average precision on dev from which a code is covered."""
     natural: str = "calibration_natural"
     """Set of real dialogues with labels, if `examples` has it: decides what probabilities mean, and the
-    thresholds of what is right there often enough; the scan accuses of nothing
-    else then, and judges the languages of that set."""
+    thresholds of what is right there often enough; the scan accuses of nothing else then, and judges the
+    languages of that set."""
     natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of a code's findings on that set that must be right."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
@@ -297,8 +297,8 @@ def _select_codes(
 ) -> dict[str, CodeRelease]:
     """The codes that may flag and reach the average precision on the set dev. Where there are real dialogues
     with labels also those that reach it and may not flag, and those with errors enough there: dialogues are
-    ranked by their probabilities. Of codes that exclude one
-    another all or none, also where none may flag: their probabilities are one distribution.
+    ranked by their probabilities. Of codes that exclude one another all or none, also where none may flag:
+    their probabilities are one distribution.
 
     Raises:
         ConfigError: E_RELEASE, there is none.
