@@ -108,7 +108,7 @@ def score(
 def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
     """Check that a release was made for this version of the taxonomy; only the patch version may differ."""
     info = release.info
-    if not info.codes and not unfinished:
+    if not info.covered and not unfinished:
         raise ReleaseRefused(
             "E_RELEASE", "{path}: covers no code, so every dialogue would look clean", path=release.folder
         )
@@ -305,7 +305,9 @@ class ReleaseDetector:
 
     def _can_judge(self, turn: Turn) -> bool:
         """Whether a turn is judged if its language is covered, by the renderer's rules."""
-        return turn.role in JUDGED_ROLES and turn.role in self.info.render.roles and bool(turn.text.strip())
+        render = self.info.render
+        is_read = bool(turn.text.strip()) or (render.calls and turn.is_silent_act)
+        return turn.role in JUDGED_ROLES and turn.role in render.roles and is_read
 
     def _failed_verdict(self, dialogue: Dialogue, failure: str) -> Verdict:
         return Verdict(
@@ -332,7 +334,7 @@ class ReleaseDetector:
         findings: list[Finding] = []
         suggestions: list[Finding] = []
         probabilities: dict[int, dict[str, float]] = {index: {} for index in case.judged}
-        for index in sorted([*case.judged, *case.silent]):
+        for index in sorted({*case.judged, *case.silent}):
             position = case.place_of[index]
             of_turn: dict[str, list[Finding]] = {"finding": [], "suggestion": []}
             for code in self.info.codes:

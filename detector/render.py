@@ -247,7 +247,7 @@ class Renderer:
             elif turn.role == "tool" and "tool" in self.config.roles:
                 yield turn, _summarize_use(uses[turn.index]) if turn.index in uses else ""
             elif self.config.calls and turn.tool_calls:
-                yield turn, f"{turn.text}\n{_calls_text(turn)}" if turn.text.strip() else _calls_text(turn)
+                yield turn, f"{turn.text}\n{calls_text(turn)}" if turn.text.strip() else calls_text(turn)
             else:
                 yield turn, turn.text
 
@@ -302,7 +302,7 @@ class Renderer:
             yield _Encoded(ids, offsets)
 
 
-def _calls_text(turn: Turn) -> str:
+def calls_text(turn: Turn) -> str:
     """What the model reads of a turn's calls, cut."""
     written = " ".join(
         f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in turn.tool_calls

@@ -16,7 +16,7 @@ import numpy as np
 
 from dialint.detector.errors import DialogueFailed
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.render import Rendered, Renderer, Slot, normalized_words
+from dialint.detector.render import Rendered, Renderer, Slot, calls_text, normalized_words
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
@@ -124,7 +124,7 @@ class Scanner:
         yield from self._scan_views(waiting)
 
     def _views(self, dialogue: Dialogue) -> _Views | DialogueFailed:
-        copies = _copies(dialogue) if any(self.context_free) else {}
+        copies = _copies(dialogue, self.renderer.config.calls) if any(self.context_free) else {}
         try:
             if not copies:
                 return _Views(dialogue, self.renderer.render(dialogue), (), {})
@@ -200,11 +200,12 @@ class Scanner:
         return tuple(turns)
 
 
-def _copies(dialogue: Dialogue) -> dict[int, int]:
-    """The indices of judged turns with the text of an earlier one, mapped to the index of the first."""
-    first: dict[str, int] = {}
+def _copies(dialogue: Dialogue, with_calls: bool) -> dict[int, int]:
+    """The indices of judged turns with the text of an earlier one, and `with_calls` with its calls, mapped to
+    the index of the first."""
+    first: dict[tuple[str, str], int] = {}
     positions = [
-        (turn.index, first.setdefault(turn.text, turn.index))
+        (turn.index, first.setdefault((turn.text, calls_text(turn) if with_calls else ""), turn.index))
         for turn in dialogue.turns
         if turn.role in JUDGED_ROLES and turn.text.strip()
     ]

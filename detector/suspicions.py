@@ -23,8 +23,8 @@ from dialint.detector.taxonomy import Taxonomy
 @dataclass(frozen=True)
 class Case:
     """A dialogue of the log on its way to a verdict: masked, with the masked text of each turn; the indices
-    of the turns that are judged and of those that only call tools, which only checks read, the scores by
-    index if it was scanned, and the coverage of each turn."""
+    of the turns that are judged and of those that only call tools, which checks and some scans read, the
+    scores by index if it was scanned, and the coverage of each turn."""
 
     dialogue: Dialogue
     masked: Dialogue

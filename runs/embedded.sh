@@ -27,7 +27,7 @@ dialint() { "$python" -m dialint "$@"; }
 [ -e "$work/mixed/manifest.json" ] ||
     dialint data mix --examples "$work/written" "$work/natural" --repeat "$share" "$share" --out "$work/mixed"
 [ -e "$work/scanner/training.json" ] ||
-    dialint train sft scan --examples "$work/mixed" --base embedded --history --new-heads --prefix-share 0 \
+    dialint train sft scan --examples "$work/mixed" --base embedded --new-heads --prefix-share 0 \
         --out "$work/scanner" --seed "$seed"
 [ -e "$work/release/manifest.json" ] ||
     dialint train pack --scanner "$work/scanner" --examples "$work/mixed" --out "$work/release" --name embedded-6 \

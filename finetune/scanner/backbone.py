@@ -7,11 +7,12 @@ and slots, ours are added, with new rows in its embeddings. Independent of examp
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.engines.base_models import weights_sha256
+from dialint.detector.engines.base_models import BACKBONE, FETCHED, fetched_backbone, weights_sha256
 from dialint.detector.engines.quantization import (
     iter_weights,
     quantize_linear_layers,
@@ -21,6 +22,7 @@ from dialint.detector.records import Role
 from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.decoder.tokenizer import IM_END, IM_START, add_control_tokens, decoder_render
 from dialint.finetune.train.adapters import add_adapters
+from dialint.finetune.train.lineage import TRAINING
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def load_base(config: ScanConfig) -> BaseModel:
     shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     if config.layers is not None:
         shape = first_layers(shape, config.layers)
-    history = config.epochs > 0 if config.history is None else config.history
+    history = config.epochs > 0 or _has_history(config.base) if config.history is None else config.history
     tokenizer, render = prepare_tokenizer(
         base_tokenizer, shape.get("bos_token_id"), config.context_tokens, history
     )
@@ -73,6 +75,21 @@ def load_base(config: ScanConfig) -> BaseModel:
     new_ids = sorted({ids[token] for token in render.control if token not in base_vocabulary})
     sha256 = weights_sha256(config.base)
     return BaseModel(config.base, shape, sha256, tokenizer, render, tuple(new_ids))
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """What a release or the training of a scanner says of itself; empty for any other base."""
+    for name in ("release.json", TRAINING):
+        with suppress(OSError, ValueError):
+            content = json.loads((folder / name).read_bytes())
+            if isinstance(content, dict) and isinstance(content.get("render"), dict):
+                return content
+    return {}
+
+
+def _has_history(folder: Path) -> bool:
+    """Whether the base is a scanner that is told of repeated words."""
+    return bool(_manifest(folder).get("render", {}).get("history"))
 
 
 def first_layers(shape: dict[str, Any], layers: int) -> dict[str, Any]:
@@ -242,6 +259,14 @@ def _load_weights(backbone: PreTrainedModel, folder: Path) -> None:
                 wanted.pop(key).copy_(weight)
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ConfigError("E_BASE", f"{folder}: weights that do not fit ({type(error).__name__})") from None
+    if wanted and len(wanted) == len(backbone.state_dict()):  # a scanner that holds heads alone
+        content = _manifest(folder)
+        base, sha256 = content.get("base") or {}, content.get("base_sha256")
+        if base.get("name") in FETCHED:
+            names = {f"{BACKBONE}{key}" for key in wanted}
+            found = fetched_backbone(base["name"], str(sha256 or base.get("sha256")), names)
+            for name, weight in found.items():
+                wanted.pop(name.removeprefix(BACKBONE)).copy_(weight)
     if wanted:
         raise ConfigError("E_BASE", f"{folder}: has no weights {min(wanted)}; another model's config?")
 

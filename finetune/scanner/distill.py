@@ -123,7 +123,7 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     model = student.model.requires_grad_(True).to(resolve_device(running.device))
     if recomputes_activations(running, model):
         enable_gradient_checkpointing(model.backbone)
-    return teacher, replace(student, model=model)
+    return teacher, replace(student, model=model, stands_on_base=False)
 
 
 def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> DistillTrainer:

@@ -139,9 +139,9 @@ class DistillTrainer:
     def _truncate(self, epoch: int, dialogue: Dialogue) -> Dialogue:
         """The dialogue, or with probability `prefix_share` its turns up to one of the agent's."""
         rng = random.Random(f"{self.config.running.seed}/{epoch}/{dialogue.id}")
-        if rng.random() >= self.config.prefix_share:
-            return dialogue
         judged = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
+        if not judged or rng.random() >= self.config.prefix_share:
+            return dialogue
         last = rng.choice(judged)
         turns = tuple(turn for turn in dialogue.turns if turn.index <= last)
         return dialogue.model_copy(update={"turns": turns})

@@ -57,7 +57,7 @@ class ScanConfig:
     """Weight of the evidence loss beside the turn loss."""
     history: bool | None = None
     """Mark for the model which words occurred before, and in whose turns; unset: where the base is trained
-    too."""
+    too, or is a scanner that is told."""
     prefix_share: Annotated[float, Field(ge=0)] = 0.25
     """Share of dialogues that are also trained on up to one of their turns only."""
     eval_steps: Annotated[int, Field(ge=1)] = 200
@@ -126,5 +126,6 @@ class DistillConfig:
             out=self.out,
             span_weight=self.span_weight,
             context_tokens=self.context_tokens,
+            epochs=self.epochs,
             running=self.running,
         )

@@ -321,13 +321,14 @@ def _select_codes(
         rivals = detector.taxonomy.rivals(code)
         if (may_flag or rivals or path) and precision >= config.min_average_precision:
             selected.update((code, *rivals))
-    if not selected:
+    limited = {code: _limit(config, code, calibrated[code]) for code in calibrated if code in selected}
+    if not any(release.covered_by for release in limited.values()):
         raise ConfigError(
             "E_RELEASE",
             f"{config.scanner}: no code finds enough and may flag; nothing is made. Train it longer, or for "
             "a trial relax --min-average-precision, --per-100, --per-100-dialogues",
         )
-    return {code: _limit(config, code, calibrated[code]) for code in calibrated if code in selected}
+    return limited
 
 
 def _limit(config: PackConfig, code: str, release: CodeRelease) -> CodeRelease:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import MANIFEST, data_fingerprint, make_output_folder, require_new
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.backbone import BaseModel
     from dialint.finetune.scanner.trainer import TrainData
 
+OF_EPOCHS = (
+    "tokens", "accumulate", "learning_rate", "head_learning_rate", "span_weight", "eval_steps", "patience",
+)  # fmt: skip
+"""Options without effect on heads that are fitted."""
 EVALUATION_SETS = ("dev", "dev_natural")
 """Sets that are evaluated during training; the second is real dialogues with labels."""
 
@@ -131,8 +135,12 @@ def _validate(config: ScanConfig) -> None:
     require_new(config.out, TRAINING, "a trained scanner")
     require_single_process("train sft scan")
     config.adapters.validate()
-    if (config.adapters.adapter == "lora" or config.tokens) and not config.epochs:
-        raise ConfigError("E_OPTION", "--tokens and adapters train the base: say for how long, --epochs 1")
+    if not config.epochs:
+        defaults = {each.name: each.default for each in fields(ScanConfig)}
+        given = [name for name in OF_EPOCHS if getattr(config, name) != defaults[name]]
+        if given or config.adapters.adapter == "lora":
+            which = " ".join(f"--{name.replace('_', '-')}" for name in given) or "adapters"
+            raise ConfigError("E_OPTION", f"{which}: only where the base is trained too, as by --epochs 1")
     config.running.validate()
     for path in (require_set(config.examples, "train"), config.examples / MANIFEST):
         if not path.is_file():

@@ -152,7 +152,7 @@ def _read_training(folder: Path) -> TrainedScanner:
 
 
 def select_dialogue_codes(codes: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of dialogue scope, which are read at a dialogue's end.
+    """Those of dialogue scope, which a dialogue has once.
 
     Raises:
         ConfigError: E_CODE, the taxonomy does not have all of `codes`.

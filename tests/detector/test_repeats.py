@@ -13,8 +13,8 @@ from marked_dialogues import dialogue
 
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.records import Turn
-from dialint.detector.scanner import TurnScores, find_similar_later
+from dialint.detector.records import Dialogue, ToolCall, Turn
+from dialint.detector.scanner import TurnScores, _copies, find_similar_later
 from dialint.detector.taxonomy import load_taxonomy
 
 CARD = "To continue, please send me your full card number and the CVV on the back."
@@ -91,6 +91,16 @@ def test_the_same_request_in_other_words_is_found_again(embedded: ReleaseDetecto
         turns += [("agent", text), ("customer", "Is that really needed?")]
     (verdict,) = embedded.verdicts([dialogue(*turns)])
     assert {finding.turn for finding in verdict.findings if finding.code == "V2"} == {1, 3, 5}
+
+
+def test_the_same_words_beside_another_call_are_no_copy_where_calls_are_read() -> None:
+    turns = tuple(
+        Turn(index=n, role="agent", text="Let me check.", tool_calls=(ToolCall(name=name, arguments={}),))
+        for n, name in enumerate(("find", "find", "cancel"))
+    )
+    talk = Dialogue(id="d", turns=turns)
+    assert _copies(talk, True) == {1: 0}
+    assert _copies(talk, False) == {1: 0, 2: 0}
 
 
 def test_a_right_sentence_may_be_said_often(embedded: ReleaseDetector) -> None:

@@ -123,7 +123,10 @@ def test_a_release_on_a_fetched_base_holds_heads_alone_and_wants_that_base(
 ) -> None:
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))
     base = write_base(tmp_path / "home" / "bases" / "smollm2", LLAMA, (IM_START, IM_END))
-    options = replace(config, base=Path("smollm2"), epochs=0, layers=1)
+    options = ScanConfig(
+        examples=config.examples, base=Path("smollm2"), out=config.out, layers=1, row_tokens=400, context_tokens=100,
+        running=config.running,
+    )  # fmt: skip
     scan(options)
     made = load_file(config.out / "model.safetensors")
     assert set(made) == {"slot_head.weight", "slot_head.bias", "token_head.weight"}
@@ -141,6 +144,8 @@ def test_a_release_on_a_fetched_base_holds_heads_alone_and_wants_that_base(
     again = read_scanner(release)
     assert again.stands_on_base
     assert len(again.model.backbone.layers) == 1
+    scan(replace(options, base=release, out=tmp_path / "again"))
+    assert read_scanner(tmp_path / "again").codes == again.codes
     weights = {name: w + 1 for name, w in load_file(base / "model-00001-of-00002.safetensors").items()}
     save_file(weights, base / "model-00001-of-00002.safetensors")
     with pytest.raises(ConfigError, match="other weights than those"):

@@ -136,7 +136,10 @@ def test_an_error_is_told_from_the_same_words_elsewhere(config: ScanConfig, tmp_
 
 
 def test_heads_on_a_base_that_stays_as_it_is(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
-    frozen = replace(config, base=taught, out=tmp_path / "scanner", epochs=0, layers=1, history=True)
+    frozen = ScanConfig(
+        examples=config.examples, base=taught, out=tmp_path / "scanner", layers=1, row_tokens=200, context_tokens=100,
+        prefix_share=0.0, running=config.running,
+    )  # fmt: skip
     scan(frozen)
     made, first = load_file(frozen.out / "model.safetensors"), load_file(taught / "model.safetensors")
     for name, weight in made.items():
