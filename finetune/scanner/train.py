@@ -44,7 +44,7 @@ EVALUATION_SETS = ("dev", "dev_natural")
 
 
 def scan(config: ScanConfig) -> None:
-    """Fine-tune a scanner on labelled examples."""
+    """Train a scanner on labelled examples."""
     from dialint.detector.engines.local import LocalEngine, resolve_device, resolve_precision
     from dialint.finetune.scanner.backbone import build_network, load_base, merge_adapters
     from dialint.finetune.scanner.trained import TrainedScanner, continue_heads, write_scanner
