@@ -78,7 +78,7 @@ DATA: Commands = {
     ),
 }
 SFT: Commands = {
-    "scan": ("dialint.finetune.scanner.train:scan", "Fine-tune a scanner on labelled examples."),
+    "scan": ("dialint.finetune.scanner.train:scan", "Train a scanner on labelled examples."),
     "judge": ("dialint.finetune.judge.sft:sft_judge", "Fine-tune a judge on labelled dialogues."),
 }
 TRAIN: Commands = {

@@ -26,8 +26,8 @@ class ScanConfig:
     examples: Path
     """Folder of `dialint data inject` or `dialint export dataset`."""
     base: Path
-    """Base model: a folder, embedded or small_decoder (they ship), smollm2 or minilm (`dialint base fetch`), or
-    a name on a hub. Of a release its backbone is taken."""
+    """Base model: a folder, embedded or small_decoder (they ship), smollm2 or minilm (`dialint base fetch`),
+    or a name on a hub. Of a release its backbone is taken."""
     out: Path
     """Folder for the trained scanner."""
     taxonomy: Path | None = None
