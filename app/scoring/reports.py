@@ -226,7 +226,8 @@ def write_sarif(
     spool: BinaryIO,
 ) -> None:
     """SARIF 2.1.0: a result for each finding and, of level note, each suggestion, with the line of the
-    dialogue in the log; the property `kind` tells them apart. What could not be read or judged is a tool
+    dialogue in the log; the property `kind` tells them apart. A prepared line is one result, at its first
+    place: its message tells how many dialogues have it. What could not be read or judged is a tool
     notification of level error, a language or policy that is not covered one of level warning; they are kept
     in `spool` until the results end."""
     order = {code: index for index, code in enumerate(taxonomy.codes)}
@@ -239,9 +240,9 @@ def write_sarif(
         note = {"level": level, "message": {"text": text}, "locations": [location]}
         spool.write((b"," if spool.tell() else b"") + _json(note).encode())
 
-    first = True
+    first, shown = True, set[tuple[str, str]]()
     for one in verdicts:
-        for result in _results(one, order, taxonomy):
+        for result in _results(one, order, taxonomy, shown):
             out.write(b"\n" if first else b",\n")
             out.write(_json(result).encode())
             first = False
@@ -282,10 +283,12 @@ def _location(file: str, line: int) -> dict[str, Any]:
     }
 
 
-def _results(one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy) -> Iterator[dict[str, Any]]:
+def _results(
+    one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy, shown: set[tuple[str, str]]
+) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
-    both = [("finding", each) for each in one.verdict.findings]
-    both += [("suggestion", each) for each in one.verdict.suggestions]
+    both = [("finding", each) for each in _new(one.verdict.findings, shown)]
+    both += [("suggestion", each) for each in _new(one.verdict.suggestions, shown)]
     for kind, finding in both:
         key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
         seen[key] = seen.get(key, 0) + 1

@@ -8,7 +8,7 @@ read in `dialint.detector.checks.facts`; `wrong_sum` reads sums that a message w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import isclose
@@ -36,6 +36,10 @@ _TOKEN = re.compile(r"\b[A-Za-z]{0,4}\d[A-Za-z\d-]{0,12}\b")
 MAX_KEYS = 60
 """Keys of the results, and things with a price, beyond which they are about too much to be held against a
 sentence."""
+MAX_OTHERS = 20
+"""Other customers whose records are kept in mind, and personal values of each."""
+MAX_PERSONAL = 200
+"""Characters of a personal value."""
 
 
 @check(I1=Evidence(), I4=Evidence(1, 1), languages=("en",))
@@ -200,7 +204,7 @@ def _other_answer(words: str, key: str, value: bool) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _name_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
 
 
 def _other_count(words: str, key: str, value: list[JsonValue]) -> str | None:
@@ -222,6 +226,75 @@ def _token_pattern(name: str) -> re.Pattern[str]:
 
 def _shape(value: str) -> str:
     return re.sub(r"[a-z]", "A", re.sub(r"\d", "9", compact(value)))
+
+
+@check(V1=Evidence())
+def tells_of_another(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Find the mail address, phone number, address, date of birth or card of another customer than the
+    one whose id the first result with such an id holds: from the first result with another id, of which the
+    customer has named nothing.
+
+    A suggestion: no hit in tau_bench and STAR (2026-11-29), so measured on made-up dialogues alone.
+    """
+    by_result = {use.result_turn: use.value for use in tool_uses(dialogue) if use.was_run and not use.failed}
+    owner: str | None = None
+    own, others = set[str](), dict[str, frozenset[str]]()
+    stated = [*dialogue.sources]
+    for turn in dialogue.turns:
+        if turn.role in JUDGED_ROLES:
+            lower = turn.text.casefold()
+            told = {value for values in others.values() for value in values if value in lower} - own
+            for value in sorted(told):
+                if (match := _name_pattern(value).search(turn.text)) is not None:
+                    why = "this is of another customer than the one who was looked up first"
+                    yield Hit(turn.index, *match.span(), why)
+                    break
+            continue
+        if turn.role == "customer":
+            stated.append(turn.text)
+            for id, values in list(others.items()):
+                if _names(turn.text, id, values):
+                    del others[id]
+        record = by_result.get(turn.index)
+        id, values = _personal(record) if isinstance(record, dict) else (None, frozenset[str]())
+        owner = owner or id
+        if id is None or id == owner:
+            own |= values
+        elif len(others) < MAX_OTHERS and id not in others and not _names("\n".join(stated), id, values):
+            others[id] = values
+
+
+def _names(text: str, id: str, values: Iterable[str]) -> bool:
+    """Return whether a text names the customer of a record: an id, or one of the personal values."""
+    lower = text.casefold()
+    return any(value in lower for value in (id, *values))
+
+
+def _personal(record: dict[str, JsonValue]) -> tuple[str | None, frozenset[str]]:
+    """Return the customer's id of a result, and the personal values in it, in lower case."""
+    id: str | None = None
+    values = set[str]()
+
+    def walk(value: JsonValue, key: str, depth: int) -> None:
+        nonlocal id
+        if isinstance(value, dict) and depth < MAX_DEPTH:
+            for name, each in value.items():
+                walk(each, "_".join(name_words(name)), depth + 1)
+        elif isinstance(value, list) and depth < MAX_DEPTH:
+            for each in value:
+                walk(each, key, depth + 1)
+        elif isinstance(value, str) and PATTERNS.owner_key.fullmatch(key):
+            id = id or value.casefold()
+        elif (
+            isinstance(value, str)
+            and 5 < len(value) < MAX_PERSONAL
+            and len(values) < MAX_OTHERS
+            and PATTERNS.personal_key.fullmatch(key)
+        ):
+            values.add(value.casefold())
+
+    walk(record, "", 0)
+    return id, frozenset(values)
 
 
 _SUMS = patterns("sums")

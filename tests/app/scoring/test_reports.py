@@ -69,6 +69,11 @@ def test_prepared_lines_are_shown_once() -> None:
     )
     assert "the quote" in as_text(verdict, TAXONOMY, shown)
     assert as_text(verdict, TAXONOMY, shown) == "d   quality 1\n  1 more in prepared lines, shown above\n"
+    out = io.BytesIO()
+    located = [LocatedVerdict(verdict, "z.jsonl", line) for line in (7, 8)]
+    write_sarif(located, [], out, TAXONOMY, "0.1.0", io.BytesIO())
+    (result,) = json.loads(out.getvalue())["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
 
 
 SUGGESTED = LocatedVerdict(
