@@ -72,7 +72,7 @@ if [ -n "$store" ]; then
 else
     echo "no store named: people are SIMULATED, what comes of it is a rehearsal and not to be served" >&2
     [ -e "$work/crowd/manifest.json" ] ||
-        "$python" -m dialint.labeling.simulation.crowd --dialogues app/sample/dialogues.jsonl \
+        "$python" runs/simulated_crowd.py --dialogues app/sample/dialogues.jsonl \
             --labels app/sample/labels.jsonl --out "$work/crowd" --seed "$seed"
     store=$work/crowd/store.sqlite
     export DIALINT_ACCOUNT=simulated-admin DIALINT_HOME=$work/home

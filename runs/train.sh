@@ -54,7 +54,7 @@ else
         known=(--dialogues app/sample/dialogues.jsonl --labels app/sample/labels.jsonl)
     fi
     [ -e "$work/crowd/manifest.json" ] ||
-        "$python" -m dialint.labeling.simulation.crowd "${known[@]}" --out "$work/crowd" --seed "$seed"
+        "$python" runs/simulated_crowd.py "${known[@]}" --out "$work/crowd" --seed "$seed"
     store=$work/crowd/store.sqlite
     export DIALINT_ACCOUNT=simulated-admin
 fi

@@ -38,6 +38,9 @@ def run(words: list[str]) -> int:
         if words[:2] == ["python", "-m"]:
             sys.argv = words[2:]
             runpy.run_module(words[2], run_name="__main__", alter_sys=True)
+        elif words[0] == "python":
+            sys.argv = words[1:]
+            runpy.run_path(words[1], run_name="__main__")
         elif words[0] == "dialint":
             sys.argv = words
             main()

@@ -26,10 +26,10 @@ from dialint.labeling.aggregation.dialogue_answers import (
 )
 from dialint.labeling.aggregation.methods import aggregate_codes
 from dialint.labeling.aggregation.overlap import expected_gains
-from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.gold import list_gold
+from dialint.labeling.store.stored_annotations import iterate_counted
 
 
 @dataclass(frozen=True, slots=True)

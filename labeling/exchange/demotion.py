@@ -28,9 +28,9 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DialogueAnnotations
 from dialint.labeling.dataset.preferences import DECIDERS, deciding_answer
 from dialint.labeling.exchange.store_export import appeal_decisions
-from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import load_dialogue, load_verdicts
+from dialint.labeling.store.stored_annotations import iterate_counted
 
 
 class Confirmations(Record):

@@ -33,12 +33,12 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.store.appeals import load_decided
-from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import load_dialogue, load_labels, load_verdict
 from dialint.labeling.store.exposure import record_bulk_read
 from dialint.labeling.store.masked_view import load_view
 from dialint.labeling.store.permissions import require_permission, write_operation
+from dialint.labeling.store.stored_annotations import iterate_counted
 
 CACHED_VIEWS = 256
 """Masked dialogues in memory while annotations, which come in order of time, are written."""

@@ -30,10 +30,10 @@ from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, pr
 from dialint.labeling.raters.flags import Flag
 from dialint.labeling.raters.response_time import CHARACTERS_PER_WORD
 from dialint.labeling.raters.workload import Workload, measure_workload
-from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
 from dialint.labeling.store.gold import list_gold
+from dialint.labeling.store.stored_annotations import iterate_counted
 
 Gold = Mapping[tuple[str, int, str], bool]
 """By dialogue, turn and code: whether the error is there."""

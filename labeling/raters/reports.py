@@ -29,9 +29,9 @@ from dialint.labeling.aggregation.dialogue_answers import (
     dialogue_codes,
 )
 from dialint.labeling.raters.workload import Workload, measure_workload
-from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
+from dialint.labeling.store.stored_annotations import iterate_counted
 
 Report = dict[str, Any]
 

@@ -4,7 +4,7 @@ A password that an admin sets is temporary: it only lets its owner choose anothe
 Commands do not ask for a password, so this applies to signing in only.
 
 A ban is a decision of a person and needs a reason. The annotations of a banned account stay in the store,
-which is append-only; `counted_annotations` leaves them out, and the tasks in open projects that the account
+which is append-only; `iterate_counted` leaves them out, and the tasks in open projects that the account
 answered are opened again. Lifting a ban does not withdraw tasks from those who answer them in the meantime.
 """
 

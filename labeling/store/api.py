@@ -3,7 +3,7 @@
 The operations are in the modules beside this one, by subject: `accounts` and `authentication`; `dialogues`,
 `search`, `history` and `erasure`; `projects`, `tasks`, `leases`, `task_view` and `annotations`; `gold`,
 `rater_status` and `calibration_sessions`; `appeals` and `expert_cases`; `insights`, `coaching` and
-`release_verdicts`; `documents` and `score_jobs`. Their records are in `records`, who may call them in
+`release_verdicts`; `documents`. Their records are in `records`, who may call them in
 `permissions`. A contract of import-linter keeps the app from everything else.
 """
 

@@ -1,6 +1,7 @@
-"""Everything that the store has of one dialogue, for reviewers and up, and dialogues that resemble it.
+"""Everything that the store has of one dialogue, for reviewers and up, and dialogues that resemble it; pages
+of the audit log.
 
-Reading it is recorded, so that later answers of the account are not blind.
+Reading a dialogue is recorded, so that later answers of the account are not blind.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, select
 
@@ -31,7 +32,7 @@ from dialint.labeling.store.database.words import Term, select_matches, split_wo
 from dialint.labeling.store.dialogues import load_labels, parse_verdict, require_dialogue
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.insights import score_reviewed
-from dialint.labeling.store.permissions import get_account, read_operation
+from dialint.labeling.store.permissions import get_account, read_operation, write_operation
 from dialint.labeling.store.records import Appeal
 
 MAX_ENTRIES = 200
@@ -199,6 +200,7 @@ def _find_candidates(transaction: Transaction, words: list[str]) -> list[int]:
 
 SCAN, PER_PAGE = 100_000, 50
 """Entries that one page looks at, and shows."""
+JobAction = Literal["create", "start", "stop", "add", "download", "remove"]
 
 
 class LoggedEntry(NamedTuple):
@@ -262,3 +264,10 @@ def load_entries(
     if len(entries) == PER_PAGE:
         return LogPage(entries, entries[-1].number)
     return LogPage(entries, lowest + 1 if lowest else None)
+
+
+@write_operation("plan")
+def record_job(transaction: Transaction, actor: str, action: JobAction, job_id: str, file: str = "") -> None:
+    """Record what the actor is about to do with a job of scoring; every lead may. A download quotes dialogues
+    outside of the console."""
+    transaction.log(actor, f"score_jobs.{action}", job_id, **({"file": file} if file else {}))

@@ -15,13 +15,13 @@ from sqlalchemy import and_, case, func, select
 
 from dialint.detector.records import Dialogue, Record, Verdict
 from dialint.labeling.annotation import questions_in
-from dialint.labeling.store.counted_annotations import iterate_counted_on
 from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import parse_verdict
 from dialint.labeling.store.history import load_entries
 from dialint.labeling.store.permissions import read_operation, write_operation
+from dialint.labeling.store.stored_annotations import iterate_counted_on
 
 MAX_DIALOGUES = 3000
 """Of the newest, in figures that read whole verdicts."""

@@ -25,11 +25,11 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.labeling.store import (
     accounts,
     annotations,
-    counted_annotations,
     dialogues,
     gold,
     leases,
     projects,
+    stored_annotations,
     task_view,
     tasks,
 )
@@ -229,7 +229,7 @@ def _project_page(store: Store) -> None:
 
 def _page(store: Store) -> None:
     """The first of `counting.PAGE`, as aggregation and export read them."""
-    next(counted_annotations.iterate_counted(store, "ada", "p"))
+    next(stored_annotations.iterate_counted(store, "ada", "p"))
 
 
 def _percentiles(times: list[float]) -> dict[str, float]:

@@ -51,7 +51,6 @@ OF_OTHER_PROGRAMS = {
             "rule",
         ]
     },
-    "dialint.labeling.simulation.crowd": {"--reviewed", "--reviewers"},
     "pip": {"--no-deps", "--only-binary", "--dest"},
     "vllm": {
         f"--{name}"

@@ -10,13 +10,11 @@ import pytest
 from dialint.app.cli import main
 from dialint.labeling.corpora.contamination import ContaminationConfig
 from dialint.labeling.corpora.dedup import DedupConfig
-from dialint.labeling.simulation import crowd
 from dialint.labeling.synthetic.run import InjectConfig
 
 DEDUP = ("data", "dedup", "--data", "d", "--out", "o")
 CONTAMINATION = ("data", "contamination", "--train", "t", "--against", "a")
 INJECT = ("data", "inject", "log.jsonl", "--out", "o")
-CROWD = ("--examples", "e", "--out", "o")
 
 
 @pytest.mark.parametrize(
@@ -26,9 +24,6 @@ CROWD = ("--examples", "e", "--out", "o")
         (main, (*CONTAMINATION, "--max-share", "1.5"), "--max-share: expected at most 1"),
         (main, (*INJECT, "--share", "1.1"), "--share: expected at most 1"),
         (main, (*INJECT, "--shares", "0.5", "0.6", "0", "0"), "--shares must be four parts of 1"),
-        (crowd.main, (*CROWD, "--limit", "0"), "--limit: expected at least 1"),
-        (crowd.main, (*CROWD, "--reviewed", "1.1"), "--reviewed: expected at most 1"),
-        (crowd.main, (*CROWD, "--overlap", "9"), "--overlap: expected at most --labelers"),
     ],
 )
 def test_an_option_out_of_its_range_is_one_line(
@@ -51,8 +46,6 @@ def test_an_option_out_of_its_range_is_one_line(
         ContaminationConfig,
         DedupConfig,
         InjectConfig,
-        crowd.AnnotationPlan,
-        crowd.CrowdConfig,
     ],
 )
 def test_configs_take_their_options_by_name(config: type) -> None:

@@ -8,7 +8,7 @@
 
 The state is read from what `dialint score` writes. Processes end with the server: a job that is not done then
 is stopped, and goes on by the same command, which resumes. No permission is checked here: pages ask the store
-first (`dialint.labeling.store.score_jobs`).
+first (`dialint.labeling.store.history.record_job`).
 """
 
 from __future__ import annotations

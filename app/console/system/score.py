@@ -48,8 +48,8 @@ from dialint.detector.languages import language_name
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.labeling.store.api import Store
+from dialint.labeling.store.history import record_job
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.score_jobs import record_job
 
 PER_PAGE = 12
 POLL_S = 1.0

@@ -29,8 +29,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import parse_verdicts
 from dialint.labeling.exchange.store_import import import_logs, import_verdicts
 from dialint.labeling.store.api import Store
+from dialint.labeling.store.history import record_job
 from dialint.labeling.store.records import Account
-from dialint.labeling.store.score_jobs import record_job
 
 DOWNLOADS = "/download"
 MIMETYPES = {".jsonl": "application/x-ndjson", ".parquet": "application/vnd.apache.parquet"}

@@ -18,14 +18,15 @@ from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Finding, Label, Record, Severity
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.adjudication.bulk_accept import (
+from dialint.labeling.adjudication.cases import (
     AcceptConfig,
     AcceptCounts,
     AcceptPreview,
+    AdjudicateConfig,
     accept_agreed,
+    adjudicate,
     preview_agreed,
 )
-from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.api import Store

@@ -4,7 +4,7 @@ full-text index ``dialogue_words``.
 They follow from dialogues, verdicts, annotations, tasks, leases and appeals (`decisions` has the rules). An
 operation that writes one of these calls `refresh`; at the end of its transaction the rows of the dialogues
 are derived anew, and those that differ are written. `rebuild` derives everything from nothing: `upgrade` does
-after its revisions, and `verify` compares (`derived_check`). None of this checks permissions.
+after its revisions, and `verify` compares. None of this checks permissions.
 """
 
 from __future__ import annotations

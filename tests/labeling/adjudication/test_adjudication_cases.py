@@ -6,8 +6,13 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.adjudication.bulk_accept import AcceptConfig, accept_agreed, preview_agreed
-from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
+from dialint.labeling.adjudication.cases import (
+    AcceptConfig,
+    AdjudicateConfig,
+    accept_agreed,
+    adjudicate,
+    preview_agreed,
+)
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store, select_surest
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store

@@ -353,13 +353,13 @@ RIGHTS = {
     """,
     "review": """
         annotations: list_annotations review
-        counted_annotations: _load_last _load_page
         dialogues: list_labels
         documents: find_policy_version load_policies
         history: find_similar read_history
         leases: claim_dialogue
         projects: count_annotations
         search: count list_choices search
+        stored_annotations: _load_last _load_page
         tasks: count_tasks
     """,
     "decide": """
@@ -374,10 +374,10 @@ RIGHTS = {
         dialogues: add add_verdicts write_labels
         documents: list_names list_newest_dialogues list_newest_verdicts list_versions load_published load_version publish record_previewed save_version withdraw
         gold: _insert_gold
+        history: record_job
         insights: read_backlog
         projects: change_limits create list_spending set_state
         release_verdicts: _read_judged compare_releases count_by_release list_changes load_judged record_change
-        score_jobs: record_job
         stored_annotations: import_annotations
         tasks: add set_wanted set_wanted_if_unchanged
     """,

@@ -13,10 +13,9 @@ from dialint.labeling.store import accounts, annotations, appeals, dialogues, er
 from dialint.labeling.store.database import derived
 from dialint.labeling.store.database.decisions import Answer, Appeal, Verdict, decide_findings
 from dialint.labeling.store.database.derived import SLOT_BITS, rebuild
-from dialint.labeling.store.database.derived_check import check_derived
 from dialint.labeling.store.database.schema import dialogue_index, finding_index
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.database.verify import check_derived, verify
 from dialint.labeling.store.insights import read_totals
 from dialint.labeling.store.records import Account, NewTask, Project, StoreDamaged
 

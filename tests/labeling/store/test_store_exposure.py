@@ -17,12 +17,12 @@ from dialint.labeling.store import (
     accounts,
     annotations,
     appeals,
-    counted_annotations,
     dialogues,
     expert_cases,
     gold,
     leases,
     projects,
+    stored_annotations,
     task_view,
     tasks,
 )
@@ -153,8 +153,8 @@ READS: dict[str, Callable[[Store, str], object]] = {
     "answers": lambda s, who: annotations.list_annotations(s, who, "mine"),
     "labels": lambda s, who: dialogues.list_labels(s, who, "mine"),
     "all gold": lambda s, who: gold.list_gold(s, who),
-    "all answers": lambda s, who: list(counted_annotations.iterate_counted(s, who)),
-    "answers of a project": lambda s, who: list(counted_annotations.iterate_counted(s, who, "label")),
+    "all answers": lambda s, who: list(stored_annotations.iterate_counted(s, who)),
+    "answers of a project": lambda s, who: list(stored_annotations.iterate_counted(s, who, "label")),
     "appeals": lambda s, who: appeals.list_open(s, who),
 }
 
@@ -189,7 +189,7 @@ def test_who_reads_what_others_say_is_not_blind(working: Store, what: str, first
 def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
     """All answers were read before there was one of this dialogue; own answers are no secret."""
     for who in ("eve", "emil"):
-        list(counted_annotations.iterate_counted(working, who))
+        list(stored_annotations.iterate_counted(working, who))
     for who in ("ben", "eve"):
         lease = held(working, who, "label")
         assert not annotations.submit(working, who, lease.task, lease.token, who).seen_verdict
@@ -230,7 +230,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
         task_view.view_task(working, "rob", 1)
-        list(counted_annotations.iterate_counted(working, "rob"))
+        list(stored_annotations.iterate_counted(working, "rob"))
     assert entries(working, "read", "read.all") == [
         ("rob", "read", "mine", {"kinds": ["verdict"]}),
         ("rob", "read.all", "store", {"kind": "answers"}),
@@ -239,7 +239,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
         task_view.view_task(working, "rob", 1)
-        list(counted_annotations.iterate_counted(working, "rob"))
+        list(stored_annotations.iterate_counted(working, "rob"))
         dialogues.read(working, "boss", "mine")
     first = statements.index("INSERT") if "INSERT" in statements else len(statements)
     statements.clear()
@@ -279,7 +279,7 @@ def test_what_is_closed_takes_no_answers_and_no_corrections(store: Store, made: 
         with pytest.raises(StoreRefused, match=r"E_PROJECT.*closed"):
             way()
     assert annotations.submit(store, "ann", lease.task, lease.token, "k") == first
-    assert len(list(counted_annotations.iterate_counted(store, "rob"))) == 1
+    assert len(list(stored_annotations.iterate_counted(store, "rob"))) == 1
     projects.set_state(store, "lea", "p", "open")
     for way in ways:
         way()

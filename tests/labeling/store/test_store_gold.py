@@ -12,12 +12,12 @@ from sqlalchemy import text
 from dialint.detector.records import Dialogue, Example, Label
 from dialint.labeling.store import (
     annotations,
-    counted_annotations,
     dialogues,
     gold,
     leases,
     projects,
     rater_status,
+    stored_annotations,
     task_view,
     tasks,
 )
@@ -263,7 +263,7 @@ def test_control_answers_count_in_nothing(store: Store, made: Any) -> None:
         answer(store, "ann", claim(store, "ann"), made.finding())
     assert leases.claim(store, "ann", "p") is None
     assert states(store, "main") == {"open": 2, "done": 2}
-    assert [one.dialogue_id for one in counted_annotations.iterate_counted(store, "lea", "p")] == ["d0", "d1"]
+    assert [one.dialogue_id for one in stored_annotations.iterate_counted(store, "lea", "p")] == ["d0", "d1"]
 
 
 def test_examples_come_with_their_twins(store: Store, made: Any) -> None:

@@ -10,12 +10,12 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import (
     accounts,
     annotations,
-    counted_annotations,
     dialogues,
     gold,
     leases,
     projects,
     rater_status,
+    stored_annotations,
     tasks,
 )
 from dialint.labeling.store.database.transactions import Store
@@ -176,7 +176,7 @@ def test_the_way_in_goes_through_the_exam(store: Store, made: Any) -> None:
     rater_status.apply_rules(store, "lea")
     assert leases.claim(store, "new", "p") is not None
     assert actions_of(store)["new"] == ("keep", "0 of at least 4 graded answers"), "a new beginning"
-    assert list(counted_annotations.iterate_counted(store, "lea")) == [], "an exam is no truth"
+    assert list(stored_annotations.iterate_counted(store, "lea")) == [], "an exam is no truth"
 
 
 def test_who_does_not_pass_has_no_endless_tries(store: Store, made: Any) -> None:
@@ -220,7 +220,7 @@ def test_a_ban_opens_tasks_again_and_keeps_the_annotations(store: Store, made: A
     assert accounts.ban(store, "lea", "ann", "copies from ben") == 5
     assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 5
     assert [one.labeler for one in annotations.list_annotations(store, "rob", "d0")] == ["ann", "ben"]
-    assert {one.labeler for one in counted_annotations.iterate_counted(store, "lea", "p")} == {"ben"}
+    assert {one.labeler for one in stored_annotations.iterate_counted(store, "lea", "p")} == {"ben"}
     assert accounts.ban(store, "lea", "ann", "again") == 0
     verify(store)
     work(store, made, "cem", [True] * 5)
@@ -263,25 +263,25 @@ def test_what_is_counted(store: Store, made: Any, monkeypatch: Any) -> None:
     other = annotations.review(store, "rob", "x", "r3", ["C1"], turn=1, expected=None)
     came = Annotation(id="7", dialogue_id="x", labeler="stranger", kind="crowd", codes=("C1",))
     import_annotations(store, "ada", [came], "toloka")
-    found = list(counted_annotations.iterate_counted(store, "rob"))
+    found = list(stored_annotations.iterate_counted(store, "rob"))
     assert len(found) == 6 + 2 + 1
     assert {first.id, one.id}.isdisjoint(each.id for each in found)
     assert {two, other} <= set(found)
     assert {each.id: each.findings for each in found}[corrected.id] == corrected.findings
     assert [int(each.id) for each in found] == sorted(int(each.id) for each in found)
-    assert [each.labeler for each in counted_annotations.iterate_counted(store, "rob", "p")] == [
-        "ann"
-    ] * 3 + ["ben"] * 3
+    assert [each.labeler for each in stored_annotations.iterate_counted(store, "rob", "p")] == ["ann"] * 3 + [
+        "ben"
+    ] * 3
     with pytest.raises(NotAllowed):
-        next(counted_annotations.iterate_counted(store, "ann"))
-    monkeypatch.setattr(counted_annotations, "PAGE", 2)
-    assert list(counted_annotations.iterate_counted(store, "rob")) == found
+        next(stored_annotations.iterate_counted(store, "ann"))
+    monkeypatch.setattr(stored_annotations, "PAGE", 2)
+    assert list(stored_annotations.iterate_counted(store, "rob")) == found
 
 
 def test_counting_is_as_of_its_beginning(store: Store, made: Any, monkeypatch: Any) -> None:
     banned(store, made, 2)
-    monkeypatch.setattr(counted_annotations, "PAGE", 1)
-    pages = counted_annotations.iterate_counted(store, "rob", "p")
+    monkeypatch.setattr(stored_annotations, "PAGE", 1)
+    pages = stored_annotations.iterate_counted(store, "rob", "p")
     found = [next(pages)]
     last = annotations.list_own(store, "ben", 1)[0]
     annotations.correct(store, "ben", int(last.id), "late", [])

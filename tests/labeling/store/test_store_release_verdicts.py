@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import event
 
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store import annotations, dialogues, documents
+from dialint.labeling.store import annotations, dialogues, documents, history
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.release_verdicts import (
     compare_releases,
@@ -102,3 +102,11 @@ def test_changes_are_recorded_with_a_reason(judged: Store) -> None:
         "lea", "promote", "scan-1", "fewer false accusations",
     )  # fmt: skip
     assert (newest.action, newest.message) == ("refused", "E_RELEASE: damaged")
+
+
+def test_who_took_a_file_of_a_scoring_job_is_recorded(store: Store) -> None:
+    history.record_job(store, "lea", "download", "0" * 16, file="verdicts.csv")
+    (entry,) = history.list_entries(store, "ada", action="score_jobs.").entries
+    assert (entry.account, entry.action, entry.content) == (
+        "lea", "score_jobs.download", {"file": "verdicts.csv"},
+    )  # fmt: skip

@@ -31,10 +31,10 @@ from dialint.labeling.store import (
     documents,
     erasure,
     gold,
+    history,
     leases,
     projects,
     rater_status,
-    score_jobs,
     task_view,
     tasks,
 )
@@ -90,7 +90,7 @@ def work_in_console(store: Store) -> None:
     text = PACKAGED.read_text(encoding="utf-8")
     documents.save_version(store, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)
     documents.publish(store, "lea", "taxonomy", "taxonomy", 1)
-    score_jobs.record_job(store, "lea", "create", "a" * 16)
+    history.record_job(store, "lea", "create", "a" * 16)
 
 
 @pytest.fixture(scope="session")

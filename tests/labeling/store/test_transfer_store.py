@@ -28,11 +28,11 @@ from dialint.labeling.exchange.store_export import export_annotations, export_da
 from dialint.labeling.exchange.store_import import import_labels, import_logs, import_verdicts
 from dialint.labeling.store import (
     annotations,
-    counted_annotations,
     dialogues,
     gold,
     leases,
     projects,
+    stored_annotations,
     task_view,
     tasks,
 )
@@ -276,7 +276,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     )
     assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
     for project, n in (("p", 3), ("q", 0), (None, 3)):
-        assert len(list(counted_annotations.iterate_counted(filled, "rob", project))) == n
+        assert len(list(stored_annotations.iterate_counted(filled, "rob", project))) == n
     assert [projects.count_annotations(filled, "rob", name) for name in "pq"] == [3, 0]
     assert {(one.dialogue, one.code) for one in load_posteriors(filled, "lea", "p", load_taxonomy())} == {
         ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
@@ -301,14 +301,14 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
     path = table(tmp_path / "t.csv", *rows)
     import_labels(filled, "ada", ImportConfig(labels=(path,)), "crowd", SILENT)
-    assert [one.codes[0] for one in counted_annotations.iterate_counted(filled, "lea")] == [
+    assert [one.codes[0] for one in stored_annotations.iterate_counted(filled, "lea")] == [
         "C1",
         "L1",
         "T1",
         "C1",
     ]
     import_annotations(filled, "ada", [crowd_answer("corrected")], "ours")
-    found = list(counted_annotations.iterate_counted(filled, "lea"))
+    found = list(stored_annotations.iterate_counted(filled, "lea"))
     assert [(one.codes[0], bool(one.findings)) for one in found] == [
         ("L1", True), ("T1", False), ("C1", False), ("C1", False),
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Makes a label store that simulated labelers and reviewers have worked on.
 
-    python -m dialint.labeling.simulation.crowd --examples examples.jsonl --limit 1000 --out build/crowd
-    python -m dialint.labeling.simulation.crowd --dialogues LOG --labels LABELS --out build/crowd
+    python runs/simulated_crowd.py --examples examples.jsonl --limit 1000 --out build/crowd
+    python runs/simulated_crowd.py --dialogues LOG --labels LABELS --out build/crowd
 
 For trying `dialint label aggregate`, `dialint export dataset` and what follows without people: nothing that
 is measured on these annotations is a claim about people. Reads examples, as of ``dialint data inject``, or a
@@ -21,7 +21,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, NamedTuple
@@ -43,6 +43,7 @@ from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.option_ranges import check_ranges, format_usage_error
+from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.taxonomy import Code, load_taxonomy
 from dialint.labeling.annotation import judged_turns
@@ -61,9 +62,19 @@ LABELS, REVIEWS = "simulated-labels", "simulated-reviews"
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class AnnotationPlan:
-    """How many people annotate, and how many dialogues."""
+class CrowdConfig:
+    """Which dialogues are annotated, and by how many people."""
 
+    out: Path
+    """Folder for the store; must not hold a finished one."""
+    examples: Path | None = None
+    """A file of examples (JSONL), or a folder of them, whose training examples are used."""
+    dialogues: Path | None = None
+    """A log, in place of --examples."""
+    labels: Path | None = None
+    """The true labels of the log's dialogues (JSONL)."""
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """At most this many dialogues, sampled by the seed."""
     labelers: Annotated[int, Field(ge=1)] = 8
     """Labelers."""
     overlap: Annotated[int, Field(ge=1)] = 3
@@ -79,29 +90,6 @@ class AnnotationPlan:
         check_ranges(self)
         if self.overlap > self.labelers:
             raise ConfigError("E_OPTION", "--overlap: expected at most --labelers")
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class CrowdConfig:
-    """Which dialogues are annotated, and by whom."""
-
-    out: Path
-    """Folder for the store; must not hold a finished one."""
-    examples: Path | None = None
-    """A file of examples (JSONL), or a folder of them, whose training examples are used."""
-    dialogues: Path | None = None
-    """A log, in place of --examples."""
-    labels: Path | None = None
-    """The true labels of the log's dialogues (JSONL)."""
-    limit: Annotated[int | None, Field(ge=1)] = None
-    """At most this many dialogues, sampled by the seed."""
-    plan: AnnotationPlan = field(default_factory=AnnotationPlan)
-    release: Path | None = None
-    """Release whose verdicts are corrected; the embedded one by default."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
         from_log = self.dialogues is not None and self.labels is not None
         if from_log == (self.examples is not None) or (self.dialogues is None) != (self.labels is None):
             raise ConfigError("E_OPTION", "name --examples, or --dialogues and --labels")
@@ -109,22 +97,6 @@ class CrowdConfig:
 
 def make_crowd(config: CrowdConfig) -> None:
     """Make a label store that simulated people have worked on."""
-    manifest = run(config)
-    for person in manifest["people"]:
-        print(f"{person['name']}: finds {person['sensitivity']:.0%} of the errors, leaves "
-              f"{person['specificity']:.2%} of the rest alone, {person['answers']:,} answers")  # fmt: skip
-    print(f"{config.out / STORE}: {manifest['dialogues']:,} dialogues, SIMULATED answers; account: {ADMIN}")
-
-
-def run(config: CrowdConfig) -> dict[str, Any]:
-    """Make the store; the manifest that was written.
-
-    Raises:
-        OutputRefused: `out` holds a finished one.
-        InputRefused: the examples cannot be read.
-    """
-    from dialint.detector.pipeline import load_detector
-
     manifest, path = config.out / MANIFEST, config.out / STORE
     if manifest.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished store already; name another folder")
@@ -137,8 +109,7 @@ def run(config: CrowdConfig) -> dict[str, Any]:
     upgrade(str(path))
     with Store.open(str(path)) as store:
         accounts.create_first(store, ADMIN, secrets.token_urlsafe(16))
-        detector = load_detector(DetectorConfig(release=config.release))
-        summary = simulate_annotations(store, ADMIN, examples, detector, config.plan)
+        summary = simulate_annotations(store, ADMIN, examples, load_detector(DetectorConfig()), config)
     options = asdict(config).items()
     content = summary | {
         "kind": "simulated-crowd",
@@ -147,7 +118,10 @@ def run(config: CrowdConfig) -> dict[str, Any]:
         "seconds": round(time.monotonic() - started, 1),
     }
     write_manifest(manifest, content)
-    return content
+    for person in content["people"]:
+        print(f"{person['name']}: finds {person['sensitivity']:.0%} of the errors, leaves "
+              f"{person['specificity']:.2%} of the rest alone, {person['answers']:,} answers")  # fmt: skip
+    print(f"{path}: {content['dialogues']:,} dialogues, SIMULATED answers; account: {ADMIN}")
 
 
 def sample_examples(config: CrowdConfig) -> list[Example]:
@@ -165,7 +139,7 @@ def sample_examples(config: CrowdConfig) -> list[Example]:
             examples = sources.setdefault(example.dialogue.id.partition("~")[0], [])
             examples.append(example.model_copy(update={"dialogue": bare}))
     names = sorted(sources)
-    Random(config.plan.seed).shuffle(names)
+    Random(config.seed).shuffle(names)
     sample: list[Example] = []
     for name in names:
         if config.limit is None or len(sample) + len(sources[name]) <= config.limit:
@@ -302,7 +276,7 @@ def _sample_evidence(text: str, label: Label | None, rng: Random) -> tuple[int, 
 
 
 def simulate_annotations(
-    store: Store, admin: str, examples: Sequence[Example], detector: Detector, plan: AnnotationPlan
+    store: Store, admin: str, examples: Sequence[Example], detector: Detector, config: CrowdConfig
 ) -> dict[str, Any]:
     """Add the dialogues and verdicts to `store` as the account `admin`, and annotate them; a summary with the
     skill and the number of answers of each person.
@@ -311,15 +285,15 @@ def simulate_annotations(
         NotAllowed: `admin` is not an administrator.
         StoreRefused: there is a simulated crowd already.
     """
-    labelers = _create_accounts(store, admin, "labeler", plan.labelers, plan.seed)
-    reviewers = _create_accounts(store, admin, "reviewer", plan.reviewers, plan.seed)
+    labelers = _create_accounts(store, admin, "labeler", config.labelers, config.seed)
+    reviewers = _create_accounts(store, admin, "reviewer", config.reviewers, config.seed)
     verdicts = {verdict.dialogue_id: verdict for verdict in _add_dialogues(store, admin, examples, detector)}
     labeled = {example.dialogue.id: (example.dialogue, _true_labels(example)) for example in examples}
     names, present = list(labeled), {code for _, labels in labeled.values() for _, code in labels}
-    reviewed = Random(plan.seed).sample(names, round(plan.reviewed * len(names)))
+    reviewed = Random(config.seed).sample(names, round(config.reviewed * len(names)))
     asked = tuple(code for code in load_taxonomy().codes.values() if code.code in present)
     codes = tuple(code.code for code in asked)
-    blind = Project(id=LABELS, codes=codes, overlap=plan.overlap, most=max(5, plan.overlap), masked=False)
+    blind = Project(id=LABELS, codes=codes, overlap=config.overlap, most=max(5, config.overlap), masked=False)
     review = Project(id=REVIEWS, codes=codes, purpose="review", prelabelled=True)
     n_answers = Counter[str]()
     for project, members, ids in ((blind, labelers, names), (review, reviewers, reviewed)):
@@ -328,10 +302,10 @@ def simulate_annotations(
             tasks.add(store, admin, project.id, [NewTask(dialogue=name, why="simulated") for name in batch])
 
         def annotate(person: Person, name: str, seen: bool = project.prelabelled) -> dict[str, Any]:
-            findings = person.annotate(*labeled[name], asked, plan.seed, verdicts[name] if seen else None)
-            return {"findings": findings, "seconds": person.answer_seconds(labeled[name][0], plan.seed)}
+            findings = person.annotate(*labeled[name], asked, config.seed, verdicts[name] if seen else None)
+            return {"findings": findings, "seconds": person.answer_seconds(labeled[name][0], config.seed)}
 
-        n_answers.update(_answer_tasks(store, project.id, members, annotate, plan.seed))
+        n_answers.update(_answer_tasks(store, project.id, members, annotate, config.seed))
     return {
         "dialogues": len(names),
         "reviewed": len(reviewed),
