@@ -26,6 +26,7 @@ from dialint.detector.checks.words import (
     find_phrases,
     has_phrase,
     patterns,
+    read_words,
     sentences,
     split_words,
     trigrams,
@@ -135,8 +136,10 @@ def _is_answered(text: str, replies: list[str]) -> bool:
         is_short = len(content(" ".join(replies))) <= SHORT_ANSWER  # more than that may be a new request
         return is_short and next((start == 0 for start, _ in find_phrases(first, "agrees")), False)
     said = " ".join(replies)
-    if has_phrase(asked, "asks_number") and len(said.split()) <= SHORT_ANSWER:
-        return any(map(str.isdigit, said))
+    if has_phrase(asked, "asks_number"):
+        has_number = any(map(str.isdigit, said)) or not _NUMBER_WORDS.isdisjoint(split_words(said))
+        if len(said.split()) <= SHORT_ANSWER or (not has_number and PATTERNS.how_many.search(asked)):
+            return has_number
     is_later = "?" in said or has_phrase(said, "answers_later")
     return not is_later and bool(content(said) & content(asked))
 
@@ -167,6 +170,8 @@ def _calls_for_more(reply: str, earlier: str, is_later: bool) -> bool:
 
 MAX_COMPARED = 100
 """Different texts with the same values that a text is compared with."""
+_DENIALS = frozenset({"not", "no", "without", "never"})
+_NUMBER_WORDS = frozenset(read_words("number_words"))
 _VALUE_WORD = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
 
 
@@ -229,14 +234,15 @@ _spoken = per_dialogue(lambda dialogue: _Spoken(dialogue))
 
 
 def _values(text: str) -> set[str]:
-    """Numbers, codes and, after the first word of a sentence, capitalised words."""
+    """Numbers, codes, words that deny and, after the first word of a sentence, capitalised words."""
     names = {
         word
         for sentence in sentences(text)
         for word in sentence.split()[1:]
         if word[:1].isupper() and word[1:2].islower()
     }
-    return {*_VALUE_WORD.findall(text), *(name.strip(",.!?'\"") for name in names)}
+    denials = {word for word in split_words(text) if word in _DENIALS or word.endswith("n't")}
+    return denials | {*_VALUE_WORD.findall(text), *(name.strip(",.!?'\"") for name in names)}
 
 
 def _evidence(turn: Turn) -> set[str]:

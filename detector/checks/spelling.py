@@ -8,6 +8,7 @@ meant can be named. What cannot be named (an unknown word far from every known o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
@@ -65,6 +66,8 @@ PHRASE = 10_000
 """Occurrences below which a word is not meant where two unknown words stand together: a foreign phrase."""
 SURELY = 3
 """How many times likelier than any other the meant word must be to be named."""
+LOST_ENDING = 0.05
+"""How likely a meant word without ``ing`` is, where that was typed (``raing``), beside one that has it."""
 SHORT_NAME = 6
 LONG_NAME = 8
 """Most letters of a name in a text without capitals, and before a word like ``studio``."""
@@ -97,7 +100,7 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             if meant is None:
                 continue
             if excused is None:
-                excused = _words_of_others(dialogue) | _names(dialogue)
+                excused = _words_of_others(dialogue) | _names(dialogue) | _repeated(dialogue, spelling)
             if word.lower not in excused and not is_foreign(turn.text, word.start, word.text):
                 slips.append((word, meant))
         left -= min(left, len(unknown))
@@ -163,7 +166,8 @@ def _meant(word: TypedWord, spelling: Speller, context: CheckContext) -> str | N
     log = context.log
 
     def weight(slip: Slip) -> float:
-        return weigh(word.lower, slip) * slip.count * (1 + log.word_dialogues.get(slip.meant, 0))
+        ending = LOST_ENDING if word.lower.endswith("ing") and not slip.meant.endswith("ing") else 1.0
+        return ending * weigh(word.lower, slip) * slip.count * (1 + log.word_dialogues.get(slip.meant, 0))
 
     slips = sorted(spelling.slips(word.lower), key=weight, reverse=True)
     if not slips or not spelling.explains(word.lower, slips[0]):
@@ -220,6 +224,22 @@ def _names(dialogue: Dialogue) -> frozenset[str]:
         for turn in dialogue.turns
         for word in typed_words(turn.text)
         if word.text[0].isupper() and not word.opens
+    )
+
+
+def _repeated(dialogue: Dialogue, spelling: Speller) -> frozenset[str]:
+    """Return the unknown words in two turns of the agent that are one letter off a seldom word: names in
+    lower case, as of a restaurant (``jinling``)."""
+    turns = Counter(
+        word
+        for turn in dialogue.turns
+        if turn.role in JUDGED_ROLES
+        for word in {each.lower for each in typed_words(turn.text) if not spelling.is_known(each.lower)}
+    )
+    return frozenset(
+        word
+        for word in sorted(word for word, n in turns.items() if n > 1)[:MAX_LOOKUPS]
+        if all(slip.count < PHRASE and slip.kind in ("letter", "other") for slip in spelling.slips(word))
     )
 
 
