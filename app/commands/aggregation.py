@@ -55,9 +55,7 @@ def aggregate(
     from dialint.labeling.aggregation.store_labels import aggregate_store
 
     with session.open() as (store, actor):
-        summary = aggregate_store(
-            store, actor, settling, load_taxonomy(taxonomy), share_workers=config.share_workers
-        )
+        summary = aggregate_store(store, actor, settling, load_taxonomy(taxonomy))
     print_line(
         f"{summary.labels:,} labels of {summary.questions:,} questions: {summary.sure:,} sure, "
         f"{summary.gold:,} known for certain, the model's word on {summary.with_model:,}"
@@ -92,8 +90,7 @@ def ask(
 ) -> int:
     """Close tasks that are sure enough, and ask for one more answer where they are not."""
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.aggregation.adaptive_overlap import update_overlap
-    from dialint.labeling.aggregation.overlap import Decision
+    from dialint.labeling.aggregation.adaptive_overlap import Decision, update_overlap
 
     with session.open() as (store, actor):
         summary = update_overlap(store, actor, config, load_taxonomy(taxonomy))

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
-from dialint.labeling.raters.agreement_report import AgreementConfig
-from dialint.labeling.raters.labeler_reports import QualityConfig, WatchConfig
+from dialint.labeling.raters import reports
 
-AGREEMENT, WATCH, QUALITY = AgreementConfig(), WatchConfig(), QualityConfig()
+AGREEMENT, WATCH, QUALITY = reports.AgreementConfig(), reports.WatchConfig(), reports.QualityConfig()
 
 
 def agreement(
     *,
-    config: AgreementConfig = AGREEMENT,
+    config: reports.AgreementConfig = AGREEMENT,
     project: str | None = None,
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
@@ -29,24 +28,23 @@ def agreement(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.raters.agreement_report import rows, run
-
     if uses_files(project, config.annotations):
-        report = run(config)
+        report = reports.agreement(config)
     else:
         from dialint.detector.taxonomy import load_taxonomy
-        from dialint.labeling.raters.reports import load_tables
 
         with session.open() as (store, actor):
-            report = run(config, lambda: load_tables(store, actor, project, load_taxonomy(taxonomy)))
-    headings, *lines = rows(report)
+            report = reports.agreement(
+                config, lambda: reports.load_tables(store, actor, project, load_taxonomy(taxonomy))
+            )
+    headings, *lines = reports.agreement_rows(report)
     print_table(headings, lines)
     return 0
 
 
 def watch(
     *,
-    config: WatchConfig = WATCH,
+    config: reports.WatchConfig = WATCH,
     project: str | None = None,
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
@@ -60,19 +58,16 @@ def watch(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.raters import labeler_reports
-
     if uses_files(project, config.annotations):
-        report = labeler_reports.watch(config)
+        report = reports.watch(config)
     else:
         from dialint.detector.taxonomy import load_taxonomy
-        from dialint.labeling.raters.reports import load_workload
 
         with session.open() as (store, actor):
-            report = labeler_reports.watch(
-                config, lambda: load_workload(store, actor, project, load_taxonomy(taxonomy)).crowd()
+            report = reports.watch(
+                config, lambda: reports.load_workload(store, actor, project, load_taxonomy(taxonomy)).crowd()
             )
-    headings, *flags = labeler_reports.flag_rows(report)
+    headings, *flags = reports.flag_rows(report)
     if flags:
         print_table(headings, flags)
     print_line(f"{len(flags)} flags on {len(report['workers'])} workers")
@@ -80,7 +75,7 @@ def watch(
 
 
 def quality(
-    *, config: QualityConfig = QUALITY, project: str | None = None, session: Session = DEFAULT_SESSION
+    *, config: reports.QualityConfig = QUALITY, project: str | None = None, session: Session = DEFAULT_SESSION
 ) -> int:
     """Report on each labeler: accuracy, bias, speed and what is suspicious.
 
@@ -91,16 +86,18 @@ def quality(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.raters.labeler_reports import code_rows, flag_rows, labeler_rows, measure
-
     if uses_files(project, config.annotations, config.dialogues, config.gold):
-        report = measure(config)
+        report = reports.measure(config)
     else:
         from dialint.labeling.raters.people import load_annotations
 
         with session.open() as (store, actor):
-            report = measure(config, lambda: load_annotations(store, actor, project))
-    for headings, *lines in (labeler_rows(report), code_rows(report), flag_rows(report)):
+            report = reports.measure(config, lambda: load_annotations(store, actor, project))
+    for headings, *lines in (
+        reports.labeler_rows(report),
+        reports.code_rows(report),
+        reports.flag_rows(report),
+    ):
         if lines:
             print_table(headings, lines)
     print_line(f"{len(report['labelers'])} labelers, {report['answers']} answers")

@@ -1,9 +1,11 @@
 """Adaptive overlap in the store: tasks that are certain stop, others request one more answer if it is
 worthwhile.
 
-The confidence in a task is that in its least certain question, and one more answer answers all open ones. A
-project's `most` is the maximum of answers; what is not certain even then, or what no answer is expected to
-decide, is for experts (`adjudication`).
+One more answer is worthwhile as far as it is expected to make the decision right: where people are divided,
+no number of answers up to the maximum makes the decision certain, and no more are requested; where answers
+are merely few, they are. The confidence in a task is that in its least certain question, and one more answer
+answers all open ones. A project's `most` is the maximum of answers; what is not certain even then, or what no
+answer is expected to decide, is for experts (`adjudication`).
 
 `update_overlap` runs once over a project and may be repeated: between two runs tasks collect the answers that
 were requested. It never overwrites a decision that was made from newer answers, so that several may run at a
@@ -14,21 +16,64 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.overlap import GAIN, Decision, OverlapRule
+from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Project
 from dialint.labeling.store.tasks import TaskProgress, list_answered_tasks, set_wanted_if_unchanged
+
+GAIN = 0.01
+"""Expected gain in right decisions from which an answer is requested: one in a hundred answers."""
+
+
+class Decision(StrEnum):
+    """What to do with a task: it is certain, it needs one more answer, or an expert decides."""
+
+    STOP = "stop"
+    ASK = "ask"
+    GIVE_UP = "give up"
+
+
+@dataclass(frozen=True)
+class OverlapRule:
+    """When no more answers are requested: from probability `sure` of the winner, between `minimum` and
+    `maximum` answers; and where no further answer is expected to raise the share of right decisions by
+    `gain`. With a gain of 0 tasks that are not certain get the maximum."""
+
+    minimum: int = 2
+    maximum: int = 5
+    sure: float = 0.95
+    gain: float = GAIN
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.minimum <= self.maximum or self.maximum < 1:
+            raise ConfigError("E_OPTION", "overlap: the minimum must not be above the maximum")
+        if not 0.5 <= self.sure <= 1:
+            raise ConfigError("E_OPTION", "overlap: sure must lie between 0.5 and 1")
+        if not 0 <= self.gain <= 1:
+            raise ConfigError("E_OPTION", "overlap: gain must lie between 0 and 1")
+
+    def decide(self, confidence: float, n_labelers: int, gains: Sequence[float] | Floats = ()) -> Decision:
+        """What to do with a task whose winner has this probability after this many answers; `gains` is a row
+        of `expected_gains`; if it is empty, one more answer is requested."""
+        if n_labelers >= self.minimum and confidence >= self.sure:
+            return Decision.STOP
+        left = min(self.maximum - n_labelers, len(gains))
+        if n_labelers >= self.maximum:
+            return Decision.GIVE_UP
+        is_worthwhile = n_labelers < self.minimum or left == 0 or gains[left - 1] >= self.gain
+        return Decision.ASK if is_worthwhile else Decision.GIVE_UP
 
 
 @dataclass(frozen=True)

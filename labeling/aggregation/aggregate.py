@@ -33,7 +33,9 @@ from dialint.detector.plugins import describe
 from dialint.detector.verdict_files import escape_cell, manifest_path
 
 if TYPE_CHECKING:
-    from dialint.labeling.aggregation.answers import Answers
+    from numpy.typing import NDArray
+
+    from dialint.labeling.aggregation.answers import Answers, Floats
     from dialint.labeling.aggregation.posterior import Posterior
 
 FORMATS = (".csv", ".parquet", ".jsonl")
@@ -50,11 +52,11 @@ class AggregateConfig:
     out: Path | None = None
     """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
     method: str = "joint"
-    """How: joint (our own, robust with few answers a task), majority, wawa, dawid-skene, one-coin, ibcc,
-    mace, glad, or one of another package."""
+    """How: joint (our own, robust with few answers a task), majority, wawa, dawid-skene, one-coin, mace,
+    glad, or one of another package."""
     model: Path | None = None
-    """A model's calibrated probabilities: task, label, probability (and code); for joint, ibcc and methods of
-    other packages."""
+    """A model's calibrated probabilities: task, label, probability (and code); for joint and methods of other
+    packages."""
     gold: Path | None = None
     """Gold: task, label (and code). It replaces the label of its task and informs the estimates of the
     labelers and of the other tasks; for joint. Tasks without answers are ignored."""
@@ -62,8 +64,6 @@ class AggregateConfig:
     """What the probabilities are: of each label being true, or the share of people who would give it."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
     """Of a worker's several answers to a task take the last; without, they are refused."""
-    share_workers: Annotated[bool, Parameter(negative=())] = False
-    """With several codes: fit one confusion matrix for each worker to all of them."""
 
     def __post_init__(self) -> None:
         if self.out is not None and self.out.suffix not in FORMATS:
@@ -106,28 +106,32 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         read_gold,
         read_model_answers,
     )
-    from dialint.labeling.aggregation.methods import WITH_MODEL, aggregate_codes, find_plugin
+    from dialint.labeling.aggregation.methods import aggregate_answers, find_plugin
 
     plugin = find_plugin(config.method)
-    if config.model is not None and plugin.is_own and config.method not in WITH_MODEL:
-        raise ConfigError("E_OPTION", f"--model needs --method {', '.join(WITH_MODEL)}")
+    if config.model is not None and plugin.is_own and config.method != "joint":
+        raise ConfigError("E_OPTION", "--model needs --method joint")
     table, out = config.annotations, config.out
     if table is None or out is None:
         raise ConfigError("E_OPTION", "from a file, --annotations and --out name the two")
     require_new_files(out, manifest_path(out))
     started = time.monotonic()
-    tables, models, golds = read_answers(table, config.last_wins), None, None
+    tables = read_answers(table, config.last_wins)
+    models: dict[str, Floats] = {}
+    golds: dict[str, NDArray[Any]] = {}
     gold_labels = {} if config.gold is None else read_gold(config.gold, tables)
     tables = {code: one.with_labels(gold_labels.get(code, {}).values()) for code, one in tables.items()}
     if config.model is not None:
         tables, models = read_model_answers(config.model, tables)
     if any(gold_labels.values()):
         golds = {code: gold_indices(one, gold_labels[code]) for code, one in tables.items()}
-    posteriors = aggregate_codes(tables, config.method, models, config.share_workers, golds)
+    posteriors = {
+        code: aggregate_answers(one, config.method, models.get(code), golds.get(code))
+        for code, one in tables.items()
+    }
     one_label = {code: table.labels[0] for code, table in tables.items() if len(table.labels) == 1}
     posteriors.update((code, posteriors[code].without_certainty()) for code in one_label)
-    if golds is not None:
-        posteriors = {code: one.with_gold(golds[code]) for code, one in posteriors.items()}
+    posteriors.update((code, posteriors[code].with_gold(gold)) for code, gold in golds.items())
     with disk_errors(out):
         make_output_folder(out.parent)
         remove_orphans(out)

@@ -4,16 +4,16 @@ Optional columns: `code` (the question asked of the task: each code is a problem
 Names stay text as they stand in the file, without outer blanks; labels that
 differ in case, blanks or the composition of characters alone are one, in the spelling of most. An empty
 label, and one of `NO_LABELS`, is no answer. CSV may have semicolons between its cells, and then commas in its
-numbers, or tabs. A bad row is the user's error and refuses the file, with the line. Arrow reads the columns;
-the rows are gone through one by one only to name the place of a fault.
+numbers, or tabs. A bad row is the user's error and refuses the file, with the line.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 from unicodedata import normalize
@@ -23,216 +23,85 @@ from numpy.typing import NDArray
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.readers.parquet import check_parquet_columns
-from dialint.detector.ingest.readers.tables import (
-    SEPARATORS,
-    CsvReader,
-    TableFormat,
-    detect_table_format,
-    read_table,
-)
-from dialint.detector.ingest.sources import Source, open_logs
-from dialint.detector.verdict_files import MAX_CELL
+from dialint.detector.ingest.readers.tables import detect_table_format, read_table
+from dialint.detector.ingest.sources import open_logs
 from dialint.labeling.aggregation.answers import Answers, Floats
 
-TEXT_COLUMNS = ("task", "worker", "label", "code")
-NAMES = {"task", "worker", "code"}
-REQUIRED = ("task", "worker", "label")
-OPTIONAL = ("code", "seconds")
 NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
 """What tools write where there is no label, in lower case."""
 MAX_NAME = 256
 """Bytes of a name, at most."""
 READ = ReadConfig(max_record_bytes=1 << 20)
+NUMBERS = ("seconds", "probability")
+_NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
 
 
-@dataclass(frozen=True)
-class Table:
-    """The columns of a file as Arrow arrays."""
-
-    source: Source
-    table_format: TableFormat
-    values: dict[str, Any]
-
-    def refuse(self, row: int, message: str) -> NoReturn:
-        """Refuse the file for what stands in data row `row`, from 0."""
-        place = f"row {row + 1}" if self.table_format == "parquet" else f"line {self._line(row)}"
-        raise InputRefused("E_LABEL", f"{self.source.path}, {place}: {message}")
-
-    def _line(self, row: int) -> int:
-        if self.table_format not in SEPARATORS:
-            return next(islice(read_table(self.source.path, READ), row, None))[0]
-        reader = CsvReader(self.source, READ, SEPARATORS[self.table_format], MAX_CELL)
-        for _ in range(row + 2):  # the header, too
-            reader.next_row()
-        return reader.line
+def _refuse(place: str, message: str, code: str = "E_LABEL") -> NoReturn:
+    raise InputRefused(code, f"{place}: {message}")
 
 
-def open_table(path: Path, required: tuple[str, ...]) -> Table:
-    """The `required` columns of a file, and those of `OPTIONAL` that it has; names without outer blanks.
+def _read_cells(
+    path: Path, required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The place of each row, and its cells of these columns: text, None where it is empty; `NUMBERS` NaN.
 
     Raises:
-        InputRefused: no such file, not a table, or a required column is missing.
+        InputRefused: no such file, not a table, a required column is missing, or a cell is not of its kind.
     """
-    import pyarrow.compute as pc
-
     (source,) = open_logs([str(path)])
-    table_format = detect_table_format(source, READ)
-    if table_format in SEPARATORS:
-        values = _read_csv(source, SEPARATORS[table_format], required)
-    elif table_format == "parquet":
-        values = _read_parquet(path, required)
-    else:
-        values = _read_json(path, required)
-    for name in NAMES & values.keys():
-        values[name] = pc.utf8_trim_whitespace(values[name])
-    return Table(source, table_format, values)
+    table_format, types = detect_table_format(source, READ), dict[str, type]()
+    unit = "row" if table_format == "parquet" else "line"
+    for line, row in read_table(path, READ):
+        if table_format not in ("json", "jsonl") and (missing := [one for one in required if one not in row]):
+            _refuse(str(path), f"no column {', '.join(missing)}; expected {', '.join(required)}", "E_COLUMNS")
+        place, cells = f"{path}, {unit} {line}", dict[str, Any]()
+        for name in (*required, *optional):
+            value = row.get(name)
+            if name in NUMBERS:
+                if table_format == "semicolons" and value is not None:
+                    value = value.replace(",", ".")
+                cells[name] = _number(value, name, place)
+            else:
+                cells[name] = _text(value, name, place, types)
+        yield place, cells
 
 
-def _present(path: Path, names: list[str], required: tuple[str, ...]) -> list[str]:
-    """The columns to read, of those called `names`."""
-    if missing := [name for name in required if name not in names]:
-        raise InputRefused(
-            "E_COLUMNS", f"{path}: no column {', '.join(missing)}; expected {', '.join(required)}"
-        )
-    if len(set(names)) < len(names):
-        raise InputRefused("E_COLUMNS", f"{path}: a column name stands there twice")
-    return [name for name in names if name in (*required, *OPTIONAL)]
+def _number(value: object, name: str, place: str) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        _refuse(place, f"{name} is not a number", "E_TYPE")
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        _refuse(place, f"{name} is not a number")
+    return float(value)
 
 
-def _read_csv(source: Source, delimiter: str, required: tuple[str, ...]) -> dict[str, Any]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    chosen = _present(source.path, CsvReader(source, READ, delimiter).next_row() or [], required)
-    convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(chosen, pa.string()),
-        include_columns=chosen,
-        strings_can_be_null=True,
-        null_values=[""],
-    )
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    try:
-        table = csv.read_csv(source.path, parse_options=parse, convert_options=convert)
-    except (pa.ArrowInvalid, OSError):
-        for _ in read_table(source.path, READ):  # raises where the bad row is
-            pass
-        raise InputRefused("E_CSV", f"{source.path}: not CSV in UTF-8") from None
-    return {name: table[name].combine_chunks() for name in chosen}
+def _text(value: object, name: str, place: str, types: dict[str, type]) -> str | None:
+    """A cell as text; numbers and truth values are one kind throughout a column, kept in `types`."""
+    if value is None or value != value:  # pandas writes an empty cell as NaN
+        return None
+    if not isinstance(value, str | bool | int | float):
+        _refuse(place, f"{name} is not text", "E_TYPE")
+    if types.setdefault(name, type(value)) is not type(value):
+        _refuse(place, f"{name} is not of the same type as above", "E_TYPE")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if name == "label":
+        if len(text.encode()) > MAX_NAME:
+            _refuse(place, f"label is over {MAX_NAME} bytes")
+        return text
+    return text.strip()
 
 
-def _read_parquet(path: Path, required: tuple[str, ...]) -> dict[str, Any]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        chosen = _present(path, parquet.read_schema(path).names, required)
-        check_parquet_columns(path, chosen, READ)
-        table = parquet.read_table(path, columns=chosen)
-        return {
-            name: table[name].cast(pa.string()).combine_chunks() if name in TEXT_COLUMNS else table[name]
-            for name in chosen
-        }
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise InputRefused("E_PARQUET", f"{path}: not a readable table ({type(error).__name__})") from None
+def _check_name(name: str | None, column: str, place: str) -> str:
+    if not name or len(name.encode()) > MAX_NAME:
+        _refuse(place, f"{column} is missing, empty or over {MAX_NAME} bytes")
+    return name
 
 
-def _read_json(path: Path, required: tuple[str, ...]) -> dict[str, Any]:
-    import pyarrow as pa
-
-    columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys((*required, *OPTIONAL))}
-    kinds: dict[str, type] = {}
-    for line, record in read_table(path, READ):
-        for name, cells in columns.items():
-            value = record.get(name)
-            expected: tuple[type, ...] = (str, bool, int) if name in TEXT_COLUMNS else (int, float)
-            if value is not None and type(value) not in expected:
-                what = "text" if name in TEXT_COLUMNS else "a number"
-                raise InputRefused("E_TYPE", f"{path}, line {line}: {name} is not {what}")
-            if name in TEXT_COLUMNS and value is not None:
-                if kinds.setdefault(name, type(value)) is not type(value):
-                    raise InputRefused(
-                        "E_TYPE", f"{path}, line {line}: {name} is not of the same type as above"
-                    )
-                value = str(value).lower() if isinstance(value, bool) else str(value)
-            cells.append(value)
-    return {
-        name: pa.array(cells, pa.string() if name in TEXT_COLUMNS else pa.float64())
-        for name, cells in columns.items()
-        if name in required or any(cell is not None for cell in cells)
-    }
-
-
-def read_numbers(table: Table, name: str) -> Floats:
-    """A column of numbers, shape (rows,), NaN where it is empty.
-
-    Raises:
-        InputRefused: a cell is not a number.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = table.values[name]
-    if table.table_format == "semicolons":
-        column = pc.replace_substring(column, ",", ".")
-    try:
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), float)
-    except pa.ArrowInvalid:
-        number = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
-        cells = enumerate(column.to_pylist())
-        row = next(row for row, cell in cells if cell is not None and not number.fullmatch(str(cell)))
-        table.refuse(row, f"{name} is not a number")
-
-
-def encode_names(table: Table, name: str) -> tuple[NDArray[np.int32], Any]:
-    """A text column as indices, shape (rows,), and names, names in order of appearance.
-
-    Raises:
-        InputRefused: a cell is empty or too long.
-    """
-    import pyarrow.compute as pc
-
-    size = pc.binary_length(table.values[name])
-    bad = pc.fill_null(pc.or_(pc.equal(size, 0), pc.greater(size, MAX_NAME)), True)
-    if (row := pc.index(bad, True).as_py()) >= 0:
-        table.refuse(row, f"{name} is missing, empty or over {MAX_NAME} bytes")
-    return _dictionary(table.values[name])
-
-
+@lru_cache(1024)
 def label_key(label: str) -> str:
     """What the spellings of one label have in common."""
     return normalize("NFC", " ".join(label.split()).casefold())
-
-
-def encode_labels(table: Table) -> tuple[NDArray[np.int32], Any]:
-    """The labels as indices, shape (rows,), -1 where there is none, and names in order of appearance.
-
-    Raises:
-        InputRefused: a cell is too long.
-    """
-    import pyarrow.compute as pc
-
-    column = pc.fill_null(table.values["label"], "")
-    if (row := pc.index(pc.greater(pc.binary_length(column), MAX_NAME), True).as_py()) >= 0:
-        table.refuse(row, f"label is over {MAX_NAME} bytes")
-    index, spellings = _dictionary(column)
-    counts = np.bincount(index, minlength=len(spellings))
-    groups: dict[str, list[int]] = {}
-    for place, spelling in enumerate(spellings):
-        if (key := label_key(spelling)) not in NO_LABELS:
-            groups.setdefault(key, []).append(place)
-    of_spelling = np.full(len(spellings), -1, np.int32)
-    for number, places in enumerate(groups.values()):
-        of_spelling[places] = number
-    most = [spellings[max(places, key=counts.__getitem__)] for places in groups.values()]
-    names = [normalize("NFC", " ".join(spelling.split())) for spelling in most]
-    return of_spelling[index], np.array(names, object)
-
-
-def _dictionary(column: Any) -> tuple[NDArray[np.int32], Any]:
-    encoded = column.dictionary_encode()
-    names = np.array(encoded.dictionary.to_pylist(), object)
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), names
 
 
 def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
@@ -245,71 +114,68 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
         InputRefused: unreadable, a column is missing, a row is incomplete, or a worker answered a task
             twice; the message names file and line.
     """
-    table = open_table(path, REQUIRED)
-    encoded = {"label": encode_labels(table)}
-    if not (encoded["label"][0] >= 0).any():
+    tasks, workers = dict[str, int](), dict[str, int]()
+    rows: dict[str, dict[tuple[int, int], tuple[str, float]]] = defaultdict(dict)
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    with_code = None
+    for place, cells in _read_cells(path, ("task", "worker", "label"), ("code", "seconds")):
+        if with_code not in (None, cells["code"] is not None):
+            _refuse(place, "code is missing, empty or only in some rows")
+        with_code = cells["code"] is not None
+        task, worker = (_check_name(cells[name], name, place) for name in ("task", "worker"))
+        code = _check_name(cells["code"], "code", place) if with_code else ""
+        answer = tasks.setdefault(task, len(tasks)), workers.setdefault(worker, len(workers))
+        if (key := label_key(cells["label"] or "")) in NO_LABELS:
+            continue
+        spellings[key][cells["label"]] += 1
+        if rows[code].pop(answer, None) is not None and not last_wins:
+            _refuse(place, "this worker answered this task before; --last-wins takes the later answer")
+        rows[code][answer] = key, cells["seconds"]
+    if not spellings:
         raise InputRefused("E_NO_RECORDS", f"{path}: holds no answers")
-    for name in NAMES & table.values.keys():
-        encoded[name] = encode_names(table, name)
-    seconds = read_numbers(table, "seconds") if "seconds" in table.values else None
-    counted = _select_rows(table, encoded, last_wins)
-    codes, code_names = encoded.get("code", (np.zeros(len(counted), np.int32), np.array([""])))
-    return {
-        str(code_names[number]): _answers(encoded, seconds, counted & (codes == number))
-        for number in np.argsort(code_names)
-        if (counted & (codes == number)).any()
+    labels = {
+        key: normalize("NFC", " ".join(max(counts, key=counts.__getitem__).split()))
+        for key, counts in spellings.items()
     }
+    return {code: _to_answers(rows[code], tuple(tasks), tuple(workers), labels) for code in sorted(rows)}
 
 
-def _select_rows(table: Table, encoded: Mapping[str, tuple[Any, Any]], last_wins: bool) -> NDArray[np.bool_]:
-    """Which rows count, shape (rows,): all that have a label, or the last of each task and worker."""
-    counted = np.asarray(encoded["label"][0] >= 0, bool)
-    rows = np.flatnonzero(counted)
-    key = encoded["task"][0].astype(np.int64)
-    for name in ("worker", "code"):
-        if name in encoded:
-            key = key * len(encoded[name][1]) + encoded[name][0]
-    order = rows[np.argsort(key[rows], kind="stable")]
-    again = np.flatnonzero(key[order][1:] == key[order][:-1])
-    if len(again) and not last_wins:
-        row = int(order[again + 1].min())
-        table.refuse(row, "this worker answered this task before; --last-wins takes the later answer")
-    counted[order[again]] = False
-    return counted
-
-
-def _answers(
-    encoded: dict[str, tuple[Any, Any]], seconds: Floats | None, chosen: NDArray[np.bool_]
+def _to_answers(
+    rows: Mapping[tuple[int, int], tuple[str, float]],
+    tasks: tuple[str, ...],
+    workers: tuple[str, ...],
+    labels: Mapping[str, str],
 ) -> Answers:
-    tasks, task = _reindex(*encoded["task"], chosen)
-    labels, label = _reindex(*encoded["label"], chosen)
-    order = np.argsort(labels)
-    label = np.argsort(order)[label].astype(np.int32)
-    worker, workers = encoded["worker"]
-    took = None if seconds is None else seconds[chosen]
-    return Answers(task, worker[chosen], label, tuple(tasks), tuple(workers), tuple(labels[order]), took)
+    """The table of one code: tasks in the order of the file, labels sorted."""
+    task, worker = np.array(list(rows), np.int32).T
+    used, place = np.unique(task, return_inverse=True)
+    names = sorted({labels[key] for key, _ in rows.values()})
+    label = np.array([names.index(labels[key]) for key, _ in rows.values()], np.int32)
+    seconds = np.array([each for _, each in rows.values()], float)
+    return Answers(
+        place.astype(np.int32),
+        np.ascontiguousarray(worker),
+        label,
+        tuple(tasks[index] for index in used),
+        workers,
+        tuple(names),
+        None if np.isnan(seconds).all() else seconds,
+    )
 
 
-def _reindex(index: Any, names: Any, chosen: NDArray[np.bool_]) -> tuple[Any, Any]:
-    used, place = np.unique(index[chosen], return_inverse=True)
-    return names[used], place.astype(np.int32)
-
-
-def _labelled_rows(table: Table, tables: Mapping[str, Answers]) -> Iterator[tuple[int, str, str, str]]:
-    """Row, code, task and label of each row that is about a code of the answers in `tables`; labels are
-    spelled as there."""
+def _labelled_rows(
+    path: Path, tables: Mapping[str, Answers], *more: str
+) -> Iterator[tuple[str, str, str, str, dict[str, Any]]]:
+    """Place, code, task, label and cells of each row that is about a code of the answers in `tables`; labels
+    are spelled as there. The file has a column code if the answers have codes."""
     spelled = {code: {label_key(name): name for name in one.labels} for code, one in tables.items()}
-    tasks, labels = (table.values[name].to_pylist() for name in ("task", "label"))
-    codes = [""] * len(tasks) if "" in tables else table.values["code"].to_pylist()
-    for row, (code, task, label) in enumerate(zip(codes, tasks, labels, strict=True)):
+    columns = ("task", "label") if "" in tables else ("task", "label", "code")
+    for place, cells in _read_cells(path, (*columns, *more)):
+        code, task, label = cells.get("code", ""), cells["task"], cells["label"]
         if code in tables:
             if not task or label is None or label_key(label) in NO_LABELS:
-                table.refuse(row, "task or label is missing")
-            yield row, code, task, spelled[code].setdefault(label_key(label), label)
-
-
-def _key_columns(tables: Mapping[str, Answers]) -> tuple[str, ...]:
-    return ("task", "label") if "" in tables else ("task", "label", "code")
+                _refuse(place, "task or label is missing")
+            yield place, code, task, spelled[code].setdefault(label_key(label), label), cells
 
 
 def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, str]]:
@@ -320,11 +186,10 @@ def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, 
     Raises:
         InputRefused: unreadable, a cell is empty, or a task is there twice.
     """
-    table = open_table(path, _key_columns(tables))
     gold_labels: dict[str, dict[str, str]] = {code: {} for code in tables}
-    for row, code, task, label in _labelled_rows(table, tables):
+    for place, code, task, label, _ in _labelled_rows(path, tables):
         if task in gold_labels[code]:
-            table.refuse(row, "this task stands here twice")
+            _refuse(place, "this task stands here twice")
         gold_labels[code][task] = label
     return gold_labels
 
@@ -355,17 +220,15 @@ def read_model_answers(
     Raises:
         InputRefused: unreadable, not a probability, or a label twice.
     """
-    table = open_table(path, (*_key_columns(tables), "probability"))
-    values = read_numbers(table, "probability")
-    cells: dict[str, dict[tuple[str, str], float]] = {code: {} for code in tables}
-    for row, code, task, label in _labelled_rows(table, tables):
-        if not 0 <= values[row] <= 1:
-            table.refuse(row, "expected a probability from 0 to 1")
-        if (task, label) in cells[code]:
-            table.refuse(row, "this task and label stand here twice")
-        cells[code][task, label] = values[row]
-    wider = {code: one.with_labels(label for _, label in cells[code]) for code, one in tables.items()}
-    return wider, {code: _fill(path, one, cells[code]) for code, one in wider.items()}
+    by_code: dict[str, dict[tuple[str, str], float]] = {code: {} for code in tables}
+    for place, code, task, label, cells in _labelled_rows(path, tables, "probability"):
+        if not 0 <= cells["probability"] <= 1:
+            _refuse(place, "expected a probability from 0 to 1")
+        if (task, label) in by_code[code]:
+            _refuse(place, "this task and label stand here twice")
+        by_code[code][task, label] = cells["probability"]
+    wider = {code: one.with_labels(label for _, label in by_code[code]) for code, one in tables.items()}
+    return wider, {code: _fill(path, one, by_code[code]) for code, one in wider.items()}
 
 
 def _fill(path: Path, answers: Answers, cells: Mapping[tuple[str, str], float]) -> Floats:

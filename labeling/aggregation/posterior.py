@@ -46,16 +46,6 @@ class Posterior:
     expected: Floats
     components: Components | None = None
 
-    def part(self, rows: slice) -> Posterior:
-        """The posterior of some tasks only."""
-        own = self.components
-        return replace(
-            self,
-            probabilities=self.probabilities[rows],
-            expected=self.expected[rows],
-            components=None if own is None else replace(own, responsibilities=own.responsibilities[rows]),
-        )
-
     def without_certainty(self) -> Posterior:
         """The same labels with probabilities that are not known."""
         unknown = np.full_like(self.probabilities, np.nan)
@@ -112,16 +102,6 @@ class Pairs:
         """The transpose of `by_task`, shape (pairs, tasks)."""
         return self.by_task.T
 
-    @property
-    def answers(self) -> Floats:
-        """The number of answers of each pair, shape (pairs,)."""
-        return np.bincount(self.by_task.indices, minlength=len(self.worker)).astype(float)
-
-    def counts(self, responsibilities: Floats) -> Floats:
-        """Expected answers of each pair in each component, shape (pairs, components), from the tasks'
-        probabilities `responsibilities`, shape (tasks, components)."""
-        return np.asarray(self.by_pair @ responsibilities, float)
-
     def expectation(
         self, logs: Floats, base: Floats, responsibilities: NDArray[Any]
     ) -> tuple[Floats, float, float]:
@@ -149,13 +129,6 @@ class Pairs:
             change = max(change, float(before.max()), -float(before.min()))
             before[:] = after
         return counts, likelihood, change
-
-    def per_worker(self, values: Floats) -> Floats:
-        """Sums over each worker's pairs: (pairs, anything) becomes (workers, anything)."""
-        starts = np.searchsorted(self.worker, np.arange(self.n_workers))
-        filled = np.add.reduceat(np.concatenate((values, np.zeros((1, values.shape[1])))), starts, axis=0)
-        filled[np.bincount(self.worker, minlength=self.n_workers) == 0] = 0.0
-        return np.asarray(filled, float)
 
 
 def worker_label_pairs(answers: Answers) -> Pairs:

@@ -7,9 +7,10 @@ read, in one project or everywhere; nothing is written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import compress
 
 import numpy as np
@@ -24,8 +25,9 @@ from dialint.labeling.aggregation.dialogue_answers import (
     collect_answers,
     dialogue_codes,
 )
-from dialint.labeling.aggregation.methods import aggregate_codes
-from dialint.labeling.aggregation.overlap import expected_gains
+from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.joint_items import possible_votes
+from dialint.labeling.aggregation.posterior import CELLS, Components
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.gold import list_gold
@@ -38,7 +40,7 @@ class QuestionPosterior:
     found it; `n_independent` of them do not always give the same answer (`Answers.constant_workers`).
     `model` is the model's probability, none where it has none or was in view; `gold` says that the answer is
     gold. `start` and `end` are the evidence most agree on, if any is in this turn. `gains` are what further
-    answers are expected to bring, a row of `aggregation.overlap.expected_gains`, empty for gold."""
+    answers are expected to bring, a row of `expected_gains`, empty for gold."""
 
     dialogue: str
     turn: int
@@ -69,26 +71,23 @@ GoldAnswers = Mapping[tuple[str, int, str], bool]
 
 
 def question_posteriors(
-    answers: CollectedAnswers, share_workers: bool = False, gold: GoldAnswers | None = None
+    answers: CollectedAnswers, gold: GoldAnswers | None = None
 ) -> Iterator[QuestionPosterior]:
     """The posteriors of the joint method, by code and in the order in which the questions were first
     answered; gold takes part in the fit and replaces the posterior of its own question."""
     tables, gold = answers.tables(), gold or {}
-    models: dict[str, Floats] = {code: answers.model_probabilities(code) for code in tables}
-    golds = {
-        code: np.array([int(gold.get((*item, code), -1)) for item in answers.codes[code].votes])
-        for code in tables
-    }
-    posteriors = aggregate_codes(tables, "joint", models, share_workers, golds if gold else None)
-    for code, posterior in posteriors.items():
+    for code, table in tables.items():
+        model = answers.model_probabilities(code)
+        known = np.array([int(gold.get((*item, code), -1)) for item in answers.codes[code].votes])
+        posterior = joint_posterior(table, model, gold=known if gold else None)
         assert posterior.components is not None, "the joint method has them"
-        ignored = frozenset(compress(tables[code].workers, tables[code].constant_workers()))
+        ignored = frozenset(compress(table.workers, table.constant_workers()))
         rows = zip(
             answers.codes[code].votes.items(),
             posterior.probabilities[:, 1],
             expected_gains(posterior.components),
-            models[code][:, 1],
-            golds[code],
+            model[:, 1],
+            known,
             strict=True,
         )
         for (item, votes), probability, gains, by_model, present in rows:
@@ -109,18 +108,44 @@ def question_posteriors(
             )
 
 
+LOOKAHEAD, OUTCOMES = 5, 150
+"""Maximum number of further answers considered, and of the different votes that they may give; with many
+labels fewer answers are considered."""
+
+
+def expected_gains(components: Components) -> Floats:
+    """The expected increase of the probability of the winner for each further answer of unknown workers, with
+    up to 1, 2, ... `LOOKAHEAD` answers and the best number of them: shape (tasks, at most `LOOKAHEAD`), rows
+    are ascending.
+
+    One answer often cannot change a decision that three could, so the gain of several answers is computed,
+    for each of them. Source: expected value of information (Raiffa and Schlaifer 1961, preposterior analysis)
+    with the share of right decisions as the gain; Frazier and Powell 2010 on why one step is not enough.
+    """
+    size = components.shares.shape[1]
+    most = max(n for n in range(1, LOOKAHEAD + 1) if n == 1 or math.comb(n + size - 1, n) <= OUTCOMES)
+    now = (components.responsibilities @ components.label_probabilities).max(axis=1)
+    gains = np.zeros((len(components.responsibilities), most))
+    for n in range(1, most + 1):
+        votes = possible_votes(n, size)
+        orders = math.factorial(n) / np.array([math.prod(map(math.factorial, one)) for one in votes.tolist()])
+        probability = np.exp(np.log(components.shares) @ votes.T) * orders  # (components, votes)
+        for first in range(0, len(gains), step := max(1, CELLS // len(votes))):
+            rows = slice(first, first + step)
+            right = (
+                components.responsibilities[rows] @ (probability * of[:, None])
+                for of in components.label_probabilities.T
+            )
+            gains[rows, n - 1] = (reduce(np.maximum, right).sum(axis=1) - now[rows]) / n
+    return np.maximum.accumulate(np.maximum(gains, 0.0), axis=1)
+
+
 def load_posteriors(
-    store: Store,
-    actor: str,
-    project: str | None,
-    taxonomy: Taxonomy,
-    *,
-    share_workers: bool = False,
+    store: Store, actor: str, project: str | None, taxonomy: Taxonomy
 ) -> list[QuestionPosterior]:
     """The posteriors of all answered questions, by code and in the order in which they were first answered.
 
-    `project` none takes all answers in the store, also imported ones. With `share_workers` each person has
-    one confusion matrix for all codes.
+    `project` none takes all answers in the store, also imported ones.
 
     Raises:
         NotAllowed: the actor does not decide.
@@ -128,7 +153,7 @@ def load_posteriors(
     """
     gold = load_gold(store, actor, taxonomy)
     answers = load_answers(store, actor, project, taxonomy)
-    return list(question_posteriors(answers, share_workers, gold))
+    return list(question_posteriors(answers, gold))
 
 
 def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> CollectedAnswers:

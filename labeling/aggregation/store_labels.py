@@ -57,16 +57,15 @@ class StoreLabelsSummary:
 
 
 def aggregate_store(
-    store: Store, actor: str, config: StoreLabelsConfig, taxonomy: Taxonomy, *, share_workers: bool = False
+    store: Store, actor: str, config: StoreLabelsConfig, taxonomy: Taxonomy
 ) -> StoreLabelsSummary:
-    """Aggregate answers and write the labels. With `share_workers` each person has one confusion matrix for
-    all codes.
+    """Aggregate answers and write the labels.
 
     Raises:
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    posteriors = load_posteriors(store, actor, config.project, taxonomy, share_workers=share_workers)
+    posteriors = load_posteriors(store, actor, config.project, taxonomy)
     always: list[Label] = []
     only_if_labelled: list[Label] = []
     for one in posteriors:

@@ -1,6 +1,6 @@
 """Agreement among people: on labels, with all others together (the human ceiling), and on marked spans.
 
-On labels: Krippendorff's alpha at three levels, Fleiss' and Cohen's kappa, specific agreement. A task with
+On labels: Krippendorff's alpha (nominal), Fleiss' and Cohen's kappa, specific agreement. A task with
 fewer than two answers is left out. Where only one label occurs, expected agreement is 1 and a kappa or alpha
 is not defined: NaN, not 1.
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
-from typing import Literal
 
 import numpy as np
 
@@ -27,56 +26,28 @@ from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.dialogue_answers import Span
 
 SHARE = (0.0, 1.0)
-Level = Literal["nominal", "ordinal", "interval"]
-"""How labels are compared: by identity, by rank, or by distance."""
 
 
-def krippendorff_alpha(
-    votes: Floats,
-    values: Floats | None = None,
-    level: Level = "nominal",
-    rounds: int = ROUNDS,
-    seed: int = 0,
-) -> Estimate:
+def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS) -> Estimate:
     """Alpha with any number of answers a task: 1 all agree, 0 as expected by chance. `votes` has shape
-    (tasks, labels); at the levels "ordinal" and "interval" near answers disagree less than far ones, and
-    `values`, shape (labels,), is the position of each label on the scale, of which "ordinal" uses the order
-    only.
+    (tasks, labels), which are the same or not.
 
     Equal to the package krippendorff 0.9, which has no intervals. Source: Krippendorff, Computing
-    Krippendorff's Alpha-Reliability (2011), sections C and D: coincidences, and the difference functions of a
-    level; a task's pairs of answers count 1 / (answers - 1) each.
+    Krippendorff's Alpha-Reliability (2011), section C: each pair of a task counts 1 / (answers - 1).
     """
-    size = votes.shape[1]
-    positions = np.arange(size, dtype=float) if values is None else np.asarray(values, float)
-    order = np.argsort(positions, kind="stable")
-    paired, scale = _pairable(votes)[:, order], positions[order]
-    pairs = paired[:, :, None] * (paired[:, None, :] - np.eye(size))
-    coincidences = pairs / np.maximum(paired.sum(axis=1) - 1.0, 1.0)[:, None, None]
-
-    def alpha(sums: Floats) -> Floats:
-        table = sums.reshape(-1, size, size)
-        label_counts = table.sum(axis=2)
-        n = label_counts.sum(axis=1)
-        if level == "ordinal":
-            middle = np.cumsum(label_counts, axis=1) - label_counts / 2  # the mean rank of each label
-            apart = (middle[:, :, None] - middle[:, None, :]) ** 2
-        else:
-            distances = (scale[:, None] - scale) ** 2 if level == "interval" else 1.0 - np.eye(size)
-            apart = np.broadcast_to(distances, table.shape)
-        observed = (table * apart).sum(axis=(1, 2))
-        expected = (label_counts[:, :, None] * label_counts[:, None, :] * apart).sum(axis=(1, 2))
-        return np.asarray(1.0 - (n - 1) * ratio(observed, expected), float)
-
-    limits = None
-    if level == "nominal":  # the least value with these labels, if nobody agreed
-        counts = paired.sum(axis=0)
-        n = counts.sum()
-        limits = float(1.0 - (n - 1) * ratio(n, n * (n - 1) - (counts * (counts - 1)).sum())), 1.0
-    return bootstrap_estimate(coincidences.reshape(len(votes), -1), alpha, rounds, seed, limits)
+    paired = _pairable(votes)
+    rows = np.column_stack([paired.sum(axis=1) - _agreeing(paired), paired])
+    return bootstrap_estimate(rows, _alpha, rounds, limits=_limits(_alpha, rows, paired.sum()))
 
 
-def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+def _alpha(sums: Floats) -> Floats:
+    label_counts = sums[:, 1:]
+    n = label_counts.sum(axis=1)
+    expected = n * n - (label_counts**2).sum(axis=1)
+    return np.asarray(1.0 - (n - 1) * ratio(sums[:, 0], expected), float)
+
+
+def fleiss_kappa(votes: Floats, rounds: int = ROUNDS) -> Estimate:
     """Kappa of many people, each task weighing the same.
 
     Source: Fleiss 1971. There every task has the same number of answers; where they differ, a task's
@@ -86,14 +57,14 @@ def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate
     n_answers = paired.sum(axis=1)
     inside = ratio(_agreeing(paired), n_answers)
     rows = np.column_stack([np.nan_to_num(inside), n_answers > 0, paired])
-    return bootstrap_estimate(rows, _kappa, rounds, seed, _limits(_kappa, rows))
+    return bootstrap_estimate(rows, _kappa, rounds, limits=_limits(_kappa, rows))
 
 
-def _limits(statistic: Callable[[Floats], Floats], rows: Floats) -> tuple[float, float]:
+def _limits(statistic: Callable[[Floats], Floats], rows: Floats, worst: float = 0.0) -> tuple[float, float]:
     """The least value of a chance-corrected figure with the labels of `rows`, whose first column is their
-    agreement, and the greatest."""
+    agreement, or their disagreement if `worst` is that of all, and the greatest."""
     sums = rows.sum(axis=0, keepdims=True)
-    sums[:, 0] = 0.0
+    sums[:, 0] = worst
     return float(statistic(sums)[0]), 1.0
 
 
@@ -104,7 +75,7 @@ def _kappa(sums: Floats) -> Floats:
     return ratio(observed - expected, 1.0 - expected)
 
 
-def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS) -> Estimate:
     """The probability that another person gives `label`, given that one did.
 
     For two people this is 2a / (2a + b + c), the F1 of one against the other. It stays meaningful for
@@ -113,10 +84,10 @@ def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS, seed: in
     """
     n_label, n_answers = votes[:, label], votes.sum(axis=1)
     rows = np.column_stack([n_label * (n_label - 1), n_label * (n_answers - 1)])
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, limits=SHARE)
 
 
-def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS) -> Estimate:
     """Kappa of two workers, given as indices, over the tasks both answered. Source: Cohen 1960."""
     size = len(answers.labels)
     labels = np.full((2, len(answers.tasks)), -1)
@@ -129,7 +100,7 @@ def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, se
     rows[:, 0] = both[0] == both[1]
     rows[each, 1 + both[0]] = 1.0
     rows[each, 1 + size + both[1]] = 1.0
-    return bootstrap_estimate(rows, _cohen, rounds, seed, _limits(_cohen, rows))
+    return bootstrap_estimate(rows, _cohen, rounds, limits=_limits(_cohen, rows))
 
 
 def _cohen(sums: Floats) -> Floats:
@@ -162,19 +133,17 @@ def leave_one_out_agreement(answers: Answers) -> Floats:
     return np.where(top > 0, agreed, np.nan)
 
 
-def human_ceiling(answers: Answers, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
+def human_ceiling(answers: Answers, rounds: int = ROUNDS) -> Estimate:
     """Leave-one-out agreement over all answers, with its interval by task."""
     agreed = leave_one_out_agreement(answers)
     defined = ~np.isnan(agreed)
     task, n_tasks = answers.task[defined], len(answers.tasks)
     sums = np.bincount(task, weights=agreed[defined], minlength=n_tasks)
     rows = np.column_stack([sums, np.bincount(task, minlength=n_tasks)]).astype(float)
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, limits=SHARE)
 
 
-def soft_span_f1(
-    questions: Sequence[Mapping[str, Sequence[Span]]], rounds: int = ROUNDS, seed: int = 0
-) -> Estimate:
+def soft_span_f1(questions: Sequence[Mapping[str, Sequence[Span]]], rounds: int = ROUNDS) -> Estimate:
     """F1 over all ordered pairs of the readers of a question; a span counts by the largest share of it that a
     span of the other reader covers. `questions` have the spans of each reader, none if nothing was marked.
 
@@ -182,7 +151,7 @@ def soft_span_f1(
     reference and response, so that precision, recall and F1 are the same. NaN where nobody marked anything.
     """
     rows = np.array([_sum_covered(spans) for spans in questions], float).reshape(-1, 2)
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, limits=SHARE)
 
 
 def _sum_covered(by_reader: Mapping[str, Sequence[Span]]) -> tuple[float, float]:

@@ -1,23 +1,50 @@
-"""All anomaly flags of a crowd, from its answers only."""
+"""All anomaly flags of a crowd, from its answers only: reasons to review the work of a person or of a group.
+
+A flag is a suspicion and not a proof, and is worded so: it leads to a control task or a conversation, and a
+person decides. The flag "second school" is about the instructions, not about its workers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.raters.collusion import ColludingGroup, combine_fits, compare_pairs, find_groups
 from dialint.labeling.raters.competence import Competence, LeaveOneOut, estimate_competence, leave_one_out
-from dialint.labeling.raters.flags import (
-    FALSE_DISCOVERY_RATE,
-    SURE,
-    WORDS_PER_MINUTE,
-    Flag,
-    benjamini_hochberg,
-)
-from dialint.labeling.raters.response_time import ResponseTimes, measure_response_times
+from dialint.labeling.raters.estimates import benjamini_hochberg
+from dialint.labeling.raters.response_time import WORDS_PER_MINUTE, ResponseTimes, measure_response_times
+
+SURE = 0.95
+"""Probability of no knowledge from which a flag is raised."""
+FALSE_DISCOVERY_RATE = 0.01
+"""Of the flags of each other kind: for speed, copying and contrary answers."""
+Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "unread", "copying", "second school"]
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A suspicion against `workers`: one, or a group that agrees on wrong answers.
+
+    `p_value` is the probability of such evidence among honest people, before the correction for multiple
+    tests; none where `probability` (of the suspicion, 0 to 1) takes its place. `n` is the number of answers
+    that the evidence is from; `why` is a sentence with the figures and no text of a dialogue.
+    """
+
+    kind: Kind
+    workers: tuple[str, ...]
+    n: int
+    why: str
+    p_value: float | None = None
+    probability: float | None = None
+
+    @property
+    def personal(self) -> bool:
+        """Whether it is about its workers; a second school is about the instructions."""
+        return self.kind != "second school"
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.raters.competence import LeaveOneOut
-from dialint.labeling.raters.flags import benjamini_hochberg, binomial_tail
+from dialint.labeling.raters.estimates import benjamini_hochberg, binomial_tail
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -1,4 +1,4 @@
-"""Figures with 95 % intervals; none where there are too few answers to give one."""
+"""Figures with 95 % intervals, none where there are too few answers to give one; tests of suspicions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Floats
@@ -65,3 +66,19 @@ def quartiles(seconds: list[float]) -> Speed:
         return Speed(len(seconds))
     first, middle, third = np.percentile(seconds, (25, 50, 75)).tolist()
     return Speed(len(seconds), middle, first, third)
+
+
+def benjamini_hochberg(p_values: Floats, rate: float) -> NDArray[np.bool_]:
+    """Select those of `p_values`, shape (tests,), for which the false discovery rate is at most `rate`: a
+    mask of the same shape."""
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(p_values) <= rate, bool) if len(p_values) else np.zeros(0, bool)
+
+
+def binomial_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:
+    """The probability of `k` or more successes, `k` at least 1, of a binomial with `n` trials and success
+    probability `share`; `k` and `n` need not be whole."""
+    from scipy.special import betainc
+
+    return np.asarray(betainc(k, np.maximum(n - k, 0.0) + 1.0, share), float)

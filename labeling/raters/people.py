@@ -24,10 +24,9 @@ from dialint.labeling.aggregation.answers import Answers, Floats, stack_codes
 from dialint.labeling.aggregation.dialogue_answers import WHOLE_DIALOGUE, CodeAnswers, dialogue_codes
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.agreement import cohen_kappa
-from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
+from dialint.labeling.raters.anomalies import CrowdAnomalies, Flag, find_anomalies
 from dialint.labeling.raters.competence import LeaveOneOut
 from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, proportion, quartiles
-from dialint.labeling.raters.flags import Flag
 from dialint.labeling.raters.response_time import CHARACTERS_PER_WORD
 from dialint.labeling.raters.workload import Workload, measure_workload
 from dialint.labeling.store.database.transactions import Store

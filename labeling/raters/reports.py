@@ -1,4 +1,13 @@
-"""What the reports on labelers share: their answers in a store, and a file that is complete or not at all.
+"""Stages ``dialint label agreement``, ``watch`` and ``quality``: figures of the people who gave the answers.
+
+Each reads a file, or the answers in a store; with ``--out`` it writes all figures as one JSON file, which is
+complete or not there. Where answers are too few for a figure, it is left out.
+
+``agreement`` computes for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each label,
+the leave-one-out human ceiling and, from a store, how far marked evidence agrees (soft F1); who is right it
+does not measure. Pairs of people are on the console's page People. ``watch`` says who answers without
+reading, too fast, or from a shared sheet. A flag is a reason for a review, not a verdict; it excludes
+nobody's answers from anything. ``quality`` compares our annotations with gold and with the other people.
 
 Control tasks are included where work is measured, since they measure it best; agreement is measured without
 them, whose items are selected to be clear.
@@ -6,34 +15,95 @@ them, whose items are selected to be clear.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from dialint.detector.artifacts import (
-    disk_errors,
-    file_entry,
-    make_output_folder,
-    package_versions,
-    require_new_files,
-    write_manifest,
-)
-from dialint.detector.errors import ConfigError, Message
-from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.answers import Answers
-from dialint.labeling.aggregation.dialogue_answers import (
-    DialogueContext,
-    Span,
-    collect_answers,
-    dialogue_codes,
-)
-from dialint.labeling.raters.workload import Workload, measure_workload
-from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.dialogues import StoredDialogues
-from dialint.labeling.store.stored_annotations import iterate_counted
+from cyclopts import Parameter
+
+from dialint.detector.errors import ConfigError, InputRefused, Message
+from dialint.labeling.raters.response_time import WORDS_PER_MINUTE
+
+if TYPE_CHECKING:
+    from dialint.detector.records import Dialogue
+    from dialint.detector.statistics import Estimate
+    from dialint.detector.taxonomy import Taxonomy
+    from dialint.labeling.aggregation.answers import Answers, Floats
+    from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers, Span
+    from dialint.labeling.annotation import Annotation
+    from dialint.labeling.raters.anomalies import CrowdAnomalies
+    from dialint.labeling.raters.people import Gold
+    from dialint.labeling.raters.workload import Workload
+    from dialint.labeling.store.database.transactions import Store
+
+    Spans = Sequence[Mapping[str, Sequence[Span]]]
+    Tables = tuple[Mapping[str, Answers], Mapping[str, Spans]]
+    Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
+    Sources = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
 
 Report = dict[str, Any]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class AgreementConfig:
+    """Whose agreement is measured, and in which detail."""
+
+    annotations: Path | None = None
+    """Crowd table with columns task, worker, label and, if it has it, code. Without it the answers in the
+    store are taken."""
+    out: Path | None = None
+    """File for all figures as JSON; must not exist. Standard output has the main ones in any case."""
+    rounds: int = 1000
+    """Bootstrap rounds of the intervals."""
+    last_wins: Annotated[bool, Parameter(negative=())] = False
+    """Of a worker's several answers to a task take the last; without, they are refused."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise ConfigError("E_OPTION", "--rounds must be at least 1")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class WatchConfig:
+    """Whose answers are checked."""
+
+    annotations: Path | None = None
+    """Crowd table with columns task, worker, label and, if it has them, code and seconds. Without it the
+    answers in the store are checked."""
+    out: Path | None = None
+    """File for all figures as JSON; must not exist. Standard output has the flags in any case."""
+    words_per_minute: float = WORDS_PER_MINUTE
+    """Faster than anybody reads: answers that took less are flagged, where the dialogues are known (in the
+    store); 0 flags none."""
+    last_wins: Annotated[bool, Parameter(negative=())] = False
+    """Of a worker's several answers to a task take the last; without, they are refused."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.words_per_minute < math.inf:
+            raise ConfigError("E_OPTION", "--words-per-minute must not be negative")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class QualityConfig:
+    """Whose work is measured, and what it is compared with."""
+
+    annotations: Path | None = None
+    """Our annotations (.jsonl), as dialint import labels writes them. Without them the answers in the
+    store are measured."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Logs of the dialogues that were labeled; the store has its own."""
+    gold: Path | None = None
+    """Gold (.jsonl): dialogue, turn, code, present; the store has its own."""
+    out: Path | None = None
+    """File for all figures as JSON; must not exist. Standard output has the main ones in any case."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
 
 
 def make_report(
@@ -50,6 +120,15 @@ def make_report(
         OutputRefused: `out` exists.
         WorldError: the disk is full or failed.
     """
+    from dialint.detector.artifacts import (
+        disk_errors,
+        file_entry,
+        make_output_folder,
+        package_versions,
+        require_new_files,
+        write_manifest,
+    )
+
     require_new_files(out)
     started = time.monotonic()
     report = {
@@ -67,6 +146,252 @@ def make_report(
     return report
 
 
+def agreement(config: AgreementConfig, stored: Callable[[], Tables] | None = None) -> Report:
+    """Compute all figures, of the table or of the `stored` answers, and write them to `out` if it is set.
+
+    Raises:
+        ConfigError: neither is given.
+        InputRefused: the table is bad; the message names file and line.
+        OutputRefused: `out` exists.
+    """
+    from dialint.labeling.aggregation.crowd_tables import read_answers
+
+    def figures() -> Mapping[str, Any]:
+        if stored is not None:
+            tables, spans = stored()
+        elif config.annotations is None:
+            raise ConfigError("E_OPTION", "--annotations names no table")
+        else:
+            tables, spans = read_answers(config.annotations, config.last_wins), {}
+        return {
+            "codes": {
+                code: _agreement_figures(table, spans.get(code), config.rounds)
+                for code, table in tables.items()
+            }
+        }
+
+    return make_report("agreement", asdict(config), figures, config.out, [config.annotations])
+
+
+def agreement_rows(report: Report) -> list[list[str]]:
+    """The main figures as a table for the terminal, headings first."""
+    table = [["code", "measure", "value", "95 %", "tasks"]]
+    for code, figures in report["codes"].items():
+        for name, figure in _main_figures(figures):
+            interval = "-" if figure["low"] is None else f"{figure['low']:.3f} to {figure['high']:.3f}"
+            value = "-" if figure["value"] is None else f"{figure['value']:.3f}"
+            table.append([code or "-", name, value, interval, str(figure["n"])])
+    return table
+
+
+def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "Krippendorff's alpha, nominal", figures["alpha"]
+    yield "Fleiss' kappa", figures["fleiss_kappa"]
+    yield "human ceiling", figures["human_ceiling"]
+    for label, figure in figures["specific_agreement"].items():
+        yield f"agreement on {label}", figure
+    if figures["spans"]:
+        yield "soft F1 of spans", figures["spans"]
+
+
+def _agreement_figures(answers: Answers, spans: Spans | None, rounds: int) -> dict[str, Any]:
+    from dialint.labeling.raters.agreement import (
+        fleiss_kappa,
+        human_ceiling,
+        krippendorff_alpha,
+        soft_span_f1,
+        specific_agreement,
+    )
+
+    votes = answers.votes()
+    return {
+        "answers": len(answers),
+        "tasks": len(answers.tasks),
+        "labelers": len(set(answers.worker.tolist())),
+        "level": "nominal",
+        "alpha": _to_json(krippendorff_alpha(votes, rounds)),
+        "fleiss_kappa": _to_json(fleiss_kappa(votes, rounds)),
+        "human_ceiling": _to_json(human_ceiling(answers, rounds)),
+        "specific_agreement": {
+            label: _to_json(specific_agreement(votes, index, rounds))
+            for index, label in enumerate(answers.labels)
+        },
+        "spans": None if spans is None else _to_json(soft_span_f1(spans, rounds)),
+    }
+
+
+def _to_json(figure: Estimate) -> dict[str, Any]:
+    """The estimate for JSON, none for what is not a number."""
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in asdict(figure).items()
+    }
+
+
+def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
+    """Compute all flags and figures, of the table or of the `stored` answers, and write them to `out` if it
+    is set.
+
+    Raises:
+        ConfigError: neither is given.
+        InputRefused: the table is bad; the message names file and line.
+        OutputRefused: `out` exists.
+    """
+    from dialint.labeling.aggregation.crowd_tables import read_answers
+    from dialint.labeling.raters.anomalies import find_anomalies
+
+    def figures() -> Mapping[str, Any]:
+        if stored is not None:
+            crowd = stored()
+        elif config.annotations is None:
+            raise ConfigError("E_OPTION", "--annotations names no table")
+        else:
+            crowd = read_answers(config.annotations, config.last_wins), None, None, None
+        anomalies = find_anomalies(*crowd, config.words_per_minute)
+        return {
+            "flags": [asdict(flag) for flag in anomalies.flags],
+            "workers": dict(zip(anomalies.workers, _worker_figures(anomalies), strict=True)),
+        }
+
+    return make_report("watch", asdict(config), figures, config.out, [config.annotations])
+
+
+def _worker_figures(anomalies: CrowdAnomalies) -> list[dict[str, float | None]]:
+    """The figures of each worker, none where they are not defined."""
+    competence, times = anomalies.competence, anomalies.response_times
+    columns = {
+        "answers": competence.n,
+        "slope": competence.slope,
+        "slope_spread": competence.spread,
+        "knows_nothing": competence.no_knowledge,
+        "commonest_answer": competence.commonest,
+        "timed": times.n,
+        "fast": times.fast,
+        "unread": times.unread,
+        "median_seconds": times.median,
+    }
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    return [
+        {name: None if math.isnan(value) else value for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]
+
+
+def flag_rows(report: Report) -> list[list[str]]:
+    """The flags of a report as a table for the terminal, headings first."""
+    flags = [
+        [flag["kind"], ", ".join(flag["workers"]), str(flag["n"]), _certainty(flag), flag["why"]]
+        for flag in report["flags"]
+    ]
+    return [["flag", "workers", "n", "certainty", "why"], *flags]
+
+
+def _certainty(flag: Mapping[str, Any]) -> str:
+    """The probability or the p-value of a flag."""
+    if flag["probability"] is not None:
+        return f"probability {flag['probability']:.3f}"
+    return "p < 1e-15" if flag["p_value"] < 1e-15 else f"p {flag['p_value']:.1g}"
+
+
+def measure(config: QualityConfig, stored: Callable[[], Sources] | None = None) -> Report:
+    """Make the quality report, of the files or of the `stored` answers, and write it to `out` if it is set.
+
+    Raises:
+        ConfigError: neither is given.
+        InputRefused: a file is bad, or an annotation is about a dialogue or turn that is not there.
+        OutputRefused: `out` exists.
+    """
+
+    def figures() -> Mapping[str, Any]:
+        sources = _read_files(config) if stored is None else stored()
+        return quality_figures(*sources, config.taxonomy)
+
+    options = {name: value for name, value in asdict(config).items() if name != "dialogues"}
+    return make_report("labeler-quality", options, figures, config.out, (config.annotations, config.gold))
+
+
+def _read_files(config: QualityConfig) -> Sources:
+    from dialint.detector.ingest.read import load_dialogues
+    from dialint.labeling.annotation import read_annotations
+
+    if config.annotations is None or not config.dialogues:
+        raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
+    gold = {} if config.gold is None else read_gold(config.gold)
+    return read_annotations(config.annotations), load_dialogues(config.dialogues), gold
+
+
+def read_gold(path: Path) -> Gold:
+    """The gold of a file in the format of `dialint label gold import`.
+
+    Raises:
+        InputRefused: no such file, or a bad or contradictory row, with its line.
+    """
+    from dialint.labeling.store.gold import read_gold_file
+
+    return {(row.dialogue, row.turn, row.code): row.present for row in read_gold_file(path)}
+
+
+def quality_figures(
+    annotations: Iterable[Annotation],
+    dialogues: Mapping[str, Dialogue],
+    gold: Gold,
+    taxonomy: Path | None = None,
+) -> Report:
+    """Measure a stream of annotations, oldest first; the figures as a JSON object: labelers, codes, flags.
+
+    Raises:
+        InputRefused: nobody answered anything, or about a dialogue that is not there.
+    """
+    from dialint.detector.taxonomy import load_taxonomy
+    from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
+    from dialint.labeling.raters.people import measure_quality
+    from dialint.labeling.raters.workload import measure_workload
+
+    try:
+        workload = measure_workload(annotations, dialogues, dialogue_codes(load_taxonomy(taxonomy)))
+    except KeyError as error:
+        raise InputRefused("E_LABEL", f"an annotation of dialogue {error}, which is not there") from None
+    if not workload.answers.codes:
+        raise InputRefused("E_NO_RECORDS", "no answers of people")
+    quality = asdict(measure_quality(workload, gold))
+    return {"answers": sum(each["answers"] for each in quality["codes"].values()), **quality}
+
+
+MEASURES = {"accuracy": "accuracy on gold", "agreement": "agreement with others", "bias": "bias"}
+
+
+def labeler_rows(report: Report) -> list[list[str]]:
+    """The main figures of each labeler as a table for the terminal, headings first."""
+    rows = [["labeler", "answers", *MEASURES.values(), "seconds"]]
+    for each in report["labelers"]:
+        overall, speed = each["overall"], each["speed"]
+        seconds = "not enough" if speed["n"] else "-"
+        if speed["median"] is not None:
+            seconds = (
+                f"{speed['median']:.0f} ({speed['first_quartile']:.0f} to {speed['third_quartile']:.0f})"
+            )
+        measures = (_format_figure(overall[name]) for name in MEASURES)
+        rows.append([each["name"], str(overall["answers"]), *measures, seconds])
+    return rows
+
+
+def code_rows(report: Report) -> list[list[str]]:
+    """The main figures of each code, all labelers together, headings first."""
+    rows = [["code", "answers", "yes", "accuracy on gold", "agreement with others"]]
+    for code, each in sorted(report["codes"].items()):
+        portion = f"{each['yes'] / max(1, each['answers']):.1%}"
+        measures = (_format_figure(each[name]) for name in ("accuracy", "agreement"))
+        rows.append([code, str(each["answers"]), portion, *measures])
+    return rows
+
+
+def _format_figure(value: Mapping[str, Any]) -> str:
+    """A figure above its interval, or that the answers are not enough for one."""
+    if value["value"] is None:
+        return "not enough" if value["n"] else "-"
+    return f"{value['value']:.2f}\n{value['low']:.2f} to {value['high']:.2f}"
+
+
 def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Workload:
     """The work of all labelers in a project or in the whole store.
 
@@ -74,16 +399,18 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
+    from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
+    from dialint.labeling.raters.workload import measure_workload
+    from dialint.labeling.store.dialogues import StoredDialogues
+    from dialint.labeling.store.stored_annotations import iterate_counted
+
     annotations = iterate_counted(store, actor, project, controls=True)
     workload = measure_workload(annotations, StoredDialogues(store), dialogue_codes(taxonomy))
-    if not workload.answers.codes:
-        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
+    _require_answers(workload.answers, project)
     return workload
 
 
-def load_tables(
-    store: Store, actor: str, project: str | None, taxonomy: Taxonomy
-) -> tuple[dict[str, Answers], dict[str, list[dict[str, tuple[Span, ...]]]]]:
+def load_tables(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Tables:
     """The answers of a project or of the whole store by code, and for each question the spans that each
     reader marked.
 
@@ -91,10 +418,18 @@ def load_tables(
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
+    from dialint.labeling.aggregation.dialogue_answers import DialogueContext, collect_answers, dialogue_codes
+    from dialint.labeling.store.dialogues import StoredDialogues
+    from dialint.labeling.store.stored_annotations import iterate_counted
+
     dialogues, annotations = StoredDialogues(store), iterate_counted(store, actor, project)
     answers = collect_answers(
         annotations, lambda name: DialogueContext.of(dialogues[name]), dialogue_codes(taxonomy)
     )
+    _require_answers(answers, project)
+    return answers.tables(), {code: list(each.votes.values()) for code, each in answers.codes.items()}
+
+
+def _require_answers(answers: CollectedAnswers, project: str | None) -> None:
     if not answers.codes:
         raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
-    return answers.tables(), {code: list(each.votes.values()) for code, each in answers.codes.items()}

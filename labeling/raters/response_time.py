@@ -17,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.raters.flags import WORDS_PER_MINUTE, binomial_tail
+from dialint.labeling.raters.estimates import binomial_tail
+
+WORDS_PER_MINUTE = 1000.0
+"""Four times what adults read on average (238 words of prose: Brysbaert, J. Mem. Lang. 109, 2019)."""
 
 FENCE = 3.09
 """One in a thousand of a normal curve, in standard deviations."""

@@ -34,8 +34,8 @@ from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.errors import WorldError
 from dialint.detector.statistics import round_interval
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.raters.anomalies import Flag, Kind
 from dialint.labeling.raters.estimates import Figure, Speed
-from dialint.labeling.raters.flags import Flag, Kind
 from dialint.labeling.raters.people import (
     ALL_CODES,
     LEAST_SHARED,

@@ -152,15 +152,14 @@ def test_bad_gold_is_refused(table: Path, tmp_path: Path, text: str, message: st
         run(AggregateConfig(table, tmp_path / "x.csv", gold=tmp_path / "gold.csv"))
 
 
-@pytest.mark.parametrize("method", ["joint", "ibcc"])
-def test_a_model_decides_what_nobody_answered(tmp_path: Path, method: str) -> None:
+def test_a_model_decides_what_nobody_answered(tmp_path: Path) -> None:
     rows = "".join(f"t{n},{who},{'yes' if n % 3 else 'no'}\n" for n in range(12) for who in "abc")
     (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}")
     (tmp_path / "model.csv").write_text(
         "task,label,probability\n" + "".join(f"t{n},yes,{0.9 if n % 3 else 0.2}\n" for n in range(11))
     )
     out = tmp_path / "labels.jsonl"
-    run(AggregateConfig(tmp_path / "crowd.csv", out, method=method, model=tmp_path / "model.csv"))
+    run(AggregateConfig(tmp_path / "crowd.csv", out, model=tmp_path / "model.csv"))
     found = [json.loads(line)["label"] for line in out.read_text().splitlines()]
     assert found == ["yes" if n % 3 else "no" for n in range(12)]
 
@@ -177,8 +176,6 @@ def test_codes_have_rows_and_labels_of_their_own(tmp_path: Path) -> None:
         ("L1", "low", 1),
     ]
     assert set(rows[2]["probabilities"]) == {"high", "low"}
-    with pytest.raises(ConfigError, match="same labels"):
-        run(AggregateConfig(path, tmp_path / "x.jsonl", share_workers=True))
 
 
 def test_soft_labels_may_tell_answers_in_place_of_truth(table: Path, tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from answer_tables import CrowdPlan, SimulatedCrowd, from_rows, simulate_crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.special import digamma
 
-from dialint.labeling.aggregation.answers import Answers, stack_codes
+from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.joint import (
     Assumptions,
     choose_assumptions,
@@ -30,16 +29,12 @@ from dialint.labeling.aggregation.joint_items import (
     jury_votes,
 )
 from dialint.labeling.aggregation.methods import (
-    WITH_MODEL,
     aggregate_answers,
-    aggregate_codes,
     dawid_skene,
     glad,
-    ibcc,
     mace,
     majority,
     one_coin,
-    wawa,
 )
 from dialint.labeling.aggregation.posterior import Posterior
 
@@ -49,13 +44,6 @@ CAUTIOUS = Assumptions(float("inf"))
 def accuracy(posterior: Posterior, crowd: SimulatedCrowd) -> float:
     noise = np.random.default_rng(0).random(posterior.probabilities.shape) * 1e-9
     return float(((posterior.probabilities + noise).argmax(axis=1) == crowd.truth).mean())
-
-
-def test_wawa_by_hand() -> None:
-    """a agrees twice of two: 2.5 / 3; b once of one: 1.5 / 2; c none of one: 0.5 / 2."""
-    answers = from_rows([("t1", "a", "y"), ("t1", "b", "y"), ("t1", "c", "n"), ("t2", "a", "n")])
-    found = wawa(answers)
-    assert found.probabilities[0, 0] == pytest.approx(0.25 / (0.25 + 0.75 + 2.5 / 3))
 
 
 PLANS = {
@@ -93,7 +81,7 @@ def with_constant_worker(label: int, seed: int, first_label: float = 0.93) -> tu
 
 
 @pytest.mark.parametrize("label", [0, 1])
-@pytest.mark.parametrize("method", ["joint", "one-coin", "ibcc"])
+@pytest.mark.parametrize("method", ["joint", "one-coin"])
 def test_a_worker_who_always_gives_one_label_says_nothing(method: str, label: int) -> None:
     crowd, others = with_constant_worker(label, seed=3)
     assert np.flatnonzero(crowd.answers.constant_workers()).tolist() == [7]
@@ -101,7 +89,7 @@ def test_a_worker_who_always_gives_one_label_says_nothing(method: str, label: in
     assert found.probabilities.tolist() == pytest.approx(without.probabilities, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["joint", "dawid-skene", "ibcc"])
+@pytest.mark.parametrize("method", ["joint", "dawid-skene"])
 def test_two_who_find_an_error_are_not_overruled_by_one_who_never_does(method: str) -> None:
     for seed in range(3):
         crowd, others = with_constant_worker(0, seed)
@@ -281,66 +269,16 @@ def test_gold_tells_what_is_meant_by_true() -> None:
     )
 
 
-def test_ibcc_is_the_loop_of_its_equations() -> None:
-    """One worker says y to one task: before the first step the truth is y, so the worker's rows hold (4, 1) and
-    (1, 5), the class shares (1, 2). Then a crowd, answer by answer, until nothing changes."""
-    no = digamma(1.0) - digamma(3.0) + digamma(1.0) - digamma(5.0)
-    yes = digamma(2.0) - digamma(3.0) + digamma(5.0) - digamma(6.0)
-    first = np.exp(yes) / (np.exp(yes) + np.exp(no))
-    assert ibcc_by_loops([("t", "a", 1)], 2, 1)[0, 1] == pytest.approx(first)
-    assert 0.9 < ibcc(from_rows([("t", "a", "y")], labels=("n", "y"))).probabilities[0, 1] < first
-    crowd = simulate_crowd(
-        CrowdPlan(n_tasks=15, n_workers=5, n_labels=3, per_task=3, skill=0.7, seed=2)
-    ).answers
-    found = ibcc(crowd)
-    rows = list(zip(crowd.task.tolist(), crowd.worker.tolist(), crowd.label.tolist(), strict=True))
-    by_loops = ibcc_by_loops(rows, 3, 60)
-    assert found.probabilities[list(dict.fromkeys(row[0] for row in rows))] == pytest.approx(
-        by_loops, abs=2e-3
-    )
-
-
-def ibcc_by_loops(rows: list[tuple[object, object, int]], size: int, steps: int) -> NDArray[np.float64]:
-    """IBCC written out answer by answer."""
-    tasks = list(dict.fromkeys(row[0] for row in rows))
-    votes = [[sum(r[0] == task and r[2] == k for r in rows) for k in range(size)] for task in tasks]
-    truth = np.array(votes, float) / np.sum(votes, axis=1, keepdims=True)
-    for _ in range(steps):
-        new = np.zeros_like(truth)
-        for i, task in enumerate(tasks):
-            for k in range(size):
-                new[i, k] = digamma(truth[:, k].sum() + 1) - digamma(truth.sum() + size)
-                for _, worker, label in (r for r in rows if r[0] == task):
-                    mine = [r for r in rows if r[1] == worker]
-                    seen = [sum(truth[tasks.index(r[0]), k] for r in mine if r[2] == x) for x in range(size)]
-                    row = np.array(seen) + np.where(np.arange(size) == k, 4.0, 1.0)
-                    new[i, k] += digamma(row[label]) - digamma(row.sum())
-        new = np.exp(new - new.max(axis=1, keepdims=True))
-        truth = new / new.sum(axis=1, keepdims=True)
-    return truth
-
-
-def test_class_shares_are_learnt_where_the_model_is_silent() -> None:
-    """The model is sure of yes where it speaks; that says nothing about the tasks that it leaves to people."""
-    silent = [*[(f"t{n}", "a", "n") for n in range(3)], ("u", "b", "y")]
-    crowd = from_rows([*silent, *[(f"s{n}", "c", "y") for n in range(20)]], labels=("n", "y"))
-    model = np.tile([0.01, 0.99], (24, 1))
-    model[:4] = np.nan
-    alone = ibcc(from_rows(silent, labels=("n", "y"))).probabilities
-    assert ibcc(crowd, model).probabilities[:4] == pytest.approx(alone, abs=1e-3)
-
-
-@pytest.mark.parametrize("method", WITH_MODEL)
-def test_a_model_is_better_than_people_alone(method: str) -> None:
+def test_a_model_is_better_than_people_alone() -> None:
     """It is right in nine of ten, the people in six of ten."""
     crowd = simulate_crowd(CrowdPlan(n_tasks=600, n_workers=20, per_task=3, skill=0.62, spread=200, seed=1))
     random = np.random.default_rng(0)
     yes = np.where((random.random(600) < 0.9) == (crowd.truth == 1), 0.9, 0.1)
     model = np.column_stack([1 - yes, yes])
     model[:10] = np.nan
-    found = aggregate_answers(crowd.answers, method, model)
+    found = aggregate_answers(crowd.answers, "joint", model)
     assert found.probabilities.sum(axis=1) == pytest.approx(np.ones(600))
-    assert accuracy(found, crowd) > accuracy(ibcc(crowd.answers), crowd) + 0.05
+    assert accuracy(found, crowd) > accuracy(joint_posterior(crowd.answers), crowd) + 0.05
 
 
 def test_expected_answers_are_those_of_the_crowd_and_not_of_the_truth() -> None:
@@ -386,12 +324,12 @@ def test_no_name_and_no_order_matters(seed: int) -> None:
         answers.workers,
         answers.labels,
     )
-    for method in (majority, wawa, dawid_skene, one_coin, lambda a: fit_joint(a, None, CAUTIOUS).posterior()):
+    for method in (majority, dawid_skene, one_coin, lambda a: fit_joint(a, None, CAUTIOUS).posterior()):
         first, second = method(answers).probabilities, method(moved).probabilities
         assert second[np.ix_(tasks, labels)] == pytest.approx(first, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["joint", "majority", "wawa", "dawid-skene", "one-coin", "ibcc", "mace"])
+@pytest.mark.parametrize("method", ["joint", "majority", "wawa", "dawid-skene", "one-coin", "mace"])
 def test_every_method_gives_distributions(method: str) -> None:
     crowd = simulate_crowd(CrowdPlan(n_tasks=80, n_workers=10, n_labels=3, per_task=2))
     found = aggregate_answers(crowd.answers, method)
@@ -411,25 +349,3 @@ def test_borrowed_methods_keep_our_numbers(method: object) -> None:
     crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=8, per_task=4, skill=0.9, spammers=0.125, seed=1))
     found = method(crowd.answers)  # type: ignore[operator]
     assert accuracy(found, crowd) > 0.85
-
-
-def test_shared_workers_teach_each_other_codes() -> None:
-    """Code A tells who is good; code B has too few answers to learn it, and wins by sharing."""
-    many = simulate_crowd(CrowdPlan(n_tasks=1000, n_workers=20, per_task=5, skill=0.65, spread=2, seed=1))
-    random = np.random.default_rng(5)
-    truth = random.integers(0, 2, 120)
-    task = np.repeat(np.arange(120), 3).astype(np.int32)
-    worker = np.concatenate([random.choice(20, 3, replace=False) for _ in range(120)]).astype(np.int32)
-    right = random.random(360) < many.skills[worker]
-    label = np.where(right, truth[task], 1 - truth[task]).astype(np.int32)
-    few = Answers(task, worker, label, tuple(map(str, range(120))), many.answers.workers, many.answers.labels)
-    tables = {"A": many.answers, "B": few}
-    assert len(stack_codes(tables)) == len(many.answers) + 360
-    apart, together = (
-        aggregate_codes(tables, "dawid-skene"),
-        aggregate_codes(tables, "dawid-skene", shared=True),
-    )
-    assert (together["B"].probabilities.argmax(axis=1) == truth).mean() > (
-        apart["B"].probabilities.argmax(axis=1) == truth
-    ).mean() + 0.03
-    assert together["A"].probabilities.shape == (1000, 2)

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 
 from dialint.detector.errors import ConfigError
+from dialint.labeling.aggregation.adaptive_overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.joint_items import possible_votes
-from dialint.labeling.aggregation.overlap import (
-    LOOKAHEAD,
-    Decision,
-    OverlapRule,
-    expected_gains,
-)
 from dialint.labeling.aggregation.posterior import Components
+from dialint.labeling.aggregation.question_posteriors import LOOKAHEAD, expected_gains
 
 
 def test_when_asking_ends() -> None:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dialint.detector.records import Finding
-from dialint.labeling.aggregation.adaptive_overlap import task_statuses
+from dialint.labeling.aggregation.adaptive_overlap import OverlapRule, task_statuses
 from dialint.labeling.aggregation.dialogue_answers import DialogueContext, collect_answers
-from dialint.labeling.aggregation.overlap import OverlapRule
 from dialint.labeling.aggregation.question_posteriors import question_posteriors
 from dialint.labeling.annotation import Annotation
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.artifacts import read_manifest
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import OutputRefused
 from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.raters.agreement import (
-    Level,
     cohen_kappa,
     fleiss_kappa,
     human_ceiling,
@@ -26,7 +24,7 @@ from dialint.labeling.raters.agreement import (
     soft_span_f1,
     specific_agreement,
 )
-from dialint.labeling.raters.agreement_report import AgreementConfig, run
+from dialint.labeling.raters.reports import AgreementConfig, agreement
 
 
 def krippendorff_example() -> Answers:
@@ -47,26 +45,10 @@ def krippendorff_example() -> Answers:
     )
 
 
-@pytest.mark.parametrize(("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_of_krippendorffs_own_example_at_each_level(level: Level, expected: float) -> None:
-    answers = krippendorff_example()
-    values = np.array([float(label) for label in answers.labels])
-    found = krippendorff_alpha(answers.votes(), values, level)
-    assert found.value == pytest.approx(expected, abs=0.0005)
+def test_alpha_of_krippendorffs_own_example() -> None:
+    found = krippendorff_alpha(krippendorff_example().votes())
+    assert found.value == pytest.approx(0.743, abs=0.0005)
     assert found.n == 11
-    mixed = [3, 0, 4, 1, 2]
-    assert krippendorff_alpha(answers.votes()[:, mixed], values[mixed], level).value == pytest.approx(
-        found.value
-    )
-    if level == "nominal":
-        assert found == krippendorff_alpha(answers.votes())
-
-
-def test_interval_alpha_by_hand() -> None:
-    """Pairs 1-1, 1-2, 2-4: coincidences 2, 1 + 1, 1 + 1 of 6; observed 2 x 1 + 2 x 4 = 10. Given: 1 thrice, 2
-    twice, 4 once; by chance 2 (6 x 1 + 3 x 9 + 2 x 4) = 82: 1 - 5 x 10 / 82."""
-    votes = np.array([[2.0, 0, 0], [1, 1, 0], [0, 1, 1]])
-    assert krippendorff_alpha(votes, np.array([1.0, 2, 4]), "interval").value == pytest.approx(1 - 50 / 82)
 
 
 def test_fleiss_of_the_textbook_table() -> None:
@@ -140,26 +122,6 @@ def test_the_human_ceiling_by_hand() -> None:
     assert human_ceiling(answers).value == pytest.approx(1 / 3)
 
 
-def test_a_scale_is_numbers_or_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "crowd.csv"
-    near = [("low", "mid"), ("mid", "low"), ("mid", "high"), ("high", "high"), ("low", "low"), ("mid", "mid")]
-    lines = [f"t{n},{who},{x}" for n, pair in enumerate(near) for who, x in zip("ab", pair, strict=True)]
-    path.write_text("task,worker,label\n" + "\n".join(lines) + "\n")
-
-    def alpha(**options: Any) -> float:
-        report = run(AgreementConfig(path, rounds=2, **options))["codes"][""]
-        assert report["level"] == options.get("level", "nominal")
-        return float(report["alpha"]["value"])
-
-    assert alpha(level="ordinal", order=("low", "mid", "high")) > alpha() + 0.2
-    with pytest.raises(ConfigError, match="labels are no numbers"):
-        alpha(level="interval")
-    with pytest.raises(ConfigError, match="does not name mid"):
-        alpha(level="ordinal", order=("low", "high"))
-    with pytest.raises(ConfigError, match="--order needs"):
-        AgreementConfig(path, order=("a",))
-
-
 def test_the_report_by_code(tmp_path: Path) -> None:
     path, out = tmp_path / "crowd.jsonl", tmp_path / "agreement.json"
     crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=4, per_task=3)).answers
@@ -169,13 +131,13 @@ def test_the_report_by_code(tmp_path: Path) -> None:
     ]
     lines += [{"task": "t1", "worker": "w1", "label": "l0", "code": "L1"}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    run(AgreementConfig(path, out, rounds=50))
+    agreement(AgreementConfig(path, out, rounds=50))
     report = read_manifest(out)
     figures = report["codes"]["C1"]
     assert figures["alpha"]["value"] == pytest.approx(krippendorff_alpha(crowd.votes()).value)
     assert report["codes"]["L1"]["alpha"]["value"] is None
     with pytest.raises(OutputRefused):
-        run(AgreementConfig(path, out))
+        agreement(AgreementConfig(path, out))
 
 
 def test_soft_f1_by_hand() -> None:

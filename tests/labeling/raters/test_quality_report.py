@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.labeler_reports import QualityConfig, measure, quality_figures, read_gold
+from dialint.labeling.raters.reports import QualityConfig, measure, quality_figures, read_gold
 
 WHOLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue")
 SINGLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "turn")

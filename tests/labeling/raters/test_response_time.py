@@ -12,9 +12,8 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.anomalies import find_anomalies
-from dialint.labeling.raters.flags import WORDS_PER_MINUTE
-from dialint.labeling.raters.labeler_reports import WatchConfig, quality_figures
-from dialint.labeling.raters.response_time import measure_response_times
+from dialint.labeling.raters.reports import WatchConfig, quality_figures
+from dialint.labeling.raters.response_time import WORDS_PER_MINUTE, measure_response_times
 from dialint.labeling.raters.workload import measure_workload
 
 WORDS = "word " * 60

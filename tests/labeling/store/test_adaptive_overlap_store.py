@@ -9,13 +9,14 @@ from answering import make_project
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.adaptive_overlap import (
+    Decision,
     OverlapConfig,
+    OverlapRule,
     TaskStatus,
     decide,
     task_statuses,
     update_overlap,
 )
-from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.store import accounts, annotations, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction

@@ -10,12 +10,17 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.agreement_report import AgreementConfig
-from dialint.labeling.raters.agreement_report import run as agreement
-from dialint.labeling.raters.labeler_reports import QualityConfig, WatchConfig, watch
-from dialint.labeling.raters.labeler_reports import measure as quality
 from dialint.labeling.raters.people import load_annotations
-from dialint.labeling.raters.reports import load_tables, load_workload
+from dialint.labeling.raters.reports import (
+    AgreementConfig,
+    QualityConfig,
+    WatchConfig,
+    load_tables,
+    load_workload,
+    watch,
+)
+from dialint.labeling.raters.reports import measure as quality
+from dialint.labeling.raters.reports import run as agreement
 from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project

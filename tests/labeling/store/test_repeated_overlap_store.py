@@ -9,12 +9,13 @@ from answering import make_project
 
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.adaptive_overlap import (
+    Decision,
     OverlapConfig,
+    OverlapRule,
     TaskStatus,
     decide,
     update_overlap,
 )
-from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.store import accounts, annotations, gold, leases, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Gold
