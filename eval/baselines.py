@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -33,7 +34,6 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.contract import distinct_units, fit_contract
-from dialint.eval.metrics import Floats
 from dialint.eval.results import read_examples
 
 TFIDF = "tfidf:"
@@ -174,8 +174,7 @@ class BaselineDetector(PlainDetector):
         return tuple(findings)
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """A judged turn: its text, the two turns before it, and all before those, as the blocks read them."""
 
     turn: str
@@ -203,44 +202,26 @@ def extract_units(dialogue: Dialogue) -> dict[int, Unit]:
     }
 
 
-def count_ngrams(rows: Sequence[Unit]) -> list[Any]:
-    """Counts of each block, sparse, shape (rows, buckets)."""
-    from sklearn.feature_extraction.text import HashingVectorizer
+def make_features() -> Any:
+    """The blocks side by side, to be fitted to units and to transform them: 1 + log of the count, times the
+    inverse document frequency, each row of a block of length one."""
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+    from sklearn.pipeline import make_pipeline, make_union
 
-    plain = {"alternate_sign": False, "norm": None, "lowercase": False, "dtype": np.float32}
-    words = {**plain, "ngram_range": (1, 2)}
-    blocks = (
-        HashingVectorizer(n_features=2 ** BITS[0], token_pattern=_TOKEN.pattern, **words),
-        HashingVectorizer(n_features=2 ** BITS[1], analyzer="char_wb", ngram_range=(3, 5), **plain),
-        HashingVectorizer(n_features=2 ** BITS[2], token_pattern=r"\S+", **words),
-        HashingVectorizer(n_features=2 ** BITS[3], token_pattern=r"\S+", **words),
+    def block(column: int, bits: int, **options: Any) -> Any:
+        counts = HashingVectorizer(
+            n_features=2**bits, preprocessor=itemgetter(column), alternate_sign=False, norm=None,
+            dtype=np.float32, **options,
+        )  # fmt: skip
+        return make_pipeline(counts, TfidfTransformer(sublinear_tf=True))
+
+    words = {"ngram_range": (1, 2)}
+    return make_union(
+        block(0, BITS[0], token_pattern=_TOKEN.pattern, **words),
+        block(0, BITS[1], analyzer="char_wb", ngram_range=(3, 5)),
+        block(1, BITS[2], token_pattern=r"\S+", **words),
+        block(2, BITS[3], token_pattern=r"\S+", **words),
     )
-    columns = (
-        [u.turn for u in rows],
-        [u.turn for u in rows],
-        [u.before for u in rows],
-        [u.history for u in rows],
-    )
-    return [block.transform(column) for block, column in zip(blocks, columns, strict=True)]
-
-
-def weight_blocks(counts: Sequence[Any], idf: Sequence[Floats]) -> Any:
-    """The blocks side by side: 1 + log of the count, times idf, each row of a block of length one."""
-    from scipy import sparse
-    from sklearn.preprocessing import normalize
-
-    blocks = []
-    for block, weight in zip(counts, idf, strict=True):
-        block = block.copy()
-        block.data = np.log(block.data) + 1.0
-        blocks.append(normalize(block @ sparse.diags(weight), copy=False))
-    return sparse.hstack(blocks, format="csr", dtype=np.float32)
-
-
-def inverse_document_frequency(block: Any) -> Floats:
-    """Smoothed inverse document frequency of each bucket. Source: scikit-learn's ``TfidfTransformer``."""
-    spans = np.bincount(block.indices, minlength=block.shape[1])
-    return np.asarray(np.log((1.0 + block.shape[0]) / (1.0 + spans)) + 1.0, np.float32)
 
 
 def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list[frozenset[str]]]:
@@ -274,29 +255,24 @@ class _Model:
         if not codes:
             raise ConfigError("E_EXAMPLE", f"no code has {MIN_ERRORS} errors or more to learn from")
         self.codes = tuple(codes)
-        counts = count_ngrams(rows)
-        self._idf = [inverse_document_frequency(block) for block in counts]
-        table = weight_blocks(counts, self._idf)
-        del counts
-        weights, offsets = [], []
+        self._features = make_features()
+        table = self._features.fit_transform(rows)
+        self._classifiers = []
         for code in codes:
             print(f"learning {code} from {len(rows)} turns", flush=True)
             model = SGDClassifier(
                 loss="log_loss", alpha=PENALTY, max_iter=PASSES, tol=None, random_state=SEED
             )
-            model.fit(table, np.array([code in of_row for of_row in labels]))
-            weights.append(model.coef_[0].astype(np.float32))
-            offsets.append(float(model.intercept_[0]))
-        self._weights, self._offsets = np.array(weights), np.array(offsets)
+            self._classifiers.append(model.fit(table, np.array([code in of_row for of_row in labels])))
 
     def scores(self, dialogues: Sequence[Dialogue]) -> list[dict[int, dict[str, float]]]:
         """Log odds by turn and code of each dialogue; a code of dialogue scope has its best turn only."""
         of_dialogue = [extract_units(dialogue) for dialogue in dialogues]
         rows = [unit for of_turn in of_dialogue for unit in of_turn.values()]
         tables = [
-            weight_blocks(count_ngrams(rows[start : start + CHUNK]), self._idf) @ self._weights.T
-            + self._offsets
+            np.column_stack([each.decision_function(block) for each in self._classifiers])
             for start in range(0, len(rows), CHUNK)
+            for block in [self._features.transform(rows[start : start + CHUNK])]
         ]
         remaining = iter(np.concatenate(tables)) if tables else iter(())
         entries = load_taxonomy().codes

@@ -10,7 +10,7 @@ position and are left out of that slicing; a code counts for a slice's macro ave
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -19,7 +19,6 @@ import numpy as np
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
 from dialint.detector.statistics import Counts, grouped_sum, ratio
-from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.figures import (
     MACRO,
     EvaluationFigures,
@@ -28,17 +27,13 @@ from dialint.eval.figures import (
     nan_mean,
     ranking_figures,
     value_and_interval,
-    with_interval,
 )
-from dialint.eval.metrics import Floats, curve, divergence
+from dialint.eval.metrics import curve
 from dialint.eval.results import (
     WHOLE_DIALOGUE,
     CodeResults,
-    Indices,
     Results,
-    number_sources,
     source_of,
-    unjudged_turns,
 )
 
 BY_CODE = ("average_precision", "f1", "pair_auc")
@@ -306,82 +301,3 @@ def excerpt_at(dialogue: Dialogue, turn: int, span: tuple[int, int] | None, n_be
     before = [each for each in masked.turns[:position] if not each.is_unseen][-n_before:]
     start, end = (0, 0) if span is None else texts[position].from_original(*span)
     return Excerpt(tuple((each.role, each.text) for each in (*before, masked.turns[position])), start, end)
-
-
-@dataclass(frozen=True)
-class ClassShares:
-    """Rows of shape (turns, codes) that sum to 1: the labels' distribution and the detector's; `dialogue`
-    numbers each row's source dialogue."""
-
-    labelled: Floats
-    predicted: Floats
-    dialogue: Indices
-
-
-def multiclass_figures(taxonomy: Taxonomy, results: Results, counts: Counts) -> dict[str, Any]:
-    """Figures of each exclusive category of which the results hold labels, by the category's code: `accuracy`
-    of the most probable code, mean `divergence` (Jensen-Shannon, bits, 0 to 1), and the `f1` of each code as
-    the most probable, each with its 95 % interval."""
-    figures_of = {}
-    for category in taxonomy.categories:
-        codes = tuple(code.code for code in category.codes)
-        rows = class_shares(results, codes) if category.exclusive else None
-        if rows is not None and len(rows.labelled):
-            figures_of[category.code] = {"turns": len(rows.labelled)}
-            for name, values in class_figures(rows, codes, counts).items():
-                figures_of[category.code] |= with_interval(name, values)
-    return figures_of
-
-
-def class_shares(results: Results, codes: Sequence[str]) -> ClassShares:
-    """The rows of all results; of a turn without a probability, every code is as likely."""
-    numbers = number_sources(results)
-    labelled: list[list[float]] = []
-    predicted: list[list[float]] = []
-    dialogue: list[int] = []
-    for example, verdict in results:
-        of_turn: dict[int, dict[str, float]] = {}
-        for label in example.labels:
-            of_turn.setdefault(label.turn, {})[label.code] = label.probability
-        for turn, row in sorted((verdict.probabilities or {}).items()):
-            is_unjudged = any(turn in unjudged_turns(verdict, code) for code in codes)
-            if any(label_row := _in_order(of_turn.get(turn, {}), codes)) and not is_unjudged:
-                labelled.append(label_row)
-                predicted.append(_in_order(row, codes))
-                dialogue.append(numbers[source_of(example)])
-    shape = (-1, len(codes))
-    return ClassShares(
-        _normalise(np.array(labelled).reshape(shape)),
-        _normalise(np.array(predicted).reshape(shape)),
-        np.array(dialogue, np.int64),
-    )
-
-
-def _in_order(of: Mapping[str, float], codes: Sequence[str]) -> list[float]:
-    return [of.get(code, 0.0) for code in codes]
-
-
-def _normalise(values: Floats) -> Floats:
-    whole = values.sum(axis=1, keepdims=True)
-    return np.where(whole > 0, values / np.where(whole > 0, whole, 1.0), 1.0 / values.shape[1])
-
-
-def class_figures(rows: ClassShares, codes: Sequence[str], counts: Counts) -> dict[str, Floats]:
-    """Every figure in every round, of shape (1 + rounds,). Where labels favour several codes alike, each of
-    them is right, and is the truth where it was said."""
-    best_code = rows.predicted.argmax(axis=1)
-    best = rows.labelled >= rows.labelled.max(axis=1, keepdims=True) - 1e-9
-    right = best[np.arange(len(best_code)), best_code]
-    truth = np.where(right, best_code, best.argmax(axis=1))
-    n = grouped_sum(counts, np.ones(len(best_code)), rows.dialogue)
-    figures_of: dict[str, Floats] = {
-        "accuracy": ratio(grouped_sum(counts, right, rows.dialogue), n),
-        "divergence": ratio(grouped_sum(counts, divergence(rows.labelled, rows.predicted), rows.dialogue), n),
-    }
-    for column, code in enumerate(codes):
-        hits, at, of = (
-            grouped_sum(counts, chosen, rows.dialogue)
-            for chosen in ((best_code == column) & right, best_code == column, truth == column)
-        )
-        figures_of[f"f1_{code}"] = ratio(2 * hits, at + of)
-    return figures_of

@@ -29,6 +29,9 @@ MIN_ERRORS = 8
 MIN_FLAGGED = 6
 """Flagged turns from which their precision chooses a threshold."""
 
+ROUNDS = 100
+"""Steps of the fit of a curve, at most."""
+
 GRID = np.arange(20.0, -20.0, -0.05)
 """Raw scores that may become a threshold, strictest first; fixed before any data are read."""
 
@@ -220,31 +223,24 @@ def distinct_units(
     return np.array([key[0] for key in seen], float), scored, [corpus for _, corpus in seen.values()]
 
 
-def fit_platt(truth: Floats | Bools, scores: Floats, rounds: int = 100) -> tuple[float, float]:
+def fit_platt(truth: Floats | Bools, scores: Floats) -> tuple[float, float]:
     """Slope and offset of the logistic curve of greatest likelihood, with Platt's smoothed targets; where
-    truth is a probability, they are mixed in that proportion."""
+    truth is a probability, they are mixed in that proportion. Newton's method in bounded steps, halved where
+    they overshoot: scores of a few values only make it swing for ever."""
     positives = float(truth.sum())
     negatives = len(truth) - positives
     target = truth * (positives + 1.0) / (positives + 2.0) + (1 - truth) / (negatives + 2.0)
-    slope, offset = _fit_logistic(scores[:, None], target, rounds)
-    return max(float(slope), 1e-6), float(offset)
-
-
-def _fit_logistic(features: Floats, target: Floats, rounds: int = 100) -> Floats:
-    """Slopes of features of shape (n, features), and the offset last, by Newton's method in bounded steps,
-    halved where they overshoot: scores of a few values only make it swing for ever."""
+    design = np.column_stack((scores.astype(float), np.ones(len(scores))))
 
     def loss(weights: Floats) -> float:
         z = np.clip(design @ weights, -60, 60)
         return float(np.sum(np.logaddexp(0.0, z) - target * z))
 
-    design = np.column_stack((features.astype(float), np.ones(len(features))))
-    weights = np.zeros(design.shape[1])
-    weights[0] = 1.0
-    for _ in range(rounds):
+    weights: Floats = np.array([1.0, 0.0])
+    for _ in range(ROUNDS):
         p = 1.0 / (1.0 + np.exp(-np.clip(design @ weights, -60, 60)))
         gradient = design.T @ (p - target)
-        curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(len(weights))
+        curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
         step = step * min(1.0, 5.0 / (np.abs(step).max() + 1e-12))
         before = loss(weights)
@@ -255,7 +251,7 @@ def _fit_logistic(features: Floats, target: Floats, rounds: int = 100) -> Floats
         weights = weights - step
         if np.abs(step).max() < 1e-9:
             break
-    return weights
+    return max(float(weights[0]), 1e-6), float(weights[1])
 
 
 def find_threshold(truth: Bools, scores: Floats, per_100: float, confidence: float) -> float | None:

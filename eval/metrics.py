@@ -31,13 +31,6 @@ def curve(truth: Bools, scores: Floats) -> tuple[Floats, Floats, Floats]:
     return hits[last] / (last + 1.0), hits[last] / max(int(truth.sum()), 1), ranked[last]
 
 
-def pair_auc(errors: Floats, twins: Floats) -> float:
-    """Share of pairs in which the error scores above its clean twin of the same form; a tie is a half."""
-    if not len(errors):
-        return float("nan")
-    return float(np.mean((errors > twins) + 0.5 * (errors == twins)))
-
-
 def span_f1(one: tuple[int, int], other: tuple[int, int]) -> float:
     """F1 of the characters of two spans, each of at least one, ends exclusive."""
     both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
@@ -57,18 +50,3 @@ def calibration_error(truth: Bools, probabilities: Floats, bins: int = 15) -> fl
     groups = [group for group in np.array_split(order, bins) if len(group)]
     gaps = [abs(truth[g].mean() - probabilities[g].mean()) * len(g) for g in groups]
     return float(sum(gaps) / len(truth))
-
-
-def divergence(one: Floats, other: Floats) -> Floats:
-    """Jensen-Shannon divergence of distributions in rows of shape (n, k), in bits, 0 to 1, shape (n,).
-
-    Source: Lin 1991, equation 4.1 with equal weights.
-    """
-    middle = (one + other) / 2
-    return (_relative(one, middle) + _relative(other, middle)) / 2
-
-
-def _relative(above: Floats, below: Floats) -> Floats:
-    """Kullback-Leibler divergence of rows, in bits; `below` is above 0 wherever `above` is."""
-    shares = np.where(above > 0, above, 1.0)
-    return np.asarray((above * np.log2(shares / np.where(above > 0, below, 1.0))).sum(axis=1), float)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -24,7 +24,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example, Verdict
-from dialint.detector.statistics import bootstrap_counts
+from dialint.detector.statistics import bootstrap_counts, round_interval
 from dialint.eval.breakdowns import (
     Excerpt,
     Mistake,
@@ -32,7 +32,6 @@ from dialint.eval.breakdowns import (
     compute_slices,
     hardest,
     make_excerpt,
-    multiclass_figures,
     paired_difference,
     to_dict,
 )
@@ -45,6 +44,9 @@ from dialint.eval.results import (
     read_labelled_log,
     score_examples,
 )
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 SLICE_ROUNDS = 200
 PIPE_WIDTH = 132
@@ -152,8 +154,7 @@ def evaluate(detector: Detector, results: Sequence[tuple[Example, Verdict]], rou
     """Counts, flagged share, and a row of figures for each code that occurs or is covered."""
     scored = [(example, verdict) for example, verdict in results if verdict.status == "scored"]
     counts = bootstrap_counts(len(number_sources(scored)), rounds)
-    content = summarize(compute_figures(detector, scored, counts), results)
-    return {**content, "exclusive": multiclass_figures(detector.taxonomy, scored, counts)}
+    return summarize(compute_figures(detector, scored, counts), results)
 
 
 def evaluate_against(
@@ -171,7 +172,6 @@ def evaluate_against(
     mine = compute_figures(detector, scored, counts)
     mistakes = hardest(scored, mine.rows)
     content = summarize(mine, results)
-    content["exclusive"] = multiclass_figures(detector.taxonomy, scored, counts)
     if any(verdict.suggestions for _, verdict in scored):
         more = compute_figures(detector, count_suggestions(scored), counts)
         content["with_suggestions"] = summarize(more, count_suggestions(results))
@@ -189,13 +189,11 @@ def evaluate_against(
         if len(both) < len(scored):
             draws = bootstrap_counts(len(number_sources(shared)), rounds)
             again = compute_figures(detector, shared, draws)
-        their_results = [theirs[name][index] for index in both]
-        their = compute_figures(other, their_results, draws)
+        their = compute_figures(other, [theirs[name][index] for index in both], draws)
         content["against"][name] = {
             "release": other.release,
             "fingerprint": other.fingerprint,
             "figures": summarize(their, theirs[name]),
-            "exclusive": multiclass_figures(other.taxonomy, their_results, draws),
             "difference": paired_difference(again, their),
             "curves": {code: compute_curves(their.rows[code]) for code in their.present},
         }
@@ -205,14 +203,107 @@ def evaluate_against(
 def _show(report: Mapping[str, Any]) -> None:
     from rich.console import Console
 
-    from dialint.eval.tables import against, exclusives, figures
-
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
     for name, content in report.items():
-        console.print(figures(name, content))
+        console.print(figure_table(name, content))
         if "with_suggestions" in content:
-            console.print(figures(f"{name}, suggestions counted as findings", content["with_suggestions"]))
-        if content["exclusive"]:
-            console.print(exclusives(name, content))
+            more = f"{name}, suggestions counted as findings"
+            console.print(figure_table(more, content["with_suggestions"]))
         if content["against"]:
-            console.print(against(name, content))
+            console.print(difference_table(name, content))
+
+
+TABLE_COLUMNS = (
+    ("P@R50", "precision_at_recall_50"),
+    ("FA@R50", "false_alarms_at_recall_50"),
+    ("R@1FA", "recall_at_1_false_alarm"),
+    ("precision", "precision"),
+    ("recall", "recall"),
+    ("F1", "f1"),
+    ("ECE", "calibration_error"),
+    ("span F1", "span_f1"),
+)
+
+
+def figure_table(name: str, content: dict[str, Any]) -> Table:
+    """A row for each code."""
+    from rich.table import Table
+
+    low, high = content["macro_average_precision_covered_95"]
+    interval = "" if low is None else f" ({low:.3f}-{high:.3f})"
+    n_covered = sum(row["covered"] and row["n_errors"] > 0 for row in content["codes"].values())
+    n_all = sum(row["n_errors"] > 0 for row in content["codes"].values())
+    table = Table(
+        box=None,
+        padding=(0, 2, 0, 0),
+        title=f"{name}: {content['dialogues']} dialogues, {content['judged_turns']} turns, "
+        + (f"{n} not judged for their language, " if (n := content["turns_not_judged"]) else "")
+        + f"macro AP of the {n_covered} covered codes "
+        f"{_number(content['macro_average_precision_covered']) or '-'}{interval}, macro F1 "
+        f"{_number(content['macro_f1_covered']) or '-'}; of all {n_all} codes with errors here AP "
+        f"{_number(content['macro_average_precision']) or '-'}; "
+        f"flagged {content['flagged_per_100_turns']:.2f} and "
+        f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns",
+    )
+    for column in ("code", "errors", "AP", "95 %", *(heading for heading, _ in TABLE_COLUMNS), "pair AUC"):
+        table.add_column(column, justify="left" if column == "code" else "right", no_wrap=True)
+    for code, row in content["codes"].items():
+        low, high = row["average_precision_95"]
+        bounds = None if low is None else round_interval(low, high, 2)
+        table.add_row(
+            code if row["covered"] else f"{code} *",
+            str(row["n_errors"]),
+            _number(row["average_precision"]),
+            "" if bounds is None else "{:.2f}-{:.2f}".format(*bounds),
+            *(_number(row[key]) for _, key in TABLE_COLUMNS),
+            f"{_number(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else "",
+        )
+    table.caption = "* not covered   FA, R@1FA: false alarms per 100 clean rows   R50: where half are found"
+    return table
+
+
+def difference_table(name: str, content: dict[str, Any]) -> Table:
+    """A row for each detector it was compared with."""
+    from rich.table import Table
+
+    table = Table(
+        box=None, padding=(0, 2, 0, 0), title=f"{name}: less the others, with the paired 95 % interval"
+    )
+    for column in (
+        "against",
+        "its macro AP",
+        "difference",
+        "95 %",
+        "of covered codes",
+        "95 %",
+        "its F1",
+        "wrong per 100",
+    ):
+        table.add_column(column, justify="left" if column == "against" else "right")
+    for other, row in content["against"].items():
+        cells = []
+        for scope in ("macro", "macro_covered"):
+            apart = row["difference"][scope]["average_precision"]
+            cells += [
+                _signed(apart["difference"]),
+                f"{_signed(apart['low'])} to {_signed(apart['high'])}",
+            ]
+        theirs = row["figures"]
+        table.add_row(
+            other,
+            _number(theirs["macro_average_precision"]),
+            *cells,
+            _number(theirs["macro_f1"]),
+            f"{theirs['wrong_findings_per_100_turns']:.2f}",
+        )
+    return table
+
+
+def _number(value: float | None) -> str:
+    """Three decimals, or nothing."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def _signed(value: float | None) -> str:
+    """Three decimals with their sign, or nothing."""
+    return "" if value is None else f"{value:+.3f}"

@@ -56,10 +56,8 @@ from dialint.eval.baselines import (
     MIN_ERRORS,
     PASSES,
     Unit,
-    count_ngrams,
     extract_units,
-    inverse_document_frequency,
-    weight_blocks,
+    make_features,
 )
 from dialint.eval.metrics import Bools, Floats
 from dialint.eval.results import source_of
@@ -288,9 +286,8 @@ def predict_out_of_fold(units: Sequence[Unit], labels: Bools, folds: Any, seed: 
 
     is_trained = labels.any(axis=1) | (np.random.default_rng(seed).random(len(units)) < 1 / KEEP_ONE_IN)
     trained = np.flatnonzero(is_trained)
-    counts = count_ngrams([units[row] for row in trained.tolist()])
-    idf = [inverse_document_frequency(block) for block in counts]
-    table = weight_blocks(counts, idf)
+    features = make_features()
+    table = features.fit_transform([units[row] for row in trained.tolist()])
     probability: Floats = np.zeros(labels.shape)
     for fold in range(FOLDS):
         others = np.flatnonzero(folds[trained] != fold)
@@ -301,8 +298,7 @@ def predict_out_of_fold(units: Sequence[Unit], labels: Bools, folds: Any, seed: 
         rows = np.flatnonzero(folds == fold).tolist()
         for start in range(0, len(rows), CHUNK):
             part = rows[start : start + CHUNK]
-            block = weight_blocks(count_ngrams([units[row] for row in part]), idf)
-            probability[part] = model.predict_proba(block)
+            probability[part] = model.predict_proba(features.transform([units[row] for row in part]))
     return probability
 
 

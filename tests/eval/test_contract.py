@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from dialint.detector.calibration import Contract, NaturalThreshold, Scan
+from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.eval.contract import (
     MIN_FLAGGED,
     choose_natural_thresholds,
+    distinct_units,
     find_precise_threshold,
     find_threshold,
     fit_contract,
@@ -29,6 +31,27 @@ def test_platt_recovers_the_curve_that_made_the_data() -> None:
     scores = random.normal(size=50_000)
     truth = random.random(50_000) < 1 / (1 + np.exp(-(2 * scores - 3)))
     assert fit_platt(truth, scores) == pytest.approx((2.0, -3.0), abs=0.08)
+
+
+def test_calibration_learns_the_probability_that_labels_tell() -> None:
+    random = np.random.default_rng(0)
+    scores = random.normal(size=20_000)
+    chance = 1 / (1 + np.exp(-(1.5 * scores - 1)))
+    assert fit_platt(chance, scores) == pytest.approx((1.5, -1.0), abs=0.01)
+    scan = fit_contract(chance, scores, per_100=5.0)
+    assert scan.contract is not None
+    assert scan.contract.n_errors == int((chance > 0.5).sum())
+
+
+def test_units_of_different_labels_are_not_copies_of_one_another() -> None:
+    turns = tuple(Turn(index=index, role="agent", text="again") for index in range(3))
+    labels = tuple(
+        Label(dialogue_id="a", turn=turn, code="T1", probability=p, method="m")
+        for turn, p in enumerate((0.3, 0.3, 0.6))
+    )
+    soft = Example(dialogue=Dialogue(id="a", turns=turns), labels=labels, split="test")
+    truth, scores, _ = distinct_units([{0: 1.0, 1: 2.0, 2: 3.0}], [soft], "T1", whole_dialogue=False)
+    assert sorted(zip(truth.tolist(), scores.tolist(), strict=True)) == [(0.3, 2.0), (0.6, 3.0)]
 
 
 @pytest.mark.slow

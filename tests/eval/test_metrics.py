@@ -10,7 +10,6 @@ import pytest
 from dialint.eval.metrics import (
     average_precision,
     calibration_error,
-    pair_auc,
     span_f1,
 )
 
@@ -30,12 +29,6 @@ def test_tied_scores_are_taken_together() -> None:
 
 def test_nothing_to_find_has_no_average_precision() -> None:
     assert math.isnan(average_precision(np.zeros(3, bool), np.arange(3.0)))
-
-
-def test_pair_auc_counts_ties_as_halves() -> None:
-    assert pair_auc(np.array([0.9, 0.5, 0.1]), np.array([0.1, 0.5, 0.9])) == pytest.approx(0.5)
-    assert pair_auc(np.array([0.9]), np.array([0.1])) == 1.0
-    assert math.isnan(pair_auc(np.array([]), np.array([])))
 
 
 def test_overlap_of_spans_by_hand() -> None:

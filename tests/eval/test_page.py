@@ -20,8 +20,7 @@ from dialint.eval.breakdowns import compute_slices, hardest, make_excerpt
 from dialint.eval.figures import compute_figures
 from dialint.eval.page import page
 from dialint.eval.results import score_examples
-from dialint.eval.run import EvalConfig, evaluate_against, run
-from dialint.eval.tables import figures
+from dialint.eval.run import EvalConfig, evaluate_against, figure_table, run
 
 NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
 
@@ -103,7 +102,7 @@ def test_the_headline_is_of_the_covered_codes_and_says_so() -> None:
     content, _ = evaluate_against(Fixed(), results, {}, {}, 20)
     covered, whole = content["macro_average_precision_covered"], content["macro_average_precision"]
     assert covered > whole
-    title = str(figures("a", content).title)
+    title = str(figure_table("a", content).title)
     assert f"macro AP of the 1 covered codes {covered:.3f}" in title
     assert f"of all 2 codes with errors here AP {whole:.3f}" in title
     shown = page({"release": "r", "fingerprint": "0", "rounds": 20, "sets": {"a": content}}, None)

@@ -13,10 +13,18 @@ from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig, PlainDetector
 from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
+from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.metrics import pair_auc
+from dialint.eval.figures import code_figures
 from dialint.eval.page import page
-from dialint.eval.results import Results, code_results, read_labelled_log, score_examples, twin_pairs
+from dialint.eval.results import (
+    Results,
+    code_results,
+    number_sources,
+    read_labelled_log,
+    score_examples,
+    twin_pairs,
+)
 from dialint.eval.run import evaluate, evaluate_against, run
 
 
@@ -114,6 +122,15 @@ def test_rows_of_dialogue_codes_are_dialogues() -> None:
     assert rows.probabilities.tolist() == [0.9, 0.2, 0.6, 0.1]
 
 
+def test_of_a_soft_label_only_what_is_more_likely_than_not_is_an_error() -> None:
+    soft = [
+        one.model_copy(update={"labels": (one.labels[0].model_copy(update={"probability": p}),)})
+        for one, p in ((EXAMPLES[0], 0.5), (EXAMPLES[1], 0.6))
+    ]
+    rows = code_results(score_examples(Scripted(TABLE), soft), "T1", whole_dialogue=True)
+    assert rows.truth.tolist() == [False, True]
+
+
 def test_a_finding_of_a_dialogue_code_is_right_at_any_turn_of_its_dialogue() -> None:
     class Closing(Scripted):
         def _verdict(self, dialogue: Dialogue) -> Verdict:
@@ -131,7 +148,9 @@ def test_a_finding_of_a_dialogue_code_is_right_at_any_turn_of_its_dialogue() -> 
 
 def auc_of(results: Results, *, whole_dialogue: bool = False) -> tuple[float, int]:
     pairs = twin_pairs(results, "T1", whole_dialogue=whole_dialogue)
-    return pair_auc(pairs.errors, pairs.twins), len(pairs.errors)
+    rows = code_results(results, "T1", whole_dialogue=whole_dialogue)
+    counts = bootstrap_counts(len(number_sources(results)), 0)
+    return float(code_figures(rows, pairs, counts)["pair_auc"][0]), len(pairs.errors)
 
 
 def test_pairs_compare_an_error_with_its_twin_at_the_turns_of_the_error() -> None:

@@ -103,14 +103,9 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
             "--min-average-precision", 0, "--rounds", 5, *own)  # fmt: skip
     info = Release(release).info
     assert (info.taxonomy, tuple(info.codes)) == ("own-1", CODES)
-    assert "exclusive" in info.report["test"]
     assert "Labelled by people" in (release / "MODEL_CARD.md").read_text()
 
-    shown = dialint(
-        "eval", "run", data / "test.jsonl", "--release", release, "--rounds", 20, "--out", report, *own
-    )
-    assert "codes that exclude one another" in shown
-    row = json.loads(report.read_text())["sets"]["test"]["exclusive"]["K"]
-    assert row["turns"] == 3 * len(list(read_examples(data / "test.jsonl")))
-    assert row["accuracy"] > 0.7
-    assert row["divergence"] < 0.1
+    dialint("eval", "run", data / "test.jsonl", "--release", release, "--rounds", 20, "--out", report, *own)
+    figures = json.loads(report.read_text())["sets"]["test"]
+    assert set(figures["codes"]) == set(CODES)
+    assert figures["macro_average_precision"] > 0.5
