@@ -92,11 +92,11 @@ OWN: dict[str, dict[str, str]] = {
     "dialint.label_formats": {  # in order of detection: those with the most distinctive fields first
         "dialint": "dialint.labeling.exchange.native:FORMAT",
         "label-studio": "dialint.labeling.exchange.label_studio:FORMAT",
-        "toloka": "dialint.labeling.exchange.toloka:FORMAT",
+        "toloka": "dialint.labeling.exchange.crowd_table:TOLOKA",
         "crowd": "dialint.labeling.exchange.crowd_table:FORMAT",
         "prodigy": "dialint.labeling.exchange.prodigy:FORMAT",
         "argilla": "dialint.labeling.exchange.argilla:FORMAT",
-        "doccano": "dialint.labeling.exchange.doccano:FORMAT",
+        "doccano": "dialint.labeling.exchange.turn_records:DOCCANO",
     },
     "dialint.aggregators": {
         "joint": "dialint.labeling.aggregation.joint:joint_posterior",

@@ -2,6 +2,11 @@
 
 A row carries `dialogue_id`, `turn`, `codes` (those to answer) and `seen_verdict` as its own data, which the
 tools return unchanged; the turn of a row without `turn` is located by its text.
+
+The simplest such tool stands here, doccano: JSONL, a row is one agent turn with labelled spans, entities or
+classes. Source: doccano/doccano `backend/data_export`, `data_import`. Metadata lies at the top level. The
+annotator is the name of the file (one for each in an archive) unless a field `labeler` names it. Offsets are
+code points.
 """
 
 from __future__ import annotations
@@ -11,7 +16,15 @@ from typing import Any, NamedTuple
 
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Question
-from dialint.labeling.exchange.format import DialogueView, ExportItem, ReadState, Row
+from dialint.labeling.exchange.format import (
+    DialogueView,
+    ExportItem,
+    LabelFormat,
+    ReadAnswers,
+    ReadState,
+    Row,
+    make_annotation,
+)
 from dialint.labeling.exchange.values import integer, items, mapping, text
 
 
@@ -92,3 +105,57 @@ def turn_parts(item: ExportItem) -> Iterator[TurnPart]:
             findings = [finding for question in questions for finding in question.findings]
             codes = tuple(question.code for question in questions)
             yield TurnPart(turn, codes, findings, annotation.seen_verdict, annotation)
+
+
+def _matches_doccano(row: Row) -> bool:
+    return "text" in row and ("Comments" in row or "entities" in row or isinstance(row.get("label"), list))
+
+
+def _read_doccano(row: Row, state: ReadState) -> ReadAnswers:
+    view, turn = locate_turn(row, row.get("text"), state, "")
+    findings = list(_doccano_findings(row, view, turn, state))
+    labeler = text(row.get("labeler") or state.label, "labeler")
+    yield make_annotation(
+        "doccano",
+        view,
+        labeler=state.context.labeler(labeler, "labeler"),
+        kind=state.kind,
+        codes=state.context.codes(row.get("codes"), "codes", (finding.code for finding in findings)),
+        turn=turn,
+        findings=findings,
+        seen_verdict=row.get("seen_verdict") is True,
+    )
+
+
+def _doccano_findings(row: Row, view: DialogueView, turn: int, state: ReadState) -> Iterator[Finding]:
+    labels = items(row.get("label"), "label")
+    whole_turn = [label for label in labels if isinstance(label, str)]
+    spans = [label for label in labels if not isinstance(label, str)]
+    yield from read_turn_labels([*whole_turn, *items(row.get("cats"), "cats")], view, turn, state, "label")
+    yield from read_spans(spans, row.get("text"), view, turn, state, "label")
+    entities = [_span(entity) for entity in items(row.get("entities"), "entities")]
+    yield from read_spans(entities, row.get("text"), view, turn, state, "entities")
+
+
+def _span(entity: object) -> object:
+    if isinstance(entity, list):
+        return entity
+    fields = mapping(entity, "entities")
+    return {
+        "start": fields.get("start_offset"),
+        "end": fields.get("end_offset"),
+        "label": fields.get("label"),
+    }
+
+
+def _rows_doccano(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
+    parts = ((item, part) for item in dialogues for part in turn_parts(item))
+    for number, (item, part) in enumerate(parts, 1):
+        spans = span_rows(part.findings, item)
+        labels = [[span["start"], span["end"], span["label"]] for span in spans]
+        row = {"id": number, "text": item.view.text(part.turn), "label": labels}
+        row |= {**row_data(item, part), "Comments": []}
+        yield row if part.annotation is None else {**row, "labeler": part.annotation.labeler}
+
+
+DOCCANO = LabelFormat("doccano", "jsonl", _matches_doccano, _read_doccano, _rows_doccano)
