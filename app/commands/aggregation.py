@@ -1,7 +1,7 @@
 """``dialint label aggregate|ask|adjudicate``: from many answers to one label.
 
-``calibration`` and ``appeals`` start work for a group by a schedule; its answers are compared, and the appeals
-decided, in the console.
+``calibration`` and ``appeals`` start work for a group by a schedule; its answers are compared, and the
+appeals decided, in the console.
 """
 
 from __future__ import annotations
