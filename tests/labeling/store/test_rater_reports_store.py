@@ -15,12 +15,12 @@ from dialint.labeling.raters.reports import (
     AgreementConfig,
     QualityConfig,
     WatchConfig,
+    agreement,
     load_tables,
     load_workload,
     watch,
 )
 from dialint.labeling.raters.reports import measure as quality
-from dialint.labeling.raters.reports import run as agreement
 from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project
