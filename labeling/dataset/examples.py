@@ -30,7 +30,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
-from dialint.labeling.aggregation.dialogue_answers import select_span
+from dialint.labeling.aggregation.dialogue_answers import dialogue_codes, select_span
 from dialint.labeling.annotation import Annotation, judged_turns, read_annotations
 from dialint.labeling.dataset.inputs import read_labels
 from dialint.labeling.dataset.splits import GroupBy
@@ -120,7 +120,7 @@ class DatasetBuilder:
             labels,
             {verdict.dialogue_id: verdict for verdict in verdicts if verdict.dialogue_id in annotations},
             _select_codes(config, taxonomy, annotations),
-            frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue"),
+            dialogue_codes(taxonomy),
         )
         builder.left_out["with labels, not annotated"] = len(labels.keys() - annotations.keys())
         return builder

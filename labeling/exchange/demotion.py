@@ -24,6 +24,7 @@ from dialint.detector.overrides import update_overrides
 from dialint.detector.records import Record
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DialogueAnnotations
 from dialint.labeling.dataset.preferences import DECIDERS, deciding_answer
@@ -85,9 +86,7 @@ def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
         NotAllowed: the actor does not review.
         ConfigError: E_OPTION, there are several releases, and none is named.
     """
-    taxonomy = load_taxonomy(config.taxonomy)
-    whole = frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
-    counts = count_confirmed(store, actor, whole)
+    counts = count_confirmed(store, actor, dialogue_codes(load_taxonomy(config.taxonomy)))
     if config.release is not None:
         counts = {config.release: counts.get(config.release, {})}
     if config.overrides is not None:
@@ -98,9 +97,9 @@ def demote(store: Store, actor: str, config: DemoteConfig) -> Counts:
     return counts
 
 
-def count_confirmed(store: Store, actor: str, dialogue_codes: frozenset[str]) -> Counts:
+def count_confirmed(store: Store, actor: str, whole: frozenset[str]) -> Counts:
     """How many findings people have decided about, and confirmed. Several findings of a code in a turn are
-    one.
+    one; those of the codes `whole` are of the dialogue.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -116,7 +115,7 @@ def count_confirmed(store: Store, actor: str, dialogue_codes: frozenset[str]) ->
         verdicts = store.read(partial(load_verdicts, name=name))
         dialogue = store.read(partial(load_dialogue, name=name))
         assert dialogue is not None, "a foreign key"
-        people = DialogueAnnotations(dialogue, by_people, dialogue_codes)
+        people = DialogueAnnotations(dialogue, by_people, whole)
         for verdict in verdicts:
             for turn, code in sorted({(finding.turn, finding.code) for finding in verdict.findings}):
                 answer = deciding_answer(people, turn, code)

@@ -31,6 +31,7 @@ from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
 from dialint.detector.tool_use import call_lines
+from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
 from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions_in
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
@@ -198,7 +199,7 @@ class LabelContext:
     @cached_property
     def dialogue_codes(self) -> frozenset[str]:
         """Codes that are answered once a dialogue."""
-        return frozenset(name for name, code in self.taxonomy.codes.items() if code.scope == "dialogue")
+        return dialogue_codes(self.taxonomy)
 
     def finding(
         self, view: DialogueView, turn: int, code: str, span: tuple[int, int], reason: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
@@ -44,22 +44,6 @@ CACHED_VIEWS = 256
 """Masked dialogues in memory while annotations, which come in order of time, are written."""
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Files of a store's dialogues, annotations, labels and verdicts."""
-
-    dialogues: Path
-    annotations: Path
-    labels: Path
-    verdicts: Path
-
-    @classmethod
-    def in_folder(cls, folder: Path) -> Snapshot:
-        """The paths of these files in `folder`."""
-        names = ("dialogues", "annotations", "labels", "verdicts")
-        return cls(*(folder / f"{name}.jsonl" for name in names))
-
-
 def export_annotations(
     store: Store, actor: str, out: Path, project: str | None, *, masked: bool = True
 ) -> dict[str, Any]:
@@ -76,7 +60,7 @@ def export_annotations(
         annotations = iterate_counted(store, actor, project)
         if masked:
             annotations = _mask_findings(store, annotations)
-        rows = _write_records(out, track(annotations, None, "exporting", "annotations"))
+        rows = _write_lines(out, map(_encode, track(annotations, None, "exporting", "annotations")))
         manifest = {
             "kind": "annotations",
             "config": {"project": project, "masked": masked},
@@ -100,27 +84,20 @@ def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str
         raise ConfigError("E_OPTION", "a dataset is made of the store or of files: name no file, or all")
     record_export(store, actor, project, masked=config.masked)
     with disk_errors(TEMPORARY), tempfile.TemporaryDirectory(prefix="dialint-") as folder:
-        files = write_snapshot(store, actor, Path(folder), project)
-        of_files = replace(
-            config,
-            dialogues=(str(files.dialogues),),
-            records=True,
-            annotations=(files.annotations,),
-            labels=files.labels if files.labels.stat().st_size else None,
-            verdicts=files.verdicts if files.verdicts.stat().st_size else None,
-        )
-        return make_dataset(of_files)
+        return make_dataset(replace(config, **_write_snapshot(store, actor, Path(folder), project)))
 
 
-def write_snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Snapshot:
+def _write_snapshot(store: Store, actor: str, folder: Path, project: str | None) -> dict[str, Any]:
     """Write the annotations of a project, or of the whole store, and their dialogues with labels and verdicts
-    into `folder`.
+    into `folder`; returns the files as options of a `DatasetConfig`.
 
     Raises:
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    files = Snapshot.in_folder(folder)
+    dialogues, answers, labels, verdicts = (
+        folder / f"{name}.jsonl" for name in ("dialogues", "annotations", "labels", "verdicts")
+    )
     ids: dict[str, None] = {}
 
     def annotations() -> Iterator[Record]:
@@ -129,21 +106,23 @@ def write_snapshot(store: Store, actor: str, folder: Path, project: str | None) 
             yield annotation
         yield from appeal_decisions(store, ids)
 
-    _write_records(files.annotations, annotations())
+    _write_lines(answers, map(_encode, annotations()))
     if not ids:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
-    _write_records(files.dialogues, _dialogues(store, ids))
-    labels = (select_surest(store.read(partial(load_labels, dialogue=name))) for name in ids)
-    _write_records(files.labels, chain.from_iterable(labels))
-    verdicts = (store.read(partial(load_verdict, name=name)) for name in ids)
-    rows = 0
-    with atomic_file(files.verdicts) as file:
-        for verdict in filter(None, verdicts):
-            file.write(verdict_line(verdict))
-            rows += 1
-    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(files.verdicts, rows)]}
-    write_manifest(manifest_path(files.verdicts), manifest)
-    return files
+    _write_lines(dialogues, map(_encode, _dialogues(store, ids)))
+    surest = (select_surest(store.read(partial(load_labels, dialogue=name))) for name in ids)
+    n_labels = _write_lines(labels, map(_encode, chain.from_iterable(surest)))
+    newest = (store.read(partial(load_verdict, name=name)) for name in ids)
+    n_verdicts = _write_lines(verdicts, map(verdict_line, filter(None, newest)))
+    entry = file_entry(verdicts, n_verdicts)
+    write_manifest(manifest_path(verdicts), {"kind": "verdicts", "format": "jsonl", "files": [entry]})
+    return {
+        "dialogues": (str(dialogues),),
+        "records": True,
+        "annotations": (answers,),
+        "labels": labels if n_labels else None,
+        "verdicts": verdicts if n_verdicts else None,
+    }
 
 
 @write_operation()
@@ -201,10 +180,14 @@ def _mask_findings(store: Store, annotations: Iterable[Annotation]) -> Iterator[
         yield annotation.model_copy(update={"findings": findings})
 
 
-def _write_records(path: Path, records: Iterable[Record]) -> int:
+def _encode(record: Record) -> bytes:
+    return record.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+
+def _write_lines(path: Path, lines: Iterable[bytes]) -> int:
     rows = 0
     with atomic_file(path) as file:
-        for record in records:
-            file.write(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
+        for line in lines:
+            file.write(line)
             rows += 1
     return rows

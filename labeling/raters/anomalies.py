@@ -65,7 +65,6 @@ def find_anomalies(
     timed: Answers | None = None,
     sizes: Floats | None = None,
     to_read: Floats | None = None,
-    words_per_minute: float = WORDS_PER_MINUTE,
 ) -> CrowdAnomalies:
     """Compute the figures and flags of every worker. `codes` share their workers; each code is a question of
     its own. `timed` has the seconds if they are not those of single answers to a code; `sizes`, shape (tasks
@@ -89,7 +88,6 @@ def find_anomalies(
         timed if timed is not None else _join_answers([part.answers for part in parts]),
         sizes,
         to_read,
-        words_per_minute,
     )
     # groups that agree more than either form of the fit explains
     heterogeneous, homogeneous = (compare_pairs(both[form] for both in fits.values()) for form in (0, 1))
@@ -104,7 +102,7 @@ def find_anomalies(
     ]
     flags = [
         *no_knowledge,
-        *_flag_fast(workers, response_times, words_per_minute),
+        *_flag_fast(workers, response_times),
         *_flag_groups(workers, groups),
     ]
     return CrowdAnomalies(workers, best, competence, response_times, groups, tuple(flags))
@@ -144,9 +142,7 @@ def _flag_no_knowledge(workers: Sequence[str], competence: Competence) -> Iterat
         yield Flag("contrary", (workers[index],), n, why, p_value=float(p_values[index]))
 
 
-def _flag_fast(
-    workers: Sequence[str], response_times: ResponseTimes, words_per_minute: float
-) -> Iterator[Flag]:
+def _flag_fast(workers: Sequence[str], response_times: ResponseTimes) -> Iterator[Flag]:
     is_fast = benjamini_hochberg(response_times.p_value, FALSE_DISCOVERY_RATE) & (response_times.fast > 0)
     for index in np.flatnonzero(is_fast).tolist():
         n, fast = int(response_times.n[index]), int(response_times.fast[index])
@@ -159,7 +155,7 @@ def _flag_fast(
     for index in np.flatnonzero(is_unread).tolist():
         n, unread = int(response_times.n[index]), int(response_times.unread[index])
         median = float(response_times.median[index])
-        why = f"{unread} of {n} timed answers took less than reading does at {words_per_minute:.0f} words"
+        why = f"{unread} of {n} timed answers took less than reading does at {WORDS_PER_MINUTE:.0f} words"
         why += f" a minute; the median is {median:.1f} s"
         yield Flag("unread", (workers[index],), n, why, p_value=float(response_times.unread_p_value[index]))
 

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.errors import ConfigError, InputRefused, Message
-from dialint.labeling.raters.response_time import WORDS_PER_MINUTE
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue
@@ -77,15 +76,8 @@ class WatchConfig:
     answers in the store are checked."""
     out: Path | None = None
     """File for all figures as JSON; must not exist. Standard output has the flags in any case."""
-    words_per_minute: float = WORDS_PER_MINUTE
-    """Faster than anybody reads: answers that took less are flagged, where the dialogues are known (in the
-    store); 0 flags none."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
     """Of a worker's several answers to a task take the last; without, they are refused."""
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.words_per_minute < math.inf:
-            raise ConfigError("E_OPTION", "--words-per-minute must not be negative")
 
 
 @Parameter(name="*")
@@ -247,7 +239,7 @@ def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Rep
             raise ConfigError("E_OPTION", "--annotations names no table")
         else:
             crowd = read_answers(config.annotations, config.last_wins), None, None, None
-        anomalies = find_anomalies(*crowd, config.words_per_minute)
+        anomalies = find_anomalies(*crowd)
         return {
             "flags": [asdict(flag) for flag in anomalies.flags],
             "workers": dict(zip(anomalies.workers, _worker_figures(anomalies), strict=True)),

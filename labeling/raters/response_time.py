@@ -59,10 +59,7 @@ class ResponseTimes:
 
 
 def measure_response_times(
-    answers: Answers,
-    sizes: Floats | None = None,
-    to_read: Floats | None = None,
-    words_per_minute: float = WORDS_PER_MINUTE,
+    answers: Answers, sizes: Floats | None = None, to_read: Floats | None = None
 ) -> ResponseTimes:
     """Measure how fast each worker is. `sizes`, shape (tasks,), is the number of characters to read,
     `to_read`, shape (answers,), how many of them the worker had not read before; by default all.
@@ -85,8 +82,8 @@ def measure_response_times(
     if to_read is None and sizes is not None:
         to_read = sizes[answers.task]
     unread = np.zeros(n_workers)
-    if to_read is not None and words_per_minute:
-        floor = 60.0 * to_read[timed] / (CHARACTERS_PER_WORD * words_per_minute)
+    if to_read is not None:
+        floor = 60.0 * to_read[timed] / (CHARACTERS_PER_WORD * WORDS_PER_MINUTE)
         unread = np.bincount(worker[seconds[timed] < floor], minlength=n_workers).astype(float)
     unread_p_value = np.ones(n_workers)
     some = unread > 0
