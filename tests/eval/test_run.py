@@ -25,7 +25,7 @@ from dialint.eval.results import (
     score_examples,
     twin_pairs,
 )
-from dialint.eval.run import evaluate, evaluate_against, run
+from dialint.eval.run import EvalConfig, evaluate, evaluate_against, run
 
 
 def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
@@ -181,8 +181,6 @@ def test_a_failed_verdict_is_counted_not_scored() -> None:
 
 
 def test_the_command_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from dialint.eval.run import EvalConfig
-
     path = tmp_path / "set.jsonl"
     path.write_text("".join(item.model_dump_json() + "\n" for item in EXAMPLES))
     release = tiny.write_release(tmp_path / "r")
@@ -266,3 +264,40 @@ def test_a_log_of_another_shape_is_an_exam_by_its_mapping(tmp_path: Path) -> Non
     (example,) = read_labelled_log(log, labels, ReadConfig(mapping=tmp_path / "map.yaml"))
     assert [turn.role for turn in example.dialogue.turns] == ["customer", "agent"]
     assert example.labels[0].code == "T1"
+
+
+@pytest.fixture
+def detector(tmp_path: Path) -> DetectorConfig:
+    return DetectorConfig(release=tiny.write_release(tmp_path / "r"), precision="fp32", threads=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "out", "message"),
+    [
+        ("set.jsonl", "nowhere/x.json", "nowhere"),
+        ("missing.jsonl", "x.json", r"missing\.jsonl"),
+        ("set.jsonl", "x.json", "none of the files holds an example"),
+    ],
+)
+def test_what_cannot_be_measured_is_the_users_error(
+    tmp_path: Path, detector: DetectorConfig, name: str, out: str, message: str
+) -> None:
+    (tmp_path / "set.jsonl").write_text("")
+    with pytest.raises(ConfigError, match=message):
+        run(tmp_path / name, config=EvalConfig(out=tmp_path / out), detector=detector)
+
+
+def test_a_set_without_examples_is_named_and_the_others_are_measured(
+    tmp_path: Path, detector: DetectorConfig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dev.jsonl").write_text("")
+    (tmp_path / "test.jsonl").write_text(example("c", {}).model_dump_json() + "\n")
+    out = tmp_path / "report.json"
+    run(
+        tmp_path / "dev.jsonl",
+        tmp_path / "test.jsonl",
+        config=EvalConfig(rounds=0, out=out),
+        detector=detector,
+    )
+    assert "dev.jsonl: holds no example" in capsys.readouterr().err
+    assert list(json.loads(out.read_text())["sets"]) == ["test"]

@@ -18,8 +18,6 @@ from dialint import app, labeling
 from dialint.app.cli import main
 from dialint.detector.errors import ConfigError
 from dialint.labeling.dataset.examples import DatasetConfig
-from dialint.labeling.exchange.export_labels import ExportConfig
-from dialint.labeling.exchange.import_labels import ImportConfig
 
 APART = {
     "dialint.app.commands.projects": "makes a project of it, which refuses",
@@ -78,7 +76,7 @@ def test_no_option_takes_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "expected"),
+    ("options", "expected"),
     [
         ("import labels --labels l --max-bad 1.5", "--max-bad: expected at most 1"),
         ("export labels --dialogues d --out o --format crowd --codes", "--codes: name at least one"),
@@ -87,20 +85,20 @@ def test_no_option_takes_nan() -> None:
         ("label adjudicate --into e --sure 0.4", "--sure: expected at least 0.5"),
         ("label calibration --name w --codes C1 --skill g --n 0", "--n: expected at least 1"),
         ("label calibration --name w --codes C1 --skill g --seed -1", "--seed: expected at least 0"),
+        ("data dedup --data d --out o --shard-rows 0", "--shard-rows: expected at least 1"),
+        ("data contamination --train t --against a --max-share 1.5", "--max-share: expected at most 1"),
+        ("data inject log.jsonl --out o --share 1.1", "--share: expected at most 1"),
+        ("data inject log.jsonl --out o --shares 0.5 0.6 0 0", "--shares must be four parts of 1"),
     ],
 )
 def test_an_option_out_of_range_is_one_line_and_exit_code_2(
-    command: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    options: str,
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["dialint", *command.split()])
+    monkeypatch.setattr(sys, "argv", ["dialint", *options.split()])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2
     assert capsys.readouterr().err == f"dialint: E_OPTION: {expected}\n"
-
-
-def test_configs_of_labels_take_keywords_only() -> None:
-    with pytest.raises(TypeError):
-        ImportConfig(("labels.jsonl",))  # type: ignore[call-arg,misc]
-    with pytest.raises(TypeError):
-        ExportConfig(("log.jsonl",), Path("out"), "crowd", ("C1",))  # type: ignore[call-arg,misc]

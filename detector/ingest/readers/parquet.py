@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from dialint.detector.errors import InputRefused, Message
@@ -78,18 +77,6 @@ def leaf_paths(file: Any, name: str | None = None) -> list[str]:
     """The paths of the leaves below a top column, or of all leaves."""
     paths = (file.schema.column(leaf).path for leaf in range(len(file.schema)))
     return [path for path in paths if name is None or path == name or path.startswith(name + ".")]
-
-
-def check_parquet_columns(path: Path, names: list[str], config: ReadConfig) -> None:
-    """Check a Parquet file before its columns `names` are read as a whole.
-
-    Raises:
-        InputRefused: E_PARQUET or E_EXPANSION.
-    """
-    source = Source(str(path), path, path.stat().st_size, (0, 0, 0, 0))
-    with open_parquet(source) as file:
-        paths = [leaf for name in names for leaf in leaf_paths(file, name)]
-    check_sizes(source, paths, config)
 
 
 def check_sizes(source: Source, paths: list[str], config: ReadConfig) -> None:

@@ -158,7 +158,8 @@ def test_bad_gold_is_refused_with_its_line_and_nothing_comes_in(
 
 def test_a_file_that_is_no_table_is_refused(dialint: Dialint, tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text("{nothing\n")
-    for name, message in (("gold.jsonl", "line 1"), ("missing.csv", "E_PATH")):
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    for name, message in (("gold.jsonl", "line 1"), ("deep.jsonl", "line 1"), ("missing.csv", "E_PATH")):
         with pytest.raises(DialintError, match=message):
             dialint("label", "gold", "import", tmp_path / name, "--as", "eve")
 

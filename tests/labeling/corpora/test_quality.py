@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dialint.detector.languages import detect_language
 from dialint.labeling.corpora.selection import is_agent_rude, is_customer_rude, rejection_reason
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 
@@ -66,17 +65,3 @@ def test_vile_talk_with_nothing_else_is_left_out_but_swearing_at_a_late_parcel_i
         *USUAL, ("customer", "Your driver called me a fag, I want to complain."), USUAL[1], *USUAL[::2]
     )
     assert rejection_reason(once) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        (USUAL[0][1], "en"),
-        ("Здравствуйте, я хотел бы заказать столик на двоих в пятницу вечером.", "ru"),
-        ("你好，我的流量昨天还剩很多，今天怎么就用完了？请帮我查一下好吗，谢谢", "zh"),
-        ("Guten Tag, mein Paket ist seit Montag überfällig, was ist damit geschehen?", "de"),
-        ("hello", "fr"),  # too short to tell: as declared
-    ],
-)
-def test_language_is_told_from_the_text_if_there_is_enough(text: str, language: str) -> None:
-    assert detect_language(text, "fr") == language

@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.reports import QualityConfig, measure, quality_figures, read_gold
+from dialint.labeling.raters.reports import QualityConfig, measure, quality_figures
 
 WHOLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue")
 SINGLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "turn")
@@ -214,23 +214,3 @@ def test_outputs_are_never_overwritten_and_bad_inputs_named(files: dict[str, Any
     files["annotations"].write_text("\n")
     with pytest.raises(InputRefused, match="no answers"):
         measure(QualityConfig(**only))
-
-
-def gold_file(path: Path, *lines: str) -> Path:
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def test_gold_is_read_and_says_where_it_is_bad(tmp_path: Path) -> None:
-    good = '{"dialogue": "d", "turn": 1, "code": "C1", "present": true, "source": "expert"}'
-    assert read_gold(gold_file(tmp_path / "g", good, "", good)) == {("d", 1, "C1"): True}
-    for bad in (
-        "{", "[]", "3", '{"dialogue": "d", "turn": 1, "code": "C1"}', good.replace("true", '"maybe"'),
-        good.replace("1,", "-1,"), good.replace('"d"', '""'), good.replace('"C1"', '["C1"]'), "[" * 100_000,
-    ):  # fmt: skip
-        with pytest.raises(InputRefused, match="line 2"):
-            read_gold(gold_file(tmp_path / "g", good, bad))
-    with pytest.raises(InputRefused, match="contradicts"):
-        read_gold(gold_file(tmp_path / "g", good, good.replace("true", "false")))
-    with pytest.raises(InputRefused, match="E_PATH"):
-        read_gold(tmp_path / "none")

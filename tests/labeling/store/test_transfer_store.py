@@ -14,7 +14,7 @@ from sqlalchemy import select
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
+from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.records import Dialogue, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -23,7 +23,7 @@ from dialint.labeling.aggregation.question_posteriors import load_posteriors
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import DatasetConfig
-from dialint.labeling.exchange.import_labels import MAX_FIRST, ImportConfig, Rejects, open_rejects
+from dialint.labeling.exchange.import_labels import ImportConfig, open_rejects
 from dialint.labeling.exchange.store_export import export_annotations, export_dataset
 from dialint.labeling.exchange.store_import import import_labels, import_logs, import_verdicts
 from dialint.labeling.store import (
@@ -312,28 +312,6 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     assert [(one.codes[0], bool(one.findings)) for one in found] == [
         ("L1", True), ("T1", False), ("C1", False), ("C1", False),
     ]  # fmt: skip
-
-
-def test_rejects_are_kept_when_too_many_end_the_job(tmp_path: Path) -> None:
-    bad = Reject("log.jsonl", 3, 90, "turns", "E_TYPE", "text", "a list")
-    found: list[Rejects] = []
-
-    def job() -> None:
-        with open_rejects(tmp_path / "bad.jsonl") as rejects:
-            found.append(rejects)
-            for _ in range(MAX_FIRST + 2):
-                rejects.add(bad)
-            raise TooManyBad("E_TOO_MANY_BAD", "so it is")
-
-    with pytest.raises(TooManyBad):
-        job()
-    (rejects,) = found
-    assert (len(rejects.first), rejects.codes) == (MAX_FIRST, {"E_TYPE": MAX_FIRST + 2})
-    rows = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
-    assert rows == [bad.as_json()] * (MAX_FIRST + 2)
-    with pytest.raises(ConfigError), open_rejects(tmp_path / "other.jsonl"):
-        raise ConfigError("E_OPTION", "something else went wrong")
-    assert not (tmp_path / "other.jsonl").exists()
 
 
 @pytest.fixture
