@@ -16,7 +16,6 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -120,20 +119,11 @@ class DialogueGrouper:
         self._texts = []
 
 
-def split_position(group: str, key: str) -> float:
-    """A group's position in the keyed order of all groups, uniform in [0, 1) over keys."""
-    digest = hashlib.blake2b(group.encode(), digest_size=8, key=_hash_key(key)).digest()
-    return int.from_bytes(digest) / 2**64
-
-
-@lru_cache(maxsize=8)
-def _hash_key(key: str) -> bytes:
-    return hashlib.sha256(key.encode()).digest()
-
-
 def assign_split(group: str, key: str, shares: Sequence[tuple[str, float]]) -> str:
     """The split of a group; `shares` name splits and their parts, which sum to 1, in order."""
-    position, upper = split_position(group, key), 0.0
+    secret = hashlib.sha256(key.encode()).digest()
+    digest = hashlib.blake2b(group.encode(), digest_size=8, key=secret).digest()
+    position, upper = int.from_bytes(digest) / 2**64, 0.0  # uniform in [0, 1) over keys
     for name, share in shares:
         upper += share
         if position < upper:

@@ -64,6 +64,10 @@ class DialogueView:
         """Indices of the turns that can hold an error."""
         return judged_turns(self.dialogue)
 
+    def turn(self, turn: int) -> Turn:
+        """The turn with this index."""
+        return self.dialogue.turns[self._positions[turn]]
+
     def masked_text(self, turn: int) -> MaskedText:
         """The masked text of the turn with this index."""
         return self._masked[1][self._positions[turn]]
@@ -87,14 +91,14 @@ class DialogueView:
 
     def find_turn(self, turn_text: str, path: str) -> int:
         """The one judged turn with this text, masked or not."""
-        matches = [turn for turn in self.judged if turn_text in (self.text(turn), self._original(turn))]
+        matches = [turn for turn in self.judged if turn_text in (self.text(turn), self.turn(turn).text)]
         if len(matches) != 1:
             raise BadRecord("E_LABEL", path, f"{len(matches)} turns", "the text of one turn, or its number")
         return matches[0]
 
     def to_original(self, turn: int, turn_text: str, start: int, end: int, path: str) -> tuple[int, int]:
         """Offsets in the original of ``[start, end)`` of `turn_text`, the turn's text in another tool."""
-        masked, original = self.masked_text(turn), self._original(turn)
+        masked, original = self.masked_text(turn), self.turn(turn).text
         try:
             for candidate in (self.text(turn), original):
                 if turn_text == with_line_feeds(candidate) != candidate:
@@ -112,23 +116,12 @@ class DialogueView:
                 "E_LABEL", path, str(error), "a span of the turn's text", self.dialogue.id
             ) from None
 
-    def _original(self, turn: int) -> str:
-        return self.dialogue.turns[self._positions[turn]].text
-
     def trimmed_span(self, turn: int) -> tuple[int, int]:
         """Offsets of the turn's original text without outer blanks: the evidence of labels without a span."""
         if calls := self._calls(turn):
             return 0, len(calls)
-        original = self._original(turn)
+        original = self.turn(turn).text
         return len(original) - len(original.lstrip()), len(original.rstrip())
-
-    def length(self, turn: int) -> int:
-        """The largest end of a finding in the turn."""
-        return self.dialogue.turns[self._positions[turn]].n_places
-
-    def role(self, turn: int) -> str:
-        """Who speaks in a turn."""
-        return self.dialogue.turns[self._positions[turn]].role
 
     def quote(self, turn: int, start: int, end: int) -> str:
         """The masked text at offsets of the original."""
@@ -153,13 +146,6 @@ class LabelContext:
     names: Mapping[str, str] = field(default_factory=dict)
     labelers: frozenset[str] | None = None
     _last: DialogueView | None = None
-
-    @classmethod
-    def of(
-        cls, taxonomy: Taxonomy, dialogues: Iterable[Dialogue], requested: tuple[str, ...] = ()
-    ) -> LabelContext:
-        """A context without another tool's names."""
-        return cls(taxonomy, {dialogue.id: dialogue for dialogue in dialogues}, requested)
 
     def view(self, name: object, path: str) -> DialogueView:
         """The dialogue of that id, as labelers see it."""
@@ -210,7 +196,7 @@ class LabelContext:
             code=code,
             turn=turn,
             severity=entry.severity,
-            fault="bot" if view.role(turn) == "bot" else entry.fault,
+            fault="bot" if view.turn(turn).role == "bot" else entry.fault,
             probability=1.0,
             quote=view.quote(turn, *span),
             start=span[0],

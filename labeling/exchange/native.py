@@ -55,7 +55,7 @@ _FIELDS = {*Annotation.model_fields, *Finding.model_fields, *Rejection.model_fie
 def _validate_finding(finding: Finding, view: DialogueView, path: str) -> None:
     """Check that a finding lies in its turn and quotes the words there."""
     view.validate_turn(finding.turn, f"{path}.turn")
-    if finding.end > view.length(finding.turn):
+    if finding.end > view.turn(finding.turn).n_places:
         raise BadRecord("E_LABEL", f"{path}.end", "an offset", "a span of the turn's text", view.dialogue.id)
     words = view.quote(finding.turn, finding.start, finding.end)
     masked = PLACEHOLDER.search(words) or PLACEHOLDER.search(finding.quote)

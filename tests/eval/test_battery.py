@@ -10,13 +10,12 @@ from tokenizers import Tokenizer
 
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.errors import ConfigError
 from dialint.detector.judge.prompt import Evidence
 from dialint.detector.records import Dialogue
 from dialint.detector.release import Release
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.attack.battery import PACKAGED, Attack, load_battery, make_battery
+from dialint.eval.attack.battery import Attack, load_battery, make_battery
 from dialint.eval.attack.trials import place_text
 
 ROOT = Path(__file__).parents[2]
@@ -109,16 +108,3 @@ def test_no_attack_makes_a_control_token_of_the_scan(attacks: list[Attack]) -> N
         dialogue, _ = attacked(attack)
         turns = tuple(t.model_copy(update={"text": "word" if t.text else ""}) for t in dialogue.turns)
         assert count(dialogue) == count(dialogue.model_copy(update={"turns": turns})), attack.id
-
-
-def test_a_file_with_an_unknown_transform_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "attacks.yaml"
-    path.write_text(PACKAGED.read_text(encoding="utf-8").replace("{demand|leet}", "{demand|morse}"), "utf-8")
-    with pytest.raises(ConfigError, match="morse"):
-        load_battery(path)
-
-
-def test_a_family_with_too_few_texts_is_refused() -> None:
-    battery = load_battery()
-    with pytest.raises(ConfigError, match="distinct texts"):
-        make_battery(battery.model_copy(update={"size": 100_000}), seed=1)

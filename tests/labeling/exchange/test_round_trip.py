@@ -70,7 +70,7 @@ def calls(value: str) -> st.SearchStrategy[tuple[ToolCall, ...]]:
 
 @st.composite
 def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
-    context = LabelContext.of(TAXONOMY, [view.dialogue])
+    context = LabelContext(TAXONOMY, {view.dialogue.id: view.dialogue})
     turn = draw(st.none() | st.sampled_from(view.judged))
     codes = tuple(draw(st.lists(st.sampled_from(CODES), min_size=1, unique=True)))
     findings = []
@@ -113,7 +113,7 @@ def said(annotations: list[Annotation], made: list[ExportItem], *, spans: bool) 
 
 def there_and_back(name: str, made: list[ExportItem], ending: str) -> tuple[list[Annotation], list[Reject]]:
     shape = format_by_name(name)
-    context = LabelContext.of(TAXONOMY, [item.view.dialogue for item in made])
+    context = LabelContext(TAXONOMY, {item.view.dialogue.id: item.view.dialogue for item in made})
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"labels{ending}"
         with open(path, "wb") as file:
@@ -172,7 +172,7 @@ def test_what_a_tool_writes_is_what_we_wrote_and_read(tmp_path: Path) -> None:
         turns=(Turn(index=0, role="customer", text="?"), Turn(index=1, role="agent", text="😀 teh parcel")),
     )
     view = DialogueView(dialogue)
-    finding = LabelContext.of(TAXONOMY, [dialogue]).finding(view, 1, "L1", (2, 5))
+    finding = LabelContext(TAXONOMY, {"d": dialogue}).finding(view, 1, "L1", (2, 5))
     assert finding.quote == "teh"
     annotation = Annotation(
         id="a", dialogue_id="d", labeler="w", kind="crowd", codes=("L1",), findings=(finding,)
