@@ -32,70 +32,74 @@ NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
 MAX_NAME = 256
 """Bytes of a name, at most."""
 READ = ReadConfig(max_record_bytes=1 << 20)
-NUMBERS = ("seconds", "probability")
 _NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
 
 
-def _refuse(place: str, message: str, code: str = "E_LABEL") -> NoReturn:
-    raise InputRefused(code, f"{place}: {message}")
+class _Table:
+    """The rows of a file, and the kinds of their cells."""
 
+    def __init__(self, path: Path, required: tuple[str, ...]) -> None:
+        """
+        Raises:
+            InputRefused: no such file, or not a table.
+        """
+        (source,) = open_logs([str(path)])
+        self._path, self._required = path, required
+        self._format, self._types = detect_table_format(source, READ), dict[str, type]()
 
-def _read_cells(
-    path: Path, required: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The place of each row, and its cells of these columns: text, None where it is empty; `NUMBERS` NaN.
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Number and cells of each row.
 
-    Raises:
-        InputRefused: no such file, not a table, a required column is missing, or a cell is not of its kind.
-    """
-    (source,) = open_logs([str(path)])
-    table_format, types = detect_table_format(source, READ), dict[str, type]()
-    unit = "row" if table_format == "parquet" else "line"
-    for line, row in read_table(path, READ):
-        if table_format not in ("json", "jsonl") and (missing := [one for one in required if one not in row]):
-            _refuse(str(path), f"no column {', '.join(missing)}; expected {', '.join(required)}", "E_COLUMNS")
-        place, cells = f"{path}, {unit} {line}", dict[str, Any]()
-        for name in (*required, *optional):
-            value = row.get(name)
-            if name in NUMBERS:
-                if table_format == "semicolons" and value is not None:
-                    value = value.replace(",", ".")
-                cells[name] = _number(value, name, place)
-            else:
-                cells[name] = _text(value, name, place, types)
-        yield place, cells
+        Raises:
+            InputRefused: a row is bad, or a required column is missing.
+        """
+        for number, row in read_table(self._path, READ):
+            missing = [name for name in self._required if name not in row]
+            if missing and self._format not in ("json", "jsonl"):
+                expected = f"expected {', '.join(self._required)}"
+                raise InputRefused("E_COLUMNS", f"{self._path}: no column {', '.join(missing)}; {expected}")
+            yield number, row
 
+    def refuse(self, number: int, message: str, code: str = "E_LABEL") -> NoReturn:
+        """Refuse the file for what stands in a row."""
+        unit = "row" if self._format == "parquet" else "line"
+        raise InputRefused(code, f"{self._path}, {unit} {number}: {message}")
 
-def _number(value: object, name: str, place: str) -> float:
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        _refuse(place, f"{name} is not a number", "E_TYPE")
-    if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        _refuse(place, f"{name} is not a number")
-    return float(value)
+    def number(self, row: Mapping[str, Any], name: str, at: int) -> float:
+        """A cell as a number, NaN where it is empty."""
+        value = row.get(name)
+        if value is None:
+            return math.nan
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            self.refuse(at, f"{name} is not a number", "E_TYPE")
+        if isinstance(value, str):
+            value = value.replace(",", ".") if self._format == "semicolons" else value
+            if not _NUMBER.fullmatch(value):
+                self.refuse(at, f"{name} is not a number")
+        return float(value)
 
-
-def _text(value: object, name: str, place: str, types: dict[str, type]) -> str | None:
-    """A cell as text; numbers and truth values are one kind throughout a column, kept in `types`."""
-    if value is None or value != value:  # pandas writes an empty cell as NaN
-        return None
-    if not isinstance(value, str | bool | int | float):
-        _refuse(place, f"{name} is not text", "E_TYPE")
-    if types.setdefault(name, type(value)) is not type(value):
-        _refuse(place, f"{name} is not of the same type as above", "E_TYPE")
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    if name == "label":
+    def text(self, row: Mapping[str, Any], name: str, at: int) -> str | None:
+        """A cell as text, None where it is empty; a column is all text, all numbers or all truth values."""
+        value = row.get(name)
+        if value is None or value != value:  # pandas writes an empty cell as NaN
+            return None
+        if not isinstance(value, str | bool | int | float):
+            self.refuse(at, f"{name} is not text", "E_TYPE")
+        if self._types.setdefault(name, type(value)) is not type(value):
+            self.refuse(at, f"{name} is not of the same type as above", "E_TYPE")
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if name != "label":
+            return text.strip()
         if len(text.encode()) > MAX_NAME:
-            _refuse(place, f"label is over {MAX_NAME} bytes")
+            self.refuse(at, f"label is over {MAX_NAME} bytes")
         return text
-    return text.strip()
 
-
-def _check_name(name: str | None, column: str, place: str) -> str:
-    if not name or len(name.encode()) > MAX_NAME:
-        _refuse(place, f"{column} is missing, empty or over {MAX_NAME} bytes")
-    return name
+    def name(self, row: Mapping[str, Any], column: str, at: int) -> str:
+        """A cell as a name."""
+        name = self.text(row, column, at)
+        if not name or len(name.encode()) > MAX_NAME:
+            self.refuse(at, f"{column} is missing, empty or over {MAX_NAME} bytes")
+        return name
 
 
 @lru_cache(1024)
@@ -114,30 +118,43 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
         InputRefused: unreadable, a column is missing, a row is incomplete, or a worker answered a task
             twice; the message names file and line.
     """
-    tasks, workers = dict[str, int](), dict[str, int]()
+    table = _Table(path, ("task", "worker", "label"))
+    indices: dict[str, dict[str, int]] = {"task": {}, "worker": {}}
+    known: dict[tuple[str, object], int] = {}  # of texts that were read before: most of a large table
     rows: dict[str, dict[tuple[int, int], tuple[str, float]]] = defaultdict(dict)
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     with_code = None
-    for place, cells in _read_cells(path, ("task", "worker", "label"), ("code", "seconds")):
-        if with_code not in (None, cells["code"] is not None):
-            _refuse(place, "code is missing, empty or only in some rows")
-        with_code = cells["code"] is not None
-        task, worker = (_check_name(cells[name], name, place) for name in ("task", "worker"))
-        code = _check_name(cells["code"], "code", place) if with_code else ""
-        answer = tasks.setdefault(task, len(tasks)), workers.setdefault(worker, len(workers))
-        if (key := label_key(cells["label"] or "")) in NO_LABELS:
+
+    def index(row: Mapping[str, Any], column: str, at: int) -> int:
+        value = row.get(column)
+        if type(value) is str and (place := known.get((column, value))) is not None:
+            return place
+        names = indices[column]
+        place = names.setdefault(table.name(row, column, at), len(names))
+        if type(value) is str:
+            known[column, value] = place
+        return place
+
+    for number, row in table:
+        if with_code not in (None, row.get("code") is not None):
+            table.refuse(number, "code is missing, empty or only in some rows")
+        with_code = row.get("code") is not None
+        answer = index(row, "task", number), index(row, "worker", number)
+        code = table.name(row, "code", number) if with_code else ""
+        label = table.text(row, "label", number) or ""
+        if (key := label_key(label)) in NO_LABELS:
             continue
-        spellings[key][cells["label"]] += 1
+        spellings[key][label] += 1
         if rows[code].pop(answer, None) is not None and not last_wins:
-            _refuse(place, "this worker answered this task before; --last-wins takes the later answer")
-        rows[code][answer] = key, cells["seconds"]
+            table.refuse(number, "this worker answered this task before; --last-wins takes the later answer")
+        rows[code][answer] = key, table.number(row, "seconds", number)
     if not spellings:
         raise InputRefused("E_NO_RECORDS", f"{path}: holds no answers")
     labels = {
         key: normalize("NFC", " ".join(max(counts, key=counts.__getitem__).split()))
         for key, counts in spellings.items()
     }
-    return {code: _to_answers(rows[code], tuple(tasks), tuple(workers), labels) for code in sorted(rows)}
+    return {code: _to_answers(rows[code], *map(tuple, indices.values()), labels) for code in sorted(rows)}
 
 
 def _to_answers(
@@ -164,18 +181,22 @@ def _to_answers(
 
 
 def _labelled_rows(
-    path: Path, tables: Mapping[str, Answers], *more: str
-) -> Iterator[tuple[str, str, str, str, dict[str, Any]]]:
-    """Place, code, task, label and cells of each row that is about a code of the answers in `tables`; labels
-    are spelled as there. The file has a column code if the answers have codes."""
+    table: _Table, tables: Mapping[str, Answers]
+) -> Iterator[tuple[int, dict[str, Any], str, str, str]]:
+    """Number, cells, code, task and label of each row that is about a code of the answers in `tables`; labels
+    are spelled as there."""
     spelled = {code: {label_key(name): name for name in one.labels} for code, one in tables.items()}
-    columns = ("task", "label") if "" in tables else ("task", "label", "code")
-    for place, cells in _read_cells(path, (*columns, *more)):
-        code, task, label = cells.get("code", ""), cells["task"], cells["label"]
+    for number, row in table:
+        code = "" if "" in tables else table.text(row, "code", number)
         if code in tables:
+            task, label = table.text(row, "task", number), table.text(row, "label", number)
             if not task or label is None or label_key(label) in NO_LABELS:
-                _refuse(place, "task or label is missing")
-            yield place, code, task, spelled[code].setdefault(label_key(label), label), cells
+                table.refuse(number, "task or label is missing")
+            yield number, row, code, task, spelled[code].setdefault(label_key(label), label)
+
+
+def _key_columns(tables: Mapping[str, Answers]) -> tuple[str, ...]:
+    return ("task", "label") if "" in tables else ("task", "label", "code")
 
 
 def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, str]]:
@@ -186,10 +207,11 @@ def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, 
     Raises:
         InputRefused: unreadable, a cell is empty, or a task is there twice.
     """
+    table = _Table(path, _key_columns(tables))
     gold_labels: dict[str, dict[str, str]] = {code: {} for code in tables}
-    for place, code, task, label, _ in _labelled_rows(path, tables):
+    for number, _, code, task, label in _labelled_rows(table, tables):
         if task in gold_labels[code]:
-            _refuse(place, "this task stands here twice")
+            table.refuse(number, "this task stands here twice")
         gold_labels[code][task] = label
     return gold_labels
 
@@ -220,13 +242,15 @@ def read_model_answers(
     Raises:
         InputRefused: unreadable, not a probability, or a label twice.
     """
+    table = _Table(path, (*_key_columns(tables), "probability"))
     by_code: dict[str, dict[tuple[str, str], float]] = {code: {} for code in tables}
-    for place, code, task, label, cells in _labelled_rows(path, tables, "probability"):
-        if not 0 <= cells["probability"] <= 1:
-            _refuse(place, "expected a probability from 0 to 1")
+    for number, row, code, task, label in _labelled_rows(table, tables):
+        probability = table.number(row, "probability", number)
+        if not 0 <= probability <= 1:
+            table.refuse(number, "expected a probability from 0 to 1")
         if (task, label) in by_code[code]:
-            _refuse(place, "this task and label stand here twice")
-        by_code[code][task, label] = cells["probability"]
+            table.refuse(number, "this task and label stand here twice")
+        by_code[code][task, label] = probability
     wider = {code: one.with_labels(label for _, label in by_code[code]) for code, one in tables.items()}
     return wider, {code: _fill(path, one, by_code[code]) for code, one in wider.items()}
 
