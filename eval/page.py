@@ -123,6 +123,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
+    names = load_taxonomy().codes
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -149,7 +150,6 @@ def _environment() -> Environment:
         "turns": lambda excerpt: Markup(turns(excerpt)),
         "two_lines": _two_lines,
     }
-    names = load_taxonomy().codes
     return environment
 
 

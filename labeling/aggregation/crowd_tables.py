@@ -154,7 +154,8 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
         key: normalize("NFC", " ".join(max(counts, key=counts.__getitem__).split()))
         for key, counts in spellings.items()
     }
-    return {code: _to_answers(rows[code], *map(tuple, indices.values()), labels) for code in sorted(rows)}
+    task_names, worker_names = tuple(indices["task"]), tuple(indices["worker"])
+    return {code: _to_answers(rows[code], task_names, worker_names, labels) for code in sorted(rows)}
 
 
 def _to_answers(
@@ -187,7 +188,7 @@ def _labelled_rows(
     are spelled as there."""
     spelled = {code: {label_key(name): name for name in one.labels} for code, one in tables.items()}
     for number, row in table:
-        code = "" if "" in tables else table.text(row, "code", number)
+        code = "" if "" in tables else table.text(row, "code", number) or ""
         if code in tables:
             task, label = table.text(row, "task", number), table.text(row, "label", number)
             if not task or label is None or label_key(label) in NO_LABELS:
