@@ -149,6 +149,8 @@ def test_the_example_in_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "app" / "sample", tmp_path / "app" / "sample")
+    (tmp_path / "runs").mkdir()
+    shutil.copy(ROOT / "runs" / "simulated_crowd.py", tmp_path / "runs")
     key = tmp_path / "split.key"  # of 78 dialogues a random split may hold no pairs
     key.write_text("0" * 64)
     key.chmod(0o600)
