@@ -49,7 +49,7 @@ from dialint.labeling.store.annotations import submit
 from dialint.labeling.store.api import Store, Transaction, import_annotations, upgrade
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.coaching import acknowledge_note, write_note
-from dialint.labeling.store.gold import put_gold
+from dialint.labeling.store.gold import set_gold
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
 
@@ -226,7 +226,7 @@ def _add_gold(store: Store, known: Sequence[tuple[Dialogue, Sequence[Label]]]) -
                 for code in CODES:
                     is_there = (turn, code) in errors
                     gold = Gold(dialogue=dialogue.id, turn=turn, code=code, present=is_there, source="expert")
-                    put_gold(transaction, "expert", gold)
+                    set_gold(transaction, "expert", gold)
 
     store.write(put, repeatable=True)
 

@@ -83,7 +83,6 @@ def rater_biases(answers: CollectedAnswers, rounds: int = 1000, seed: int = 0) -
 
 
 def _compare_to_others(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
-    """Worker, dialogue, own answer and the others' share of yes, for each answer."""
     for item, votes in answers.votes.items():
         if len(votes) > 1:
             yes = sum(map(bool, votes.values()))
@@ -156,7 +155,6 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
     """Create the project and its tasks; the same session again changes nothing.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: the name is taken, or there are no dialogues left.
         ConfigError: an unknown code, a group of fewer than two, or too few dialogues.
     """
@@ -209,7 +207,6 @@ class DisputedQuestion:
 
     @property
     def n_yes(self) -> int:
-        """How many say yes."""
         return sum(map(bool, self.votes.values()))
 
 

@@ -23,14 +23,13 @@ from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, 
 from dialint.labeling.aggregation.store_labels import to_label, write_labels
 from dialint.labeling.queue.routing_policy import SeverityWeights
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project, list_names
 from dialint.labeling.store.records import NewTask
-from dialint.labeling.store.tasks import add
+from dialint.labeling.store.tasks import add_all
 
-MAX_LISTED = 3
-"""Maximum number of questions that a task's reason lists."""
+MAX_LISTED, N_PREVIEWED = 3, 10
+"""Questions that a task's reason lists, and that a preview shows, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +67,6 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
     """Add a task for every turn with an open question; the same again adds nothing.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: an unknown project.
         ConfigError: `into` is not for adjudication, or nobody has answered anything.
     """
@@ -82,12 +80,14 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
         )
     posteriors = load_posteriors(store, actor, config.project, taxonomy)
     undecided = [question for question in posteriors if not question.gold]
-    chosen = [question for question in undecided if question.code in codes and is_open(question, config)]
+    chosen = [
+        question
+        for question in undecided
+        if question.code in codes
+        and (question.confidence < config.sure or (config.disagreements and not question.unanimous))
+    ]
     new = make_cases(chosen, taxonomy, SeverityWeights())
-    added = 0
-    if not config.dry_run:
-        for start in range(0, len(new), MAX_PER_CALL):
-            added += add(store, actor, config.into, new[start : start + MAX_PER_CALL])
+    added = 0 if config.dry_run else add_all(store, actor, config.into, new)
     unsure = sum(question.confidence < config.sure for question in undecided)
     disagree = sum(not question.unanimous for question in undecided)
     return CaseCounts(len(undecided), unsure, disagree, len(new), added)
@@ -110,11 +110,6 @@ def _project_codes(transaction: Transaction, actor: str, project: str) -> tuple[
             free=free,
         )
     return get_project(transaction, project).codes
-
-
-def is_open(question: QuestionPosterior, config: AdjudicateConfig) -> bool:
-    """Whether an expert has to decide a question."""
-    return question.confidence < config.sure or (config.disagreements and not question.unanimous)
 
 
 def make_cases(
@@ -183,17 +178,14 @@ class AcceptPreview:
     sample: tuple[QuestionPosterior, ...]
 
 
-def preview_agreed(
-    store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy, n: int = 10, seed: int = 0
-) -> AcceptPreview:
-    """Count the questions on which all agree, and draw `n` of them at random, errors first.
+def preview_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptPreview:
+    """Count the questions on which all agree, and draw `N_PREVIEWED` of them at random, errors first.
 
     Raises:
-        NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
     chosen, counts = _select(store, actor, config, taxonomy)
-    sample = random.Random(seed).sample(chosen, min(n, len(chosen)))
+    sample = random.Random(0).sample(chosen, min(N_PREVIEWED, len(chosen)))
     sample.sort(key=lambda one: (one.n_yes == 0, one.code, one.dialogue, one.turn))
     return AcceptPreview(counts, tuple(sample))
 
@@ -202,7 +194,6 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
     """Write labels of probability 1 or 0 for the questions on which all agree.
 
     Raises:
-        NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
     chosen, counts = _select(store, actor, config, taxonomy)
@@ -215,20 +206,16 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
 def _select(
     store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy
 ) -> tuple[list[QuestionPosterior], AcceptCounts]:
+    """The undecided questions on which enough people agree, all of them, and the posterior is sure enough."""
     store.read(lambda transaction: require_permission(transaction, actor, "plan"))
     posteriors = load_posteriors(store, actor, config.project, taxonomy)
     undecided = [posterior for posterior in posteriors if not posterior.gold]
-    chosen = find_agreed(undecided, config)
-    yes = sum(posterior.n_yes > 0 for posterior in chosen)
-    return chosen, AcceptCounts(len(undecided), yes, len(chosen) - yes, 0)
-
-
-def find_agreed(posteriors: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
-    """The questions on which enough people agree, all of them, and the posterior is sure enough."""
-    return [
+    chosen = [
         posterior
-        for posterior in posteriors
+        for posterior in undecided
         if posterior.unanimous
         and posterior.n_labelers >= config.minimum
         and (posterior.probability if posterior.n_yes else 1.0 - posterior.probability) >= config.sure
     ]
+    yes = sum(posterior.n_yes > 0 for posterior in chosen)
+    return chosen, AcceptCounts(len(undecided), yes, len(chosen) - yes, 0)

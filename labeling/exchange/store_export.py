@@ -134,8 +134,8 @@ def record_export(
     Raises:
         NotAllowed: the actor does not review, or without `masked` does not plan.
     """
-    account = require_permission(transaction, actor, "review" if masked else "plan")
-    record_bulk_read(transaction, account, project, "export")
+    require_permission(transaction, actor, "review" if masked else "plan")
+    record_bulk_read(transaction, actor, project, "export")
     transaction.log(actor, f"export.{what}", project or "store", masked=masked)
 
 

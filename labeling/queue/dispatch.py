@@ -31,11 +31,11 @@ from dialint.labeling.queue.routing import (
 )
 from dialint.labeling.queue.routing_policy import RoutingPolicy, load_routing_policy
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import MAX_PER_CALL, iterate_verdicts, parse_verdict
+from dialint.labeling.store.dialogues import iterate_verdicts, parse_verdict
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import NewTask
-from dialint.labeling.store.tasks import add, iterate_reasons
+from dialint.labeling.store.tasks import add_all, iterate_reasons
 
 DAY_MS = 86_400_000
 MARK = "routed"
@@ -76,12 +76,10 @@ class DispatchResult:
 
     @property
     def fates(self) -> Counter[Fate]:
-        """How many dialogues of each fate."""
         return Counter(one.fate for one in self.routed)
 
     @property
     def accepted(self) -> int:
-        """How many findings are accepted unseen."""
         return sum(one.accepted for one in self.routed)
 
     @property
@@ -91,7 +89,6 @@ class DispatchResult:
 
     @property
     def minutes(self) -> float:
-        """Minutes of people's work in the plan."""
         return sum(one.minutes for one in self.routed)
 
 
@@ -99,7 +96,6 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
     """Plan the day and put its tasks into the two projects, each with what it asks about.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: an unknown project.
         ConfigError: a bad policy, or a project that is not of its kind.
     """
@@ -117,7 +113,6 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
 def _load_codes(
     transaction: Transaction, actor: str, config: RouteConfig
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Codes that the review project and the label project ask about."""
     require_permission(transaction, actor, "plan")
     review, label = get_project(transaction, config.review), get_project(transaction, config.label)
     if review.purpose != "review" or not review.prelabelled:
@@ -189,6 +184,5 @@ def _add_tasks(store: Store, actor: str, config: RouteConfig, day: date, routed:
             for one in routed
             if one.fate in fates
         ]
-        for start in range(0, len(new), MAX_PER_CALL):
-            added += add(store, actor, project, new[start : start + MAX_PER_CALL])
+        added += add_all(store, actor, project, new)
     return added

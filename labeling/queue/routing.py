@@ -25,7 +25,6 @@ Work = tuple[str, ProjectKind]
 
 
 def project_of(fate: Fate | None) -> ProjectKind:
-    """The project of a kind of work."""
     return "review" if fate == "review" else "label"
 
 
@@ -41,7 +40,6 @@ class ProjectCodes(NamedTuple):
 
     @property
     def severities(self) -> dict[str, Severity]:
-        """Those of both."""
         return {**self.review, **self.label}
 
 
@@ -180,7 +178,6 @@ def permanent_random_number(seed: int, dialogue: str) -> float:
 
 
 def _most_probable(verdict: Verdict, severities: Mapping[str, Severity]) -> dict[tuple[int, str], Finding]:
-    """The most probable finding of each turn and code."""
     best: dict[tuple[int, str], Finding] = {}
     for finding in verdict.findings:
         key = (finding.turn, finding.code)
@@ -305,7 +302,6 @@ def audit_rate(n_unflagged: int, policy: RoutingPolicy) -> float:
 
 
 def _fate_without_work(one: Candidate) -> Fate:
-    """The fate of a dialogue that nobody works on today."""
     if one.wanted:
         return "later"
     if one.unasked:

@@ -29,7 +29,6 @@ class SeverityWeights(Record):
     S4: Value = 0.2
 
     def of(self, severity: Severity) -> float:
-        """The weight of one severity."""
         return {"S1": self.S1, "S2": self.S2, "S3": self.S3, "S4": self.S4}[severity]
 
 

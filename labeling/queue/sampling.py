@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.records import NewTask, Pool, StoreRefused
-from dialint.labeling.store.tasks import Design, SamplingUnit, add, load_sampling_frame
+from dialint.labeling.store.tasks import Design, SamplingUnit, add_all, load_sampling_frame
 
 Reals = NDArray[np.float64]
 MIN_WEIGHT = 1e-3
@@ -183,7 +182,6 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
     """Sample dialogues as `config` says and add them as tasks; returns how many.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: an unknown project.
         ConfigError: more are wanted than the frame holds.
     """
@@ -209,8 +207,7 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
         )
         for index, probability in zip(sample.indices, sample.probabilities, strict=True)
     ]
-    batches = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
-    return sum(add(store, actor, config.project, batch) for batch in batches)
+    return add_all(store, actor, config.project, new)
 
 
 def _sample(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:

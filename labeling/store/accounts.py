@@ -50,9 +50,7 @@ def create_first(transaction: Transaction, name: str, password: str) -> Account:
     """
     if transaction.run(select(func.count()).select_from(accounts)).scalar_one():
         raise StoreRefused("E_ACCOUNT", "there are accounts; an admin makes the others")
-    account = Account(id=name, role="admin")
-    _insert(transaction, name, account, password)
-    return account
+    return _insert(transaction, name, Account(id=name, role="admin"), password)
 
 
 @write_operation("administer", repeatable=False)
@@ -64,11 +62,10 @@ def create(transaction: Transaction, actor: str, account: Account, password: str
     """
     if find_account(transaction, account.id) is not None:
         raise StoreRefused("E_ACCOUNT", "{account}: the name is taken", account=account.id)
-    _insert(transaction, actor, account, password)
-    return account
+    return _insert(transaction, actor, account, password)
 
 
-def _insert(transaction: Transaction, actor: str, account: Account, password: str | None) -> None:
+def _insert(transaction: Transaction, actor: str, account: Account, password: str | None) -> Account:
     row = {
         **account.model_dump(),
         "skills": canonical_json(sorted(account.skills)),
@@ -77,6 +74,7 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
     }
     transaction.run(insert(accounts), row)
     transaction.log(actor, "account.create", account.id, **account.model_dump(mode="json"))
+    return account
 
 
 @write_operation()
@@ -84,24 +82,19 @@ def set_status(
     transaction: Transaction, actor: str, name: str, status: Status, reason: str | None = None
 ) -> None:
     """Set the status of an account, with a reason for the audit log. Tasks that a suspended or banned account
-    holds return to the queue.
-
-    The account is evaluated by its answers after the change. A ban set here leaves the tasks that the account
-    answered as they are; `ban` opens them again.
+    holds return to the queue; those that it answered stay as they are (`ban` opens them again). The account
+    is evaluated by its answers after the change.
 
     Raises:
         NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
         StoreRefused: an empty or too long reason.
     """
     require_changeable(transaction, actor, name, own=False)
-    if reason is None:
-        write_status(transaction, actor, name, status)
-        return
-    if not 0 < len(reason.strip()) <= MAX_REASON or "\x00" in reason:
+    if reason is not None and (not 0 < len(reason.strip()) <= MAX_REASON or "\x00" in reason):
         raise StoreRefused(
             "E_STATUS", "a change of status needs a reason of 1 to {most} characters", most=MAX_REASON
         )
-    write_status(transaction, actor, name, status, reason=reason.strip())
+    write_status(transaction, actor, name, status, **({} if reason is None else {"reason": reason.strip()}))
 
 
 def write_status(transaction: Transaction, actor: str, name: str, status: Status, **content: Any) -> None:
@@ -135,7 +128,7 @@ def change(transaction: Transaction, actor: str, name: str, role: AccountRole, a
     """Set the role of an account, and which agent of the dialogues it is.
 
     Raises:
-        NotAllowed: the actor is no admin, or changes itself.
+        NotAllowed: the actor changes itself.
         StoreRefused: there is no such account.
     """
     account = require_changeable(transaction, actor, name, own=False)
@@ -197,29 +190,24 @@ def ban(store: Store, actor: str, name: str, reason: str) -> int:
         NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
         StoreRefused: no such account, or no reason.
     """
-    _ban(store, actor, name, reason)
+    if not reason.strip():
+        raise StoreRefused("E_BAN", "a ban needs a reason")
     total, after = 0, 0
-    while (batch := _reopen(store, actor, name, after)) is not None:
+    while (batch := _ban(store, actor, name, reason, after)) is not None:
         after, n = batch
         total += n
     return total
 
 
 @write_operation()
-def _ban(transaction: Transaction, actor: str, name: str, reason: str) -> None:
+def _ban(transaction: Transaction, actor: str, name: str, reason: str, after: int) -> tuple[int, int] | None:
+    """Ban an account, discard one batch of its answers after the number `after` and reopen their tasks; the
+    number of the last annotation and how many, or none if no answers are left."""
     account = require_changeable(transaction, actor, name, own=False)
-    if not reason.strip():
-        raise StoreRefused("E_BAN", "a ban needs a reason")
+    if after and account.status != "banned":
+        raise StoreRefused("E_BAN", "{name} is not banned any more", name=name)
     if account.status != "banned":
         write_status(transaction, actor, name, "banned", reason=reason)
-
-
-@write_operation()
-def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tuple[int, int] | None:
-    """Discard one batch of answers and reopen their tasks; the number of the last annotation and how many, or
-    none if no answers are left."""
-    if require_changeable(transaction, actor, name, own=False).status != "banned":
-        raise StoreRefused("E_BAN", "{name} is not banned any more", name=name)
     rows = transaction.run(_ANSWERED, {"account": name, "after": after, "limit": BATCH_SIZE}).all()
     if not rows:
         return None

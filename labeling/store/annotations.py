@@ -142,16 +142,11 @@ def correct(
     require_not_own(transaction, account, old.dialogue)
     project = None if old.project is None else get_project(transaction, old.project)
     view = view_for_account(transaction, account, project, old.dialogue)
-    identity = {
-        name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")
-    }
-    content = {
-        "codes": tuple(json.loads(old.codes)),
-        "findings": unmask_findings(view, findings),
-        "seconds": seconds,
-        "rejections": rejections,
-    }
-    values = {"key": key, **identity, **content, "supersedes": supersedes}
+    values = {
+        "key": key, "codes": tuple(json.loads(old.codes)), "findings": unmask_findings(view, findings),
+        "seconds": seconds, "rejections": rejections, "supersedes": supersedes,
+        **{name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")},
+    }  # fmt: skip
     if same := find_same(transaction, values):
         return mask_annotation(account, view, old.task, same)
     if old.project is not None:
@@ -222,7 +217,6 @@ def review(
 
 
 def _kind(account: Account) -> Kind:
-    """The kind of annotation that an account of this role makes."""
     if has_permission(account, "decide"):
         return "expert"
     return "reviewer" if has_permission(account, "review") else "crowd"
@@ -230,24 +224,18 @@ def _kind(account: Account) -> Kind:
 
 def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: int) -> Sequence[Row[Any]]:
     """Annotations of a dialogue or turn that answer no task, after the number `after`, oldest first."""
-    item = (
-        annotation_rows.c.dialogue == dialogue,
-        annotation_rows.c.id > after,
-        annotation_rows.c.task.is_(None),
-    )
-    same = annotation_rows.c.turn.is_(None) if turn is None else annotation_rows.c.turn == turn
-    return transaction.run(select(annotation_rows).where(*item, same).order_by(annotation_rows.c.id)).all()
+    columns = annotation_rows.c
+    newer = select(annotation_rows).filter_by(dialogue=dialogue, turn=turn, task=None)
+    return transaction.run(newer.where(columns.id > after).order_by(columns.id)).all()
 
 
 @read_operation("review")
 def list_annotations(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
     """All annotations of a dialogue, oldest first; for reviewers and up."""
-    account = get_account(transaction, actor)
-    rows = transaction.run(
-        select(annotation_rows).where(annotation_rows.c.dialogue == dialogue).order_by(annotation_rows.c.id)
-    ).all()
+    every = select(annotation_rows).where(annotation_rows.c.dialogue == dialogue)
+    rows = transaction.run(every.order_by(annotation_rows.c.id)).all()
     if any(row.labeler != actor for row in rows):
-        record_read(transaction, account, dialogue, "answers")
+        record_read(transaction, actor, dialogue, "answers")
     return tuple(to_annotation(row) for row in rows)
 
 
@@ -277,9 +265,9 @@ def find_last_answer(
     """The actor's newest answer to a task of a project, and the task as blind as it was, so that the actor
     can correct it; none if there is no answer."""
     account = get_account(transaction, actor)
-    own = (annotation_rows.c.labeler == actor, annotation_rows.c.project == project)
-    to_tasks = select(annotation_rows).where(*own, annotation_rows.c.task.is_not(None))
-    row = transaction.run(to_tasks.order_by(annotation_rows.c.id.desc()).limit(1)).one_or_none()
+    own = select(annotation_rows).filter_by(labeler=actor, project=project)
+    to_tasks = own.where(annotation_rows.c.task.is_not(None)).order_by(annotation_rows.c.id.desc())
+    row = transaction.run(to_tasks.limit(1)).one_or_none()
     if row is None:
         return None
     task = view_task(transaction, actor, row.task, again=True)

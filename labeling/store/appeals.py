@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, and_, bindparam, func, insert, select, tuple_, update
+from sqlalchemy import Row, and_, func, insert, select, tuple_, update
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
@@ -19,13 +19,19 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.annotations import REVIEW_KINDS, list_annotations, review
 from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import accounts as account_rows
-from dialint.labeling.store.database.schema import annotation_rows, appeals, dialogues, tasks, verdicts
-from dialint.labeling.store.database.schema import appeals as appeal_rows
-from dialint.labeling.store.database.schema import leases as leases_rows
+from dialint.labeling.store.database.schema import (
+    annotation_rows,
+    appeals,
+    dialogue_index,
+    dialogues,
+    leases,
+    tasks,
+    verdicts,
+)
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, load_verdict, read
+from dialint.labeling.store.dialogues import load_dialogue, load_verdict, read
 from dialint.labeling.store.exposure import APPEAL, has_part, is_independent, record_read, require_not_own
-from dialint.labeling.store.gold import put_gold
+from dialint.labeling.store.gold import set_gold
 from dialint.labeling.store.permissions import (
     find_account,
     get_account,
@@ -38,7 +44,7 @@ from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account, Appeal, Gold, NewTask, NotAllowed, Outcome, StoreRefused
 from dialint.labeling.store.stored_annotations import to_annotation
 from dialint.labeling.store.task_queue import lock_task, update_task
-from dialint.labeling.store.tasks import add
+from dialint.labeling.store.tasks import add_all
 
 MAX_CHARACTERS = 4000
 
@@ -65,21 +71,20 @@ def open_appeal(
     item = {"account": actor, "dialogue": dialogue, "turn": turn, "code": code}
     existing = transaction.run(select(appeals).filter_by(**item)).one_or_none()
     if existing is not None:
-        return _record(existing)
+        return to_appeal(existing)
     values = {**item, "statement": statement, "state": "open", "at_ms": transaction.now_ms}
     row = transaction.run(insert(appeals).values(values).returning(appeals)).one()
     refresh(transaction, (dialogue,))
     transaction.log(actor, "appeal.open", f"appeal {row.id}", dialogue=dialogue, turn=turn, code=code)
-    return _record(row)
+    return to_appeal(row)
 
 
 @read_operation("decide")
 def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appeal, ...]:
     """The oldest `n` open appeals; for experts and up."""
-    account = get_account(transaction, actor)
     rows = select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id).limit(n)
-    listed = tuple(_record(row) for row in transaction.run(rows))
-    record_read(transaction, account, {one.dialogue for one in listed}, "verdict")  # it reveals the finding
+    listed = tuple(to_appeal(row) for row in transaction.run(rows))
+    record_read(transaction, actor, {one.dialogue for one in listed}, "verdict")  # it reveals the finding
     return listed
 
 
@@ -87,7 +92,7 @@ def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appea
 def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
     """The actor's appeals, oldest first."""
     rows = select(appeals).where(appeals.c.account == actor).order_by(appeals.c.id)
-    return tuple(_record(row) for row in transaction.run(rows))
+    return tuple(to_appeal(row) for row in transaction.run(rows))
 
 
 class OwnDialogue(NamedTuple):
@@ -116,15 +121,13 @@ def list_own_dialogues(
     flagged = select(verdicts.c.dialogue).where(
         verdicts.c.dialogue == dialogues.c.id, verdicts.c.flagged.is_(True)
     )
-    query = select(*columns).where(dialogues.c.agent == account.agent, flagged.exists())
+    query = select(*columns, dialogue_index.c.n_findings).where(
+        dialogues.c.agent == account.agent, flagged.exists(), dialogue_index.c.dialogue == dialogues.c.id
+    )
     if before is not None:
         query = query.where(tuple_(*columns) < tuple_(before.created_ms, before.dialogue))
-    rows = transaction.run(query.order_by(*(column.desc() for column in columns)).limit(n)).all()
-    loaded = [load_verdict(transaction, row.id) for row in rows]
-    return tuple(
-        OwnDialogue(row.id, row.created_ms, len(verdict.findings) if verdict is not None else 0)
-        for row, verdict in zip(rows, loaded, strict=True)
-    )
+    rows = transaction.run(query.order_by(*(column.desc() for column in columns)).limit(n))
+    return tuple(OwnDialogue(row.id, row.created_ms, row.n_findings) for row in rows)
 
 
 @read_operation("decide")
@@ -132,12 +135,11 @@ def list_decided(
     transaction: Transaction, actor: str, before: int | None = None, n: int = 20
 ) -> tuple[Appeal, ...]:
     """The newest `n` decided appeals, or the next ones after the number `before`; for experts and up."""
-    account = get_account(transaction, actor)
     query = select(appeals).where(appeals.c.state != "open")
     if before is not None:
         query = query.where(appeals.c.id < before)
-    listed = tuple(_record(row) for row in transaction.run(query.order_by(appeals.c.id.desc()).limit(n)))
-    record_read(transaction, account, {one.dialogue for one in listed}, "verdict")
+    listed = tuple(to_appeal(row) for row in transaction.run(query.order_by(appeals.c.id.desc()).limit(n)))
+    record_read(transaction, actor, {one.dialogue for one in listed}, "verdict")
     return listed
 
 
@@ -173,10 +175,11 @@ def count_outcomes(transaction: Transaction, actor: str) -> tuple[OutcomeCount, 
 def load_decided(transaction: Transaction) -> tuple[Appeal, ...]:
     """All decided appeals, oldest first; permissions are checked by the caller."""
     rows = select(appeals).where(appeals.c.state != "open").order_by(appeals.c.id)
-    return tuple(_record(row) for row in transaction.run(rows))
+    return tuple(to_appeal(row) for row in transaction.run(rows))
 
 
-def _record(row: Row[Any]) -> Appeal:
+def to_appeal(row: Row[Any]) -> Appeal:
+    """The record of a row of ``appeals``."""
     return Appeal(**{name: getattr(row, name) for name in Appeal.model_fields})
 
 
@@ -201,14 +204,12 @@ def open_second_reviews(store: Store, actor: str, project: str) -> int:
     new. A task that is done or withdrawn without a blind second review is reopened.
 
     Raises:
-        NotAllowed: the actor does not plan.
         ConfigError: the project is not for review, or pre-labelled.
     """
     turns = store.read(lambda transaction: _list_disputed_turns(transaction, actor, project))
     _reopen(store, actor, project)
     new = [NewTask(dialogue=dialogue, turn=turn, why=APPEAL) for dialogue, turn in turns]
-    batches = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
-    return sum(add(store, actor, project, batch) for batch in batches)
+    return add_all(store, actor, project, new)
 
 
 def _list_disputed_turns(transaction: Transaction, actor: str, project: str) -> list[tuple[str, int]]:
@@ -216,11 +217,7 @@ def _list_disputed_turns(transaction: Transaction, actor: str, project: str) -> 
     target = get_project(transaction, project)
     if target.purpose != "review" or target.prelabelled:
         raise ConfigError("E_OPTION", "{project}: expected a blind project for review", project=project)
-    rows = transaction.run(
-        select(appeal_rows.c.dialogue, appeal_rows.c.turn, appeal_rows.c.code)
-        .where(appeal_rows.c.state == "open")
-        .order_by(appeal_rows.c.id)
-    ).all()
+    rows = transaction.run(select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id)).all()
     if missing := sorted({row.code for row in rows} - set(target.codes)):
         raise ConfigError(
             "E_OPTION",
@@ -233,24 +230,23 @@ def _list_disputed_turns(transaction: Transaction, actor: str, project: str) -> 
 
 @write_operation("plan")
 def _reopen(transaction: Transaction, actor: str, project: str) -> None:
-    for appeal, row in _list_unreviewed(transaction, project):
-        if row.state in ("done", "withdrawn"):
-            n = row.answered + row.leased + 1
-            update_task(transaction, lock_task(transaction, row.id), wanted=n)
-            transaction.log(actor, "task.want", f"task {row.id}", wanted=n, appeal=appeal.id)
+    for appeal in _list_unreviewed(transaction, project):
+        task = lock_task(transaction, appeal.task)
+        if task.state in ("done", "withdrawn"):
+            n = task.answered + task.leased + 1
+            update_task(transaction, task, wanted=n)
+            transaction.log(actor, "task.want", f"task {task.id}", wanted=n, appeal=appeal.id)
 
 
-def _list_unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, Any]]:
-    """Open appeals without a blind second review, each with its task in the project."""
+def _list_unreviewed(transaction: Transaction, project: str) -> list[Row[Any]]:
+    """Open appeals without a blind second review, each with the number of its `task` in the project."""
     query = (
-        select(appeal_rows, tasks.c.id.label("task"))
-        .join(tasks, and_(tasks.c.dialogue == appeal_rows.c.dialogue, tasks.c.turn == appeal_rows.c.turn))
-        .where(appeal_rows.c.state == "open", tasks.c.project == project, tasks.c.why == APPEAL)
-        .order_by(appeal_rows.c.id)
+        select(appeals, tasks.c.id.label("task"))
+        .join(tasks, and_(tasks.c.dialogue == appeals.c.dialogue, tasks.c.turn == appeals.c.turn))
+        .where(appeals.c.state == "open", tasks.c.project == project, tasks.c.why == APPEAL)
+        .order_by(appeals.c.id)
     )
-    rows = [row for row in transaction.run(query).all() if not list_second_reviews(transaction, row)]
-    by_id = select(tasks).where(tasks.c.id == bindparam("task"))
-    return [(row, transaction.run(by_id, {"task": row.task}).one()) for row in rows]
+    return [row for row in transaction.run(query).all() if not list_second_reviews(transaction, row)]
 
 
 @read_operation("plan")
@@ -258,27 +254,26 @@ def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appe
     """Open appeals for whose blind second review in `project` nobody is left: everybody who may review there
     spoke in the dialogue, annotated it, or has seen annotations of others on it."""
     skills = set(get_project(transaction, project).skills)
-    names = transaction.run(select(account_rows.c.id).order_by(account_rows.c.id)).scalars().all()
-    accounts = (find_account(transaction, name) for name in names)
     reviewers = [
-        one for one in accounts if one and has_permission(one, "review") and skills.issubset(one.skills)
+        account
+        for name in transaction.run(select(account_rows.c.id)).scalars().all()
+        if (account := find_account(transaction, name)) is not None
+        and has_permission(account, "review")
+        and skills.issubset(account.skills)
     ]
     return tuple(
-        _record(appeal)
-        for appeal, row in _list_unreviewed(transaction, project)
-        if not any(_can_review(transaction, one, row) for one in reviewers)
+        to_appeal(appeal)
+        for appeal in _list_unreviewed(transaction, project)
+        if not any(_can_review(transaction, one, appeal) for one in reviewers)
     )
 
 
-def _can_review(transaction: Transaction, account: Account, task: Row[Any]) -> bool:
-    """Whether the account holds the task or may claim it."""
-    lease = select(leases_rows.c.state).where(
-        leases_rows.c.task == task.id, leases_rows.c.account == account.id
-    )
+def _can_review(transaction: Transaction, account: Account, appeal: Row[Any]) -> bool:
+    """Whether the account holds the second review of an appeal or may claim it."""
+    lease = select(leases.c.state).where(leases.c.task == appeal.task, leases.c.account == account.id)
     state = transaction.run(lease).scalar_one_or_none()
-    if state in ("answered", "skipped", "discarded"):
-        return False
-    return is_independent(transaction, account, task.dialogue)
+    is_over = state in ("answered", "skipped", "discarded")
+    return not is_over and is_independent(transaction, account, appeal.dialogue)
 
 
 @read_operation("label")
@@ -301,7 +296,7 @@ def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
     of_turn = {"dialogue": row.dialogue, "turn": row.turn, "why": APPEAL, "state": "open"}
     waits_in = transaction.run(select(tasks.c.project).filter_by(**of_turn).order_by(tasks.c.project))
     return Dispute(
-        appeal=_record(row),
+        appeal=to_appeal(row),
         dialogue=dialogue,
         verdict=verdict,
         answers=list_annotations(transaction, actor, row.dialogue),
@@ -311,7 +306,7 @@ def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
 
 
 def _load_appeal(transaction: Transaction, number: int) -> Any:
-    query = select(appeal_rows).where(appeal_rows.c.id == number)
+    query = select(appeals).where(appeals.c.id == number)
     row = transaction.run(query.with_for_update() if transaction.writes else query).one_or_none()
     if row is None:
         raise StoreRefused("E_APPEAL", "no such appeal")
@@ -321,16 +316,15 @@ def _load_appeal(transaction: Transaction, number: int) -> Any:
 def list_second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, ...]:
     """Blind answers to the disputed turn and code by reviewers who had no part in the dialogue before, oldest
     first; permissions are checked by the caller."""
-    rows = transaction.run(
+    blind = (
         select(annotation_rows)
         .join(tasks, tasks.c.id == annotation_rows.c.task)
         .where(tasks.c.dialogue == appeal.dialogue, tasks.c.turn == appeal.turn, tasks.c.why == APPEAL)
         .where(annotation_rows.c.kind.in_(REVIEW_KINDS), annotation_rows.c.seen_verdict.is_(False))
-        .order_by(annotation_rows.c.id)
-    ).all()
+    )
     return tuple(
         annotation
-        for row in rows
+        for row in transaction.run(blind.order_by(annotation_rows.c.id)).all()
         if appeal.code in (annotation := to_annotation(row)).codes
         and not has_part(transaction, row.labeler, row.dialogue, before=row.id)
     )
@@ -364,11 +358,11 @@ def decide_appeal(
         raise StoreRefused("E_APPEAL", "a decision needs a reason")
     if row.state != "open":
         if (row.state, row.decided_by, row.reason) == (outcome, actor, reason):
-            return _record(row)
+            return to_appeal(row)
         raise StoreRefused("E_APPEAL", "appeal {number} is {state} already", number=number, state=row.state)
     require_not_own(transaction, account, row.dialogue)
     own = select(annotation_rows.c.id).filter_by(dialogue=row.dialogue, labeler=actor).limit(1)
-    if row.account == actor or transaction.run(own).one_or_none() is not None:
+    if row.account == actor or transaction.run(own).first() is not None:
         raise NotAllowed("E_RIGHT", "{actor} has a part in this dialogue; somebody else decides", actor=actor)
     values = {"state": outcome, "decided_by": actor, "reason": reason}
     decided = transaction.run(
@@ -378,14 +372,14 @@ def decide_appeal(
     transaction.log(actor, "appeal.decide", f"appeal {number}", outcome=outcome)
     presence = {row.code: outcome == "upheld"}
     if corrected is not None:
-        presence = {row.code: False, corrected.code: True}  # in this order: they may be the same
+        presence[corrected.code] = True  # it may be the same code
     item = {"dialogue": row.dialogue, "turn": row.turn}
     for code, present in presence.items():
-        put_gold(transaction, actor, Gold(**item, code=code, present=present, source="appeal", reason=reason))
+        set_gold(transaction, actor, Gold(**item, code=code, present=present, source="appeal", reason=reason))
     if corrected is not None:  # as the expert's annotation of the turn, on top of the newest review
         reviews = select(annotation_rows.c.id).filter_by(**item, task=None)
         newest = transaction.run(reviews.order_by(annotation_rows.c.id.desc()).limit(1)).scalar_one_or_none()
         codes = tuple(dict.fromkeys((row.code, corrected.code)))
         key = f"appeal:{row.id}"
         review(transaction, actor, row.dialogue, key, codes, [corrected], expected=newest, turn=row.turn)
-    return _record(decided)
+    return to_appeal(decided)

@@ -91,7 +91,6 @@ def sign_in(store: Store, name: str, password: str) -> SignedIn:
 
 
 def _verify(store: Store, name: str, password: str) -> tuple[Account, str]:
-    """The account and the stored hash of its password, if the password is right."""
     from argon2 import PasswordHasher
     from argon2.exceptions import Argon2Error, InvalidHashError
 

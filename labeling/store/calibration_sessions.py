@@ -92,12 +92,10 @@ def list_sessions(transaction: Transaction, actor: str) -> tuple[Session, ...]:
 
 
 def _session(transaction: Transaction, row: Any, project: Project) -> Session:
-    answered = (
-        select(annotation_rows.c.labeler, func.count(annotation_rows.c.task.distinct()).label("n"))
-        .where(annotation_rows.c.project == project.id)
-        .group_by(annotation_rows.c.labeler)
-    )
-    rows = transaction.run(answered.add_columns(func.max(annotation_rows.c.id).label("newest"))).all()
+    columns = annotation_rows.c
+    n, newest = func.count(columns.task.distinct()).label("n"), func.max(columns.id).label("newest")
+    answered = select(columns.labeler, n, newest).where(columns.project == project.id)
+    rows = transaction.run(answered.group_by(columns.labeler)).all()
     by_person = {each.labeler: each.n for each in rows}
     n_items = transaction.run(
         select(func.count()).where(
@@ -108,9 +106,10 @@ def _session(transaction: Transaction, row: Any, project: Project) -> Session:
     members = tuple(Member(name, by_person.get(name, 0)) for name in sorted(names))
     is_done = n_items > 0 and all(member.answered >= n_items for member in members)
     is_closed = row.state == "closed"
-    created = datetime.fromtimestamp(row.created_ms / 1000, UTC)
-    newest = max((each.newest for each in rows), default=0)
-    return Session(project, created, n_items, members, is_closed, is_closed or is_done, newest)
+    return Session(
+        project, datetime.fromtimestamp(row.created_ms / 1000, UTC), n_items, members, is_closed,
+        is_closed or is_done, max((each.newest for each in rows), default=0),
+    )  # fmt: skip
 
 
 def _list_skilled(transaction: Transaction, project: Project) -> list[str]:
@@ -156,16 +155,15 @@ def load_answers(transaction: Transaction, actor: str, name: str) -> SessionAnsw
         .where(~superseded.exists())
         .order_by(annotation_rows.c.id)
     ).all()
-    record_bulk_read(transaction, account, name, "answers")
+    record_bulk_read(transaction, actor, name, "answers")
     pseudonyms = {
         member.name: member.name
         if has_permission(account, "plan") or member.name == actor
         else f"member {number}"
         for number, member in enumerate(session.members, 1)
     }
-    project = get_project(transaction, name)
     views = {
-        row.dialogue: view_for_account(transaction, account, project, row.dialogue)
+        row.dialogue: view_for_account(transaction, account, session.project, row.dialogue)
         for row in rows
         if row.findings != "[]"
     }
@@ -196,7 +194,7 @@ def load_item(transaction: Transaction, actor: str, name: str, task: int) -> Dia
     if dialogue is None:
         raise NotAllowed("E_RIGHT", "task {task} is none of {name}", task=task, name=name)
     seen = view_task(transaction, actor, task, again=not has_permission(account, "plan"))
-    record_read(transaction, account, dialogue, "answers")
+    record_read(transaction, actor, dialogue, "answers")
     return seen.dialogue
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, 
 
 from dialint.detector.records import Finding
 from dialint.labeling.store.database.decisions import Review
-from dialint.labeling.store.database.derived import cut_name, first_number
+from dialint.labeling.store.database.derived import cut_name
 from dialint.labeling.store.database.schema import (
     accounts,
     annotation_rows,
@@ -28,15 +28,21 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.insights import is_added, name_conditions, score_reviewed, whole_days
+from dialint.labeling.store.insights import (
+    is_added,
+    name_conditions,
+    require_own_or_plan,
+    score_reviewed,
+    span_conditions,
+    whole_days,
+)
 from dialint.labeling.store.permissions import (
     get_account,
     has_permission,
     read_operation,
-    require_permission,
     write_operation,
 )
-from dialint.labeling.store.records import Account, NotAllowed, StoreRefused
+from dialint.labeling.store.records import NotAllowed, StoreRefused
 
 MAX_DIALOGUES = 20_000
 """Dialogues of an agent that one call returns at most, the newest ones: 111 a day in the longest period of
@@ -97,8 +103,10 @@ def list_dialogues(
     transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int
 ) -> tuple[CoachedDialogue, ...]:
     """The dialogues of an agent in ``[since_ms, until_ms)``, newest first."""
-    require_reader(transaction, actor, agent)
-    mine = and_(dialogue_index.c.agent == cut_name(agent), *_span(since_ms, until_ms))
+    require_own_or_plan(transaction, actor, agent)
+    mine = and_(
+        dialogue_index.c.agent == cut_name(agent), *span_conditions(dialogue_index.c, since_ms, until_ms)
+    )
     names = ("number", "dialogue", "at_ms", "status", "quality", "reviewed_severities", "review")
     columns = [dialogue_index.c[name] for name in names]
     newest = select(*columns).where(mine).order_by(dialogue_index.c.number.desc()).limit(MAX_DIALOGUES)
@@ -110,11 +118,6 @@ def list_dialogues(
     for row in transaction.run(listed.order_by(finding_index.c.number, finding_index.c.place)):
         findings[row.number].append(row)
     return tuple(_to_dialogue(row, findings.get(row.number, ())) for row in rows)
-
-
-def _span(since_ms: int, until_ms: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    number = dialogue_index.c.number
-    return number >= first_number(max(0, since_ms)), number < first_number(max(0, until_ms))
 
 
 def _to_dialogue(row: Any, findings: Sequence[Any]) -> CoachedDialogue:
@@ -141,7 +144,7 @@ def compare_codes(
     Raises:
         NotAllowed: the actor neither plans nor is this agent, or is the agent and asks for another team.
     """
-    account = require_reader(transaction, actor, agent)
+    account = require_own_or_plan(transaction, actor, agent)
     name, dialogue, finding = cut_name(agent), dialogue_index.c, finding_index.c
     n_agents = func.count(dialogue.agent.distinct())
     scored = (dialogue.status == "scored", *whole_days(dialogue, since_ms, until_ms))
@@ -190,7 +193,7 @@ def read_confirmed(
     Raises:
         NotAllowed: the actor neither plans nor is this agent, or a dialogue is not the agent's.
     """
-    account = require_reader(transaction, actor, agent)
+    account = require_own_or_plan(transaction, actor, agent)
     requested = list(dict.fromkeys(names))[:MAX_REQUESTED]
     query = select(dialogues.c.id).where(dialogues.c.id.in_(requested), dialogues.c.agent == agent)
     if len(set(transaction.run(query).scalars())) != len(requested):
@@ -206,7 +209,7 @@ def read_confirmed(
     for row in transaction.run(numbers.order_by(finding_index.c.turn, finding_index.c.place)):
         rows[row.dialogue].append(row)
     if has_permission(account, "plan"):
-        record_read(transaction, account, requested, "verdict", "answers")
+        record_read(transaction, actor, requested, "verdict", "answers")
     return {name: _find_confirmed(transaction, name, rows[name]) for name in requested}
 
 
@@ -257,7 +260,8 @@ def count_cleared(
     columns = dialogue_index.c
     is_cleared = and_(columns.n_findings > 0, columns.n_rejected == columns.n_findings, columns.n_added == 0)
     named = name_conditions(columns, {"team": team, "channel": channel})
-    where = [columns.review == "reviewed", is_cleared, *_span(since_ms, until_ms), *named]
+    span = span_conditions(columns, since_ms, until_ms)
+    where = [columns.review == "reviewed", is_cleared, *span, *named]
     query: Select[Any] = select(columns.agent, func.count()).where(*where).group_by(columns.agent)
     return {row[0]: int(row[1]) for row in map(tuple, transaction.run(query))}
 
@@ -345,18 +349,10 @@ def acknowledge_note(transaction: Transaction, actor: str, number: int) -> Note:
 @read_operation()
 def list_notes(transaction: Transaction, actor: str, agent: str, n: int = MAX_NOTES) -> tuple[Note, ...]:
     """The newest `n` notes to an agent, newest first."""
-    require_reader(transaction, actor, agent)
+    require_own_or_plan(transaction, actor, agent)
     query = select(notes).where(notes.c.agent == agent)
     rows = transaction.run(query.order_by(notes.c.id.desc()).limit(min(n, MAX_NOTES)))
     return tuple(_record(row) for row in rows)
-
-
-def require_reader(transaction: Transaction, actor: str, agent: str) -> Account:
-    """The acting account; raises `NotAllowed` unless it is a lead's or this agent's."""
-    account = require_permission(transaction, actor, "label")
-    if not has_permission(account, "plan") and account.agent != agent:
-        raise NotAllowed("E_RIGHT", "{actor} is neither a lead nor this agent", actor=actor)
-    return account
 
 
 def _record(row: Row[Any]) -> Note:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -47,17 +47,16 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
     if len(rows) != len(new_dialogues):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
     existing = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_validate_ids(list(rows))))
-    new = _select_new(
-        rows,
-        {row.id: row.sha256 for row in transaction.run(existing)},
-        lambda name: StoreRefused("E_CHANGED", "{key}: in the store with other content", key=name),
-    )
+    new, changed = _select_new(rows, {row.id: row.sha256 for row in transaction.run(existing)})
+    if changed:
+        raise StoreRefused("E_CHANGED", "{key}: in the store with other content", key=changed[0])
     if new:
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
         add_participants(transaction, (dialogue for dialogue in new_dialogues if dialogue.id in ids))
         refresh(transaction, sorted(ids))
-        transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=_digest(new))
+        digest = compute_sha256("".join(row["sha256"] for row in new))
+        transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=digest)
     return len(new)
 
 
@@ -93,18 +92,24 @@ def add_verdicts(
         verdicts.c.dialogue.in_(ids)
     )
     existing = {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)}
-    new = _select_new(rows, existing, _other_verdict)
+    new, changed = _select_new(rows, existing)
+    for name, release in changed:
+        problem = Message(
+            "{dialogue}: the store has another verdict of {release}", dialogue=name, release=release
+        )
+        hint = Message("`dialint import verdicts --release-name NAME` keeps both")
+        raise StoreRefused("E_CHANGED", "{problem}; {hint}", problem=problem, hint=hint)
     if new:
         transaction.run(insert(verdicts), new)
         refresh(transaction, sorted({row["dialogue"] for row in new}))
-        transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
+        digest = compute_sha256("".join(row["sha256"] for row in new))
+        transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=digest)
     return len(new)
 
 
 def _convert_offsets(
     transaction: Transaction, new_verdicts: Sequence[Verdict], ids: Sequence[str]
 ) -> list[Verdict]:
-    """Convert offsets into the log to offsets into the dialogues' texts, where ingest edited those."""
     query = select(dialogues.c.id, dialogues.c.content).where(
         dialogues.c.id.in_(ids), dialogues.c.content.contains('"edits":')
     )
@@ -123,24 +128,12 @@ def _validate_ids(ids: Sequence[str]) -> Sequence[str]:
     return ids
 
 
-def _other_verdict(key: tuple[str, str]) -> StoreRefused:
-    dialogue, release = key
-    problem = Message(
-        "{dialogue}: the store has another verdict of {release}", dialogue=dialogue, release=release
-    )
-    hint = Message("`dialint import verdicts --release-name NAME` keeps both")
-    return StoreRefused("E_CHANGED", "{problem}; {hint}", problem=problem, hint=hint)
-
-
 def _select_new(
-    rows: dict[Any, dict[str, Any]], existing: dict[Any, str], changed: Callable[[Any], StoreRefused]
-) -> list[dict[str, Any]]:
-    """The rows that are not in the store; `changed` is raised for the key of one that is, with other
-    content."""
-    for key, sha256 in existing.items():
-        if key in rows and rows[key]["sha256"] != sha256:
-            raise changed(key)
-    return [row for key, row in rows.items() if key not in existing]
+    rows: dict[Any, dict[str, Any]], existing: dict[Any, str]
+) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The rows that are not in the store, and the keys of those that are, with other content."""
+    changed = [key for key, sha256 in existing.items() if key in rows and rows[key]["sha256"] != sha256]
+    return [row for key, row in rows.items() if key not in existing], changed
 
 
 def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
@@ -173,10 +166,6 @@ def compute_sha256(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _digest(rows: list[dict[str, Any]]) -> str:
-    return compute_sha256("".join(row["sha256"] for row in rows))
-
-
 @read_operation("label")
 def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Verdict | None]:
     """A dialogue with the newest verdict on it, for the agent who spoke in it and for reviewers and up, whose
@@ -189,7 +178,7 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
     dialogue = require_dialogue(transaction, account, name)
     verdict = load_verdict(transaction, name)
     if has_permission(account, "review"):
-        record_read(transaction, account, name, "dialogue" if verdict is None else "verdict")
+        record_read(transaction, actor, name, "dialogue" if verdict is None else "verdict")
     elif verdict is not None:
         verdict = verdict.model_copy(update={"suggestions": ()})
     return dialogue, verdict
@@ -227,24 +216,21 @@ class StoredDialogues(Mapping[str, Dialogue]):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._last: tuple[str, Dialogue | None] = ("", None)
+        self._last: Dialogue | None = None
 
     def __getitem__(self, name: str) -> Dialogue:
-        if self._last[0] != name or self._last[1] is None:
-            self._last = (name, self._store.read(partial(load_dialogue, name=name)))
-        if self._last[1] is None:
+        if self._last is None or self._last.id != name:
+            self._last = self._store.read(partial(load_dialogue, name=name))
+        if self._last is None:
             raise KeyError(name)
-        return self._last[1]
+        return self._last
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._store.read(_ids))
+        ids = select(dialogues.c.id)
+        return iter(self._store.read(lambda transaction: list(transaction.run(ids).scalars())))
 
     def __len__(self) -> int:
-        return len(self._store.read(_ids))
-
-
-def _ids(transaction: Transaction) -> list[str]:
-    return list(transaction.run(select(dialogues.c.id)).scalars())
+        return len(list(iter(self)))
 
 
 def load_verdict(transaction: Transaction, name: str) -> Verdict | None:
@@ -305,10 +291,9 @@ def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Labe
 @read_operation("review")
 def list_labels(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
     """The labels of a dialogue, by turn, code and method; for reviewers and up."""
-    account = get_account(transaction, actor)
     stored = load_labels(transaction, dialogue)
     if stored:
-        record_read(transaction, account, dialogue, "labels")
+        record_read(transaction, actor, dialogue, "labels")
     return stored
 
 

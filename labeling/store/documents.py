@@ -22,7 +22,7 @@ from dialint.labeling.store.database.schema import dialogues, documents, verdict
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.dialogues import compute_sha256, parse_verdict
 from dialint.labeling.store.exposure import record_read
-from dialint.labeling.store.permissions import get_account, read_operation, write_operation
+from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.records import Conflict, StoreRefused
 
 Kind = Literal["taxonomy", "policy"]
@@ -220,7 +220,7 @@ def list_newest_dialogues(transaction: Transaction, actor: str, n: int) -> tuple
 @read_operation("plan")
 def record_previewed(transaction: Transaction, actor: str, names: tuple[str, ...]) -> None:
     """Record that a preview lists these dialogues with what was found in them."""
-    record_read(transaction, get_account(transaction, actor), names, "verdict")
+    record_read(transaction, actor, names, "verdict")
 
 
 def _load(transaction: Transaction, kind: str, name: str, version: int) -> Row[Any]:

@@ -12,7 +12,6 @@ Backups, exported files and folders of scored logs are outside of the store: eac
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections import Counter
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, Delete, Row, Table, delete, func, select, update
+from sqlalchemy import ColumnElement, Row, Table, delete, func, select, update
 from sqlalchemy import text as sql_text
 from sqlalchemy.exc import DBAPIError
 
@@ -34,6 +33,7 @@ from dialint.labeling.store.database.schema import annotation_rows, audit, dialo
 from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Store, Transaction, to_world_error, upsert
+from dialint.labeling.store.dialogues import compute_sha256
 from dialint.labeling.store.exposure import require_not_own
 from dialint.labeling.store.permissions import read_operation, require_permission, write_operation
 from dialint.labeling.store.records import StoreRefused
@@ -47,17 +47,7 @@ ERASED: tuple[Table, ...] = (
     schema.verdicts, schema.participants, schema.drafts, annotation_rows,
 )  # fmt: skip
 """Tables of which the rows with a `dialogue` are deleted, in this order; then go leases with their tasks,
-tasks and dialogues."""
-RETAINED: dict[str, str] = {
-    "accounts": "people of the company", "projects": "no dialogues",
-    "bulk_reads": "numbers", "settings": "rules",
-    "preferences": "screens",
-    "documents": "taxonomy and policies",
-    "identities": "who signs in", "erasures": "what was erased", "audit": "digests and ids",
-    "audit_head": "a signature",
-}  # fmt: skip
-"""Why the rows of the other sealed tables stay; a test names every table that is in neither. Derived tables
-follow (`derived.forget`)."""
+tasks and dialogues. Derived tables follow (`derived.forget`); a test says why the others stay."""
 OUTSIDE = (
     "Backups made before hold the dialogues until they are deleted.",
     "Exported files, datasets, reports and the folders of scored logs are outside of the store.",
@@ -120,21 +110,21 @@ def find_dialogues(
         raise StoreRefused(
             "E_BATCH", "{n} dialogues in one call, at most {most}", n=len(ids), most=MAX_PER_CALL
         )
-    conditions: list[ColumnElement[bool]] = [dialogues.c.id.in_(ids)] if ids else []
-    conditions += [
-        column == value
-        for column, value in ((dialogues.c.agent, agent), (dialogues.c.channel, channel))
-        if value is not None
-    ]
+    columns = dialogues.c
+    conditions: list[ColumnElement[bool]] = [columns.id.in_(ids)] if ids else []
+    conditions += [] if agent is None else [columns.agent == agent]
+    conditions += [] if channel is None else [columns.channel == channel]
+    conditions += [] if since_ms is None else [columns.created_ms >= since_ms]
+    conditions += [] if until_ms is None else [columns.created_ms < until_ms]
     if text is not None:
-        conditions.append(dialogues.c.content.icontains(canonical_json(text)[1:-1], autoescape=True))
-    conditions += [] if since_ms is None else [dialogues.c.created_ms >= since_ms]
-    conditions += [] if until_ms is None else [dialogues.c.created_ms < until_ms]
+        conditions.append(columns.content.icontains(canonical_json(text)[1:-1], autoescape=True))
     if not conditions:
         raise StoreRefused("E_ERASE", "say which dialogues")
-    columns = [dialogues.c[name] for name in ("id", "agent", "team", "channel", "created_ms")]
-    rows = transaction.run(select(*columns).where(*conditions).order_by(dialogues.c.id).limit(MAX_PER_CALL))
-    return [DialogueMatch(**dict(zip(DialogueMatch.model_fields, row, strict=True))) for row in rows]
+    query = select(
+        columns.id, columns.agent, columns.team, columns.channel, columns.created_ms.label("added_ms")
+    )
+    rows = transaction.run(query.where(*conditions).order_by(columns.id).limit(MAX_PER_CALL))
+    return [DialogueMatch(**row) for row in rows.mappings()]
 
 
 @read_operation()
@@ -147,9 +137,8 @@ def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[st
     """
     _check(transaction, actor, ids, "preview")
     counts = {}
-    for table, statement in _deletions(ids).items():
-        assert statement.whereclause is not None
-        query = select(func.count()).select_from(table).where(statement.whereclause)
+    for table, condition in _conditions(ids).items():
+        query = select(func.count()).select_from(table).where(condition)
         counts[table.name] = int(transaction.run(query).scalar_one())
     return {name: n for name, n in counts.items() if n}
 
@@ -160,12 +149,12 @@ def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
     tasks = _check(transaction, actor, ids, reason)
     forget(transaction, ids)
     counts: dict[str, Counter[str]] = {name: Counter() for name in ids}
-    owners = {("leases", task.id): task.dialogue for task in tasks}
+    dialogue_of = {task.id: task.dialogue for task in tasks}
     transaction.run(update(dialogues).where(dialogues.c.id.in_(ids)).values(content=""))  # see the triggers
-    for table, statement in _deletions(ids).items():
-        for row in transaction.run(statement.returning(_OWNER_COLUMN[table])):
-            counts[owners.get((table.name, row[0]), row[0])][table.name] += 1
-    digests = {name: hash_id(name) for name in ids}
+    for table, condition in _conditions(ids).items():
+        for owner in transaction.run(delete(table).where(condition).returning(_owner(table))).scalars():
+            counts[dialogue_of[owner] if table is lease_rows else owner][table.name] += 1
+    digests = {name: compute_sha256(name) for name in ids}
     for name, digest in digests.items():
         record = {"dialogue_sha256": digest, "account": actor, "reason": reason, "at_ms": transaction.now_ms}
         upsert(transaction, erasures, {**record, "content": canonical_json(counts[name])})
@@ -195,14 +184,11 @@ def read_proof(transaction: Transaction, actor: str, digests: Sequence[str]) -> 
     erased = tuple(sorted(map(_to_erasure, rows), key=lambda each: (each.at_ms, each.dialogue_sha256)))
     if missing := set(digests) - {each.dialogue_sha256 for each in erased}:
         raise StoreRefused("E_ERASE", "{n} of these dialogues were not erased", n=len(missing))
-    total: Counter[str] = Counter()
-    for each in erased:
-        total.update(each.counts)
-    query = select(audit.c.id, audit.c.hash, audit.c.content).where(audit.c.action == ERASE)
-    with transaction.run(query.order_by(audit.c.id.desc()).execution_options(yield_per=10)) as entries:
-        entry = next(
-            row for row in entries if erased[-1].dialogue_sha256 in json.loads(row.content)["sha256"]
-        )
+    total = sum((Counter(each.counts) for each in erased), Counter[str]())
+    entries = select(audit.c.id, audit.c.hash).where(
+        audit.c.action == ERASE, audit.c.content.contains(erased[-1].dialogue_sha256)
+    )
+    entry = transaction.run(entries.order_by(audit.c.id.desc()).limit(1)).one()
     return Proof(erased=erased, counts=dict(sorted(total.items())), head=str(Head(entry.id, entry.hash)))
 
 
@@ -250,11 +236,6 @@ def scrub(store: Store, actor: str) -> str:
         time.sleep(0.05)
 
 
-def hash_id(dialogue: str) -> str:
-    """The hex SHA-256 of a dialogue's id, by which a proof names it."""
-    return hashlib.sha256(dialogue.encode()).hexdigest()
-
-
 def _check(transaction: Transaction, actor: str, ids: Sequence[str], reason: str) -> Sequence[Row[Any]]:
     """Check the request, and return the tasks on the dialogues, which a writer locks."""
     account = require_permission(transaction, actor, "administer")
@@ -275,23 +256,20 @@ def _check(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
     return transaction.run(query.with_for_update() if transaction.writes else query).all()
 
 
-def _deletions(ids: Sequence[str]) -> dict[Table, Delete]:
-    """The statements that delete everything of the dialogues, in an order that keeps foreign keys."""
+def _owner(table: Table) -> Any:
+    """The column with the dialogue of a row; of a lease, with its task."""
+    if table is lease_rows:
+        return lease_rows.c.task
+    return dialogues.c.id if table is dialogues else table.c.dialogue
+
+
+def _conditions(ids: Sequence[str]) -> dict[Table, ColumnElement[bool]]:
+    """Which rows of which tables are of the dialogues, in an order of deletion that keeps foreign keys."""
     numbers = select(task_rows.c.id).where(task_rows.c.dialogue.in_(ids))
-    return {
-        **{table: delete(table).where(table.c.dialogue.in_(ids)) for table in ERASED},
-        lease_rows: delete(lease_rows).where(lease_rows.c.task.in_(numbers)),
-        task_rows: delete(task_rows).where(task_rows.c.dialogue.in_(ids)),
-        dialogues: delete(dialogues).where(dialogues.c.id.in_(ids)),
-    }
-
-
-_OWNER_COLUMN: dict[Table, Any] = {
-    **{table: table.c.dialogue for table in (*ERASED, task_rows)},
-    lease_rows: lease_rows.c.task, dialogues: dialogues.c.id,
-}  # fmt: skip
+    tables = (*ERASED, lease_rows, task_rows, dialogues)
+    return {table: _owner(table).in_(numbers if table is lease_rows else ids) for table in tables}
 
 
 def _to_erasure(row: Row[Any]) -> Erasure:
-    values = {name: getattr(row, name) for name in ("dialogue_sha256", "account", "reason", "at_ms")}
+    values = {name: value for name, value in row._mapping.items() if name != "content"}
     return Erasure(**values, counts=json.loads(row.content))

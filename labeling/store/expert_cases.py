@@ -7,7 +7,7 @@ the turn becomes gold: present if the expert marked it, absent otherwise.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -17,7 +17,7 @@ from dialint.labeling.store import dialogues
 from dialint.labeling.store.annotations import list_annotations, submit
 from dialint.labeling.store.database.schema import tasks
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.gold import put_gold
+from dialint.labeling.store.gold import set_gold
 from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold, NotAllowed, StoreRefused, TaskState, TaskView
@@ -61,18 +61,10 @@ def decide_case(
     saved = submit(transaction, actor, task, token, key, findings, seconds)
     if not_applicable:
         transaction.log(actor, "case.not_applicable", f"task {task}", codes=sorted(not_applicable))
+    item: dict[str, Any] = {"dialogue": row.dialogue, "turn": row.turn, "source": "expert", "reason": reason}
     for code in project.codes:
-        if code in not_applicable:
-            continue
-        decision = Gold(
-            dialogue=row.dialogue,
-            turn=row.turn,
-            code=code,
-            present=code in present,
-            source="expert",
-            reason=reason,
-        )
-        put_gold(transaction, actor, decision)
+        if code not in not_applicable:
+            set_gold(transaction, actor, Gold(**item, code=code, present=code in present))
     return saved
 
 

@@ -75,7 +75,7 @@ def require_not_own(transaction: Transaction, account: Account, *dialogues: str)
 
 
 def record_read(
-    transaction: Transaction, account: Account, dialogues: str | Collection[str], *kinds: ReadKind
+    transaction: Transaction, account: str, dialogues: str | Collection[str], *kinds: ReadKind
 ) -> None:
     """Record that these kinds of data about one or more dialogues are displayed to the account, with one
     entry in the audit log. If all were before, nothing is written. After a read-only transaction, a write
@@ -83,7 +83,7 @@ def record_read(
     names = [dialogues] if isinstance(dialogues, str) else sorted(dialogues)
     keys = {(name, kind) for name in names for kind in kinds}
     wanted = select(reads.c.dialogue, reads.c.kind).where(
-        reads.c.account == account.id, reads.c.dialogue.in_(names), reads.c.kind.in_(kinds)
+        reads.c.account == account, reads.c.dialogue.in_(names), reads.c.kind.in_(kinds)
     )
 
     def select_new(reader: Transaction) -> list[tuple[str, ReadKind]]:
@@ -97,17 +97,14 @@ def record_read(
         if not new:
             return
         rows = [
-            {"account": account.id, "dialogue": name, "kind": kind, "at_ms": writer.now_ms}
-            for name, kind in new
+            {"account": account, "dialogue": name, "kind": kind, "at_ms": writer.now_ms} for name, kind in new
         ]
         writer.run(upsert_statement(reads, writer.on_sqlite, tuple(rows[0])), rows)
         new_names, new_kinds = sorted({name for name, _ in new}), sorted({kind for _, kind in new})
         if isinstance(dialogues, str):
-            writer.log(account.id, "read", dialogues, kinds=new_kinds)
+            writer.log(account, "read", dialogues, kinds=new_kinds)
         else:
-            writer.log(
-                account.id, "read", f"{len(new_names)} dialogues", kinds=new_kinds, dialogues=new_names
-            )
+            writer.log(account, "read", f"{len(new_names)} dialogues", kinds=new_kinds, dialogues=new_names)
 
     transaction.afterwards(write)
 
@@ -118,11 +115,11 @@ def record_claim_read(transaction: Transaction, account: str, dialogue: str) -> 
     upsert(transaction, reads, row)
 
 
-def record_bulk_read(transaction: Transaction, account: Account, project: str | None, kind: BulkKind) -> None:
+def record_bulk_read(transaction: Transaction, account: str, project: str | None, kind: BulkKind) -> None:
     """Record that the account reads all present data of this kind, of a project or of the store."""
     newest: Any = func.max(gold.c.at_ms) if kind == "gold" else func.max(annotation_rows.c.id)
     upto = transaction.run(select(func.coalesce(newest, 0))).scalar_one()
-    key = {"account": account.id, "project": project or EVERYWHERE, "kind": kind}
+    key = {"account": account, "project": project or EVERYWHERE, "kind": kind}
     query = select(bulk_reads.c.upto).filter_by(**key)
     before = transaction.run(query).scalar_one_or_none()
     if before is not None and before >= upto:
@@ -130,7 +127,7 @@ def record_bulk_read(transaction: Transaction, account: Account, project: str | 
 
     def write(writer: Transaction) -> None:
         if writer.run(query).scalar_one_or_none() is None:
-            writer.log(account.id, "read.all", project or "store", kind=kind)
+            writer.log(account, "read.all", project or "store", kind=kind)
         upsert(writer, bulk_reads, {**key, "upto": upto})
 
     transaction.afterwards(write)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, insert, select, update
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.readers.tables import read_table
@@ -28,7 +27,6 @@ from dialint.labeling.store.database.transactions import Store, Transaction, ups
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256, load_dialogue
 from dialint.labeling.store.exposure import record_bulk_read, record_read, require_not_own
 from dialint.labeling.store.permissions import (
-    find_account,
     get_account,
     read_operation,
     require_permission,
@@ -51,7 +49,6 @@ def import_synthetic(
     1,000 examples; pairs are not split.
 
     Raises:
-        NotAllowed: the actor does not plan.
         StoreRefused: no example with labels, a twin without its error, a label that is not certain, or an
             unknown project.
     """
@@ -102,20 +99,15 @@ def pseudonymous_dialogue(example: Example) -> Dialogue:
 def _make_gold(example: Example, codes: frozenset[str]) -> list[Gold]:
     if any(label.probability not in (0.0, 1.0) for label in example.labels):
         raise StoreRefused("E_CONTROL", "a label that is not certain is no gold")
-    presence = {(label.turn, label.code): label.probability == 1.0 for label in example.labels}
-    reasons = {(label.turn, label.code): label.method for label in example.labels}
-    questions = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(presence)
-    return [
-        Gold(
-            dialogue=pseudonymous_dialogue(example).id,
-            turn=turn,
-            code=code,
-            present=presence.get((turn, code), False),
-            source="injected",
-            reason=reasons.get((turn, code)),
-        )
-        for turn, code in sorted(questions)
-    ]
+    labels = {(label.turn, label.code): label for label in example.labels}
+    questions = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(labels)
+    item: dict[str, Any] = {"dialogue": pseudonymous_dialogue(example).id, "source": "injected"}
+    rows = []
+    for turn, code in sorted(questions):
+        label = labels.get((turn, code))
+        present, reason = (False, None) if label is None else (label.probability == 1.0, label.method)
+        rows.append(Gold(**item, turn=turn, code=code, present=present, reason=reason))
+    return rows
 
 
 @write_operation("plan")
@@ -125,15 +117,12 @@ def _insert_gold(
     """Insert gold and pairs. Existing gold is not overwritten: an expert may have changed it."""
     account = get_account(transaction, actor)
     require_not_own(transaction, account, *pair_by_dialogue)
-    query = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(
-        gold.c.dialogue.in_(list(pair_by_dialogue))
-    )
+    columns = (gold.c.dialogue, gold.c.turn, gold.c.code)
+    query = select(*columns).where(gold.c.dialogue.in_(list(pair_by_dialogue)))
     stored = {tuple(row) for row in transaction.run(query)}
     new = [one.model_dump() for one in new_gold if (one.dialogue, one.turn, one.code) not in stored]
-    transaction.run(delete(pairs).where(pairs.c.dialogue.in_(list(pair_by_dialogue))))
-    transaction.run(
-        insert(pairs), [{"dialogue": name, "pair": pair} for name, pair in pair_by_dialogue.items()]
-    )
+    for name, pair in pair_by_dialogue.items():
+        upsert(transaction, pairs, {"dialogue": name, "pair": pair})
     if new:
         transaction.run(insert(gold), [{**row, "at_ms": transaction.now_ms} for row in new])
         transaction.log(
@@ -149,18 +138,7 @@ def set_gold(transaction: Transaction, actor: str, label: Gold) -> None:
         NotAllowed: the actor does not decide, or spoke in the dialogue.
         StoreRefused: no such dialogue or turn.
     """
-    put_gold(transaction, actor, label)
-
-
-def put_gold(transaction: Transaction, actor: str, label: Gold) -> None:
-    """As `set_gold`, inside another operation; other permissions are checked by the caller.
-
-    Raises:
-        NotAllowed: the actor spoke in the dialogue.
-        StoreRefused: no such dialogue or turn.
-    """
-    if (account := find_account(transaction, actor)) is not None:
-        require_not_own(transaction, account, label.dialogue)
+    require_not_own(transaction, get_account(transaction, actor), label.dialogue)
     dialogue = load_dialogue(transaction, label.dialogue)
     if dialogue is None or label.turn not in [turn.index for turn in dialogue.turns]:
         raise StoreRefused("E_GOLD", "there is no such dialogue or turn")
@@ -226,8 +204,7 @@ def has_gold(transaction: Transaction) -> bool:
 @read_operation("decide")
 def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
     """List gold labels by dialogue, turn and code; for experts and up, as they reveal the answers."""
-    account = get_account(transaction, actor)
-    record_bulk_read(transaction, account, None, "gold")
+    record_bulk_read(transaction, actor, None, "gold")
     rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     if not retired:
         rows = rows.where(~gold.c.retired)
@@ -237,10 +214,9 @@ def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) ->
 @read_operation("decide")
 def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
     """List gold labels in doubt by dialogue, turn and code; for experts and up."""
-    account = get_account(transaction, actor)
     rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     doubted = tuple(map(_to_gold, transaction.run(rows)))
-    record_read(transaction, account, {one.dialogue for one in doubted}, "gold")
+    record_read(transaction, actor, {one.dialogue for one in doubted}, "gold")
     return doubted
 
 
@@ -263,7 +239,7 @@ def decide_gold(
         raise StoreRefused("E_GOLD", "a decision needs a reason")
     changes = {"present": present, "source": "expert", "reason": reason, "doubt": None}
     decided = _to_gold(row).model_copy(update=changes)
-    put_gold(transaction, actor, decided)
+    set_gold(transaction, actor, decided)
     if not row.retired:
         _offer_again(transaction, dialogue)
     return decided
@@ -281,72 +257,53 @@ class ImportCounts(NamedTuple):
     unchanged: int
 
 
-def import_gold(store: Store, actor: str, rows: Sequence[Gold], *, replace: bool = False) -> ImportCounts:
-    """Add gold in transactions of up to 1,000 rows. Importing the same rows again changes nothing; different
-    gold is only overwritten with `replace`.
+@write_operation("decide")
+def import_gold(
+    transaction: Transaction, actor: str, rows: Sequence[Gold], *, replace: bool = False
+) -> ImportCounts:
+    """Add gold. Importing the same rows again changes nothing; different gold is only overwritten with
+    `replace`.
 
     Raises:
         NotAllowed: the actor does not decide, or spoke in one of the dialogues.
         StoreRefused: no such dialogue or agent's turn, a duplicate row, or different gold in the store;
             nothing was changed.
     """
-    if len({(one.dialogue, one.turn, one.code) for one in rows}) != len(rows):
+    account = get_account(transaction, actor)
+    by_dialogue: dict[str, dict[tuple[int, str], Gold]] = {}
+    for one in rows:
+        by_dialogue.setdefault(one.dialogue, {})[one.turn, one.code] = one
+    if sum(map(len, by_dialogue.values())) != len(rows):
         raise StoreRefused("E_GOLD", "a dialogue, turn and code stand twice")
-    batches = [rows[start : start + MAX_PER_CALL] for start in range(0, len(rows), MAX_PER_CALL)]
-    for batch in batches:
-        store.read(partial(_compare_gold, actor=actor, gold_rows=batch, replace=replace))
-    counts = [_import_gold(store, actor, batch, replace) for batch in batches]
-    return (
-        ImportCounts(*(sum(column) for column in zip(*counts, strict=True)))
-        if counts
-        else ImportCounts(0, 0, 0)
-    )
-
-
-@write_operation()
-def _import_gold(
-    transaction: Transaction, actor: str, gold_rows: Sequence[Gold], replace: bool
-) -> ImportCounts:
-    new, changed = _compare_gold(transaction, actor, gold_rows, replace)
-    for one in (*new, *changed):
-        upsert(transaction, gold, {**one.model_dump(), "at_ms": transaction.now_ms})
-    if new or changed:
-        rows = [one.model_dump() for one in (*new, *changed)]
-        subject = f"{len(new)} new, {len(changed)} replaced"
-        transaction.log(actor, "gold.import", subject, sha256=compute_sha256(canonical_json(rows)))
-    return ImportCounts(len(new), len(changed), len(gold_rows) - len(new) - len(changed))
-
-
-def _compare_gold(
-    transaction: Transaction, actor: str, gold_rows: Sequence[Gold], replace: bool
-) -> tuple[list[Gold], list[Gold]]:
-    """Return the rows that are new, and those that replace different gold."""
-    account = require_permission(transaction, actor, "decide")
-    names = list(dict.fromkeys(one.dialogue for one in gold_rows))
-    require_not_own(transaction, account, *names)
-    turns: dict[str, tuple[int, ...]] = {}
-    for name in names:
+    new, changed = [], []
+    for name, known in by_dialogue.items():
+        require_not_own(transaction, account, name)
         dialogue = load_dialogue(transaction, name)
         if dialogue is None:
             raise StoreRefused("E_GOLD", "{name!r}: there is no such dialogue in the store", name=name[:80])
-        turns[name] = judged_turns(dialogue)
-    rows = transaction.run(select(gold).where(gold.c.dialogue.in_(names)))
-    stored = {(row.dialogue, row.turn, row.code): row for row in rows}
-    new, changed = [], []
-    for one in gold_rows:
-        where = Message("{name!r}, turn {turn}, {code}", name=one.dialogue[:80], turn=one.turn, code=one.code)
-        if one.turn not in turns[one.dialogue]:
-            raise StoreRefused("E_GOLD", "{where}: not a turn of an agent or bot with text", where=where)
-        before = stored.get((one.dialogue, one.turn, one.code))
-        if before is None:
-            new.append(one)
-        elif before.present != one.present:
-            if not replace:
-                raise StoreRefused(
-                    "E_GOLD", "{where}: the store says otherwise; --replace overwrites it", where=where
-                )
-            changed.append(one)
-    return new, changed
+        judged = judged_turns(dialogue)
+        query = select(gold.c.turn, gold.c.code, gold.c.present).where(gold.c.dialogue == name)
+        stored = {(row.turn, row.code): row.present for row in transaction.run(query)}
+        for (turn, code), one in known.items():
+            where = Message("{name!r}, turn {turn}, {code}", name=name[:80], turn=turn, code=code)
+            if turn not in judged:
+                raise StoreRefused("E_GOLD", "{where}: not a turn of an agent or bot with text", where=where)
+            before = stored.get((turn, code))
+            if before is None:
+                new.append(one)
+            elif before != one.present:
+                if not replace:
+                    raise StoreRefused(
+                        "E_GOLD", "{where}: the store says otherwise; --replace overwrites it", where=where
+                    )
+                changed.append(one)
+    written = [one.model_dump() for one in (*new, *changed)]
+    for row in written:
+        upsert(transaction, gold, {**row, "at_ms": transaction.now_ms})
+    if written:
+        subject = f"{len(new)} new, {len(changed)} replaced"
+        transaction.log(actor, "gold.import", subject, sha256=compute_sha256(canonical_json(written)))
+    return ImportCounts(len(new), len(changed), len(rows) - len(written))
 
 
 ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -11,12 +11,13 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, Row, select
 
 from dialint.detector.near_duplicates import shingles
 from dialint.detector.records import Dialogue, Label, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.annotations import list_annotations
+from dialint.labeling.store.appeals import to_appeal
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     appeals,
@@ -58,14 +59,17 @@ class DatedAppeal(Record):
     appeal: Appeal
 
 
-class LogEntry(Record):
-    """An entry of the audit log about the dialogue."""
+class LogEntry(NamedTuple):
+    """An entry of the audit log: who did what to which subject, when, from where; `content` are details."""
 
     number: int
     at_ms: int
     account: str
     action: str
     subject: str
+    content: dict[str, Any]
+    origin: dict[str, str]
+    hash: str
 
 
 class DialogueHistory(Record):
@@ -100,7 +104,7 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
     kinds: list[ReadKind] = ["dialogue"]
     kinds += ["verdict"] if rows or objections else []
     kinds += ["labels"] if stored_labels else []
-    record_read(transaction, account, name, *kinds)
+    record_read(transaction, actor, name, *kinds)
     stored = select(dialogues.c.created_ms).where(dialogues.c.id == name)
     severities = select(dialogue_index.c.reviewed_severities).where(dialogue_index.c.dialogue == name)
     return DialogueHistory(
@@ -111,12 +115,7 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
             DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
         ),
         answers=list_annotations(transaction, actor, name),
-        appeals=tuple(
-            DatedAppeal(
-                at_ms=row.at_ms, appeal=Appeal(**{each: getattr(row, each) for each in Appeal.model_fields})
-            )
-            for row in objections
-        ),
+        appeals=tuple(DatedAppeal(at_ms=row.at_ms, appeal=to_appeal(row)) for row in objections),
         labels=stored_labels,
         entries=_list_entries(transaction, name),
     )
@@ -130,10 +129,13 @@ def _list_entries(transaction: Transaction, name: str) -> tuple[LogEntry, ...]:
             select(table.c.id).where(table.c.dialogue == name).order_by(table.c.id.desc())
         )
         subjects += [f"{kind} {number}" for number in numbers.scalars().fetchmany(MAX_ENTRIES)]
-    names = list(LogEntry.model_fields)[1:]
-    query = select(audit.c.id.label("number"), *(audit.c[each] for each in names))
-    query = query.where(audit.c.subject.in_(subjects)).order_by(audit.c.id.desc()).limit(MAX_ENTRIES)
-    return tuple(LogEntry(**dict(row._mapping)) for row in transaction.run(query))
+    query = select(audit).where(audit.c.subject.in_(subjects)).order_by(audit.c.id.desc()).limit(MAX_ENTRIES)
+    return tuple(map(_to_entry, transaction.run(query)))
+
+
+def _to_entry(row: Row[Any]) -> LogEntry:
+    details = json.loads(row.content), json.loads(row.origin)
+    return LogEntry(row.id, row.at_ms, row.account, row.action, row.subject, *details, row.hash)
 
 
 class SimilarDialogue(Record):
@@ -161,15 +163,8 @@ def find_similar(transaction: Transaction, actor: str, name: str) -> tuple[Simil
     whole = " ".join(turn.text for turn in dialogue.turns)
     candidates = _find_candidates(transaction, split_words(whole))
     columns = dialogue_index.c
-    query = select(
-        dialogues.c.content,
-        columns.dialogue,
-        columns.at_ms,
-        columns.agent,
-        columns.release,
-        columns.n_findings,
-    )
-    query = query.join(dialogue_index, columns.dialogue == dialogues.c.id)
+    shown = (columns.dialogue, columns.at_ms, columns.agent, columns.release, columns.n_findings)
+    query = select(dialogues.c.content, *shown).join(dialogue_index, columns.dialogue == dialogues.c.id)
     query = query.where(columns.number.in_(candidates), columns.dialogue != name)
     own = set(shingles(whole).tolist())
     similar = []
@@ -180,7 +175,7 @@ def find_similar(transaction: Transaction, actor: str, name: str) -> tuple[Simil
             values = {key: value for key, value in row._mapping.items() if key != "content"}
             similar.append(SimilarDialogue(**values, similarity=similarity))
     similar.sort(key=lambda each: (-each.similarity, each.dialogue))
-    record_read(transaction, account, [each.dialogue for each in similar[:N_SIMILAR]], "verdict")
+    record_read(transaction, actor, [each.dialogue for each in similar[:N_SIMILAR]], "verdict")
     return tuple(similar[:N_SIMILAR])
 
 
@@ -203,23 +198,10 @@ SCAN, PER_PAGE = 100_000, 50
 JobAction = Literal["create", "start", "stop", "add", "download", "remove"]
 
 
-class LoggedEntry(NamedTuple):
-    """An entry of the log: who did what to which subject, when, from where; `content` are its details."""
-
-    number: int
-    at_ms: int
-    account: str
-    action: str
-    subject: str
-    content: dict[str, Any]
-    origin: dict[str, str]
-    hash: str
-
-
 class LogPage(NamedTuple):
     """Entries, newest first; `before` continues, and is none at the beginning of the log."""
 
-    entries: tuple[LoggedEntry, ...]
+    entries: tuple[LogEntry, ...]
     before: int | None
 
 
@@ -254,13 +236,7 @@ def load_entries(
     lowest = max(0, before - 1 - SCAN)
     query = select(audit).where(audit.c.id < before, audit.c.id > lowest, *conditions)
     rows = transaction.run(query.order_by(audit.c.id.desc()).limit(PER_PAGE)).all()
-    entries = tuple(
-        LoggedEntry(
-            row.id, row.at_ms, row.account, row.action, row.subject, json.loads(row.content),
-            json.loads(row.origin), row.hash,
-        )
-        for row in rows
-    )  # fmt: skip
+    entries = tuple(map(_to_entry, rows))
     if len(entries) == PER_PAGE:
         return LogPage(entries, entries[-1].number)
     return LogPage(entries, lowest + 1 if lowest else None)

@@ -25,8 +25,8 @@ from dialint.labeling.store.database.schema import (
 )
 from dialint.labeling.store.database.schema import projects as project_rows
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.permissions import read_operation, require_permission
-from dialint.labeling.store.records import Project, Purpose
+from dialint.labeling.store.permissions import has_permission, read_operation, require_permission
+from dialint.labeling.store.records import Account, NotAllowed, Project, Purpose
 
 Dimension = Literal["day", "code", "agent", "team", "channel", "release", "severity"]
 MAX_GROUPS = 4000
@@ -193,26 +193,31 @@ def _to_group(dimension: Dimension, values: dict[str, Any]) -> Group:
     return Group(key=key, **{name: int(value) for name, value in values.items()})
 
 
-def require_own_or_plan(transaction: Transaction, actor: str, agent: str | None) -> None:
-    """Raise unless the actor plans, or asks for the numbers of their own agent."""
+def require_own_or_plan(transaction: Transaction, actor: str, agent: str | None) -> Account:
+    """The acting account; raises `NotAllowed` unless it is a lead's, or asks for its own agent."""
     account = require_permission(transaction, actor, "label")
-    if agent is None or account.agent != agent:
-        require_permission(transaction, actor, "plan")
+    if not has_permission(account, "plan") and (agent is None or account.agent != agent):
+        raise NotAllowed("E_RIGHT", "{actor} is neither a lead nor this agent", actor=actor)
+    return account
 
 
 def whole_days(columns: Any, since_ms: int, until_ms: int) -> list[ColumnElement[bool]]:
     """Conditions on the days (UTC) of ``[since_ms, until_ms)``, by the number, which orders by time."""
-    first, end = max(0, since_ms) // DAY_MS, -(-min(until_ms, MAX_MS) // DAY_MS)
-    return [columns.number >= first_number(first * DAY_MS), columns.number < first_number(end * DAY_MS)]
+    end_ms = -(-min(until_ms, MAX_MS) // DAY_MS) * DAY_MS
+    return span_conditions(columns, max(0, since_ms) // DAY_MS * DAY_MS, end_ms)
+
+
+def span_conditions(columns: Any, since_ms: int, until_ms: int) -> list[ColumnElement[bool]]:
+    """Conditions on the times in ``[since_ms, until_ms)``, by the number."""
+    return [
+        columns.number >= first_number(max(0, since_ms)),
+        columns.number < first_number(max(0, until_ms)),
+    ]
 
 
 def name_conditions(columns: Any, filters: Filters) -> list[ColumnElement[bool]]:
     """Conditions on agent, team, channel or release, as far as these are given."""
-    values = {
-        "agent": filters.get("agent"), "team": filters.get("team"), "channel": filters.get("channel"),
-        "release": filters.get("release"),
-    }  # fmt: skip
-    return [columns[name] == cut_name(value) for name, value in values.items() if value is not None]
+    return [columns[name] == cut_name(str(value)) for name, value in filters.items() if value is not None]
 
 
 RECENT = 200
@@ -313,8 +318,7 @@ def read_reviewed_scores(
         func.sum(columns.quality),
     ).where(
         columns.reviewed_severities.is_not(None),
-        columns.number >= first_number(max(0, since_ms)),
-        columns.number < first_number(max(0, until_ms)),
+        *span_conditions(columns, since_ms, until_ms),
         *name_conditions(columns, filters),
     )  # fmt: skip
     sums: dict[Any, list[float]] = defaultdict(lambda: [0, 0.0, 0, 0.0])

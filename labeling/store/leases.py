@@ -208,7 +208,6 @@ def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
 
 
 def _max_answers(transaction: Transaction, project: Project) -> int:
-    """Answers in the main pool that one account may give at most (`fair_share`)."""
     states = count_by_state(transaction, project.id).items()
     n_tasks = sum(n for (pool, state), n in states if pool == "main" and state != "withdrawn")
     wanted = n_tasks * project.overlap
@@ -308,7 +307,6 @@ def require_held(task: int, *, is_held: bool) -> None:
 
 
 def _end_expired(transaction: Transaction) -> None:
-    """End up to `MAX_EXPIRED` expired leases, in all projects."""
     now = {"now_ms": transaction.now_ms}
     ids = set(transaction.run(_EXPIRED_TASKS, now).scalars())
     if not ids:

@@ -110,7 +110,6 @@ class MaskedView:
 
 @lru_cache(CACHED_VIEWS)
 def _make_view(content: str) -> MaskedView:
-    """The view of a dialogue, from its content in the store."""
     return MaskedView.of(Dialogue.model_validate_json(content))
 
 

@@ -117,25 +117,19 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     )
     spent = spent.select_from(annotation_rows.outerjoin(corrected, corrected.c.id == rows.supersedes))
     spent = spent.where(rows.project.is_not(None)).group_by(rows.project)
-    by_project: dict[str, tuple[int, float | None, int]] = {
-        name: (answers, seconds, timed)
-        for name, answers, seconds, timed in map(tuple, transaction.run(spent))
-    }
+    by_project = {name: figures for name, *figures in map(tuple, transaction.run(spent))}
     left: Select[Any] = select(task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered))
     left = left.where(task_rows.c.pool == "main", task_rows.c.state.in_(("open", "full")))
-    open_answers = {
-        name: int(n) for name, n in map(tuple, transaction.run(left.group_by(task_rows.c.project)))
-    }
+    open_answers = dict(map(tuple, transaction.run(left.group_by(task_rows.c.project))))
     paid: Select[Any] = select(rows.project, func.count()).group_by(rows.project)
     paid = paid.join(task_rows, task_rows.c.id == rows.task)
     paid = paid.where(rows.supersedes.is_(None), task_rows.c.pool.in_(("main", "control")))
-    paid_answers = {name: int(n) for name, n in map(tuple, transaction.run(paid))}
+    paid_answers = dict(map(tuple, transaction.run(paid)))
     spending = {}
     for row in transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id)).all():
         answers, seconds, timed = by_project.get(row.id, (0, None, 0))
-        spending[row.id] = Spending(
-            answers, float(seconds or 0.0), timed, open_answers.get(row.id, 0), paid_answers.get(row.id, 0)
-        )  # fmt: skip
+        left_n, paid_n = int(open_answers.get(row.id, 0)), paid_answers.get(row.id, 0)
+        spending[row.id] = Spending(answers, float(seconds or 0.0), timed, left_n, paid_n)
     return spending
 
 

@@ -204,13 +204,9 @@ def load_code_turns(store: Store, actor: str, release: str) -> dict[str, CodeTur
 
 @read_operation("plan")
 def _read_judged(transaction: Transaction, actor: str, release: str) -> tuple[dict[str, Verdict], float]:
-    query = (
-        select(verdicts.c.dialogue, verdicts.c.created_ms, verdicts.c.content)
-        .where(verdicts.c.release == release)
-        .order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue.desc())
-        .limit(MAX_DIALOGUES)
-    )
-    rows = transaction.run(query).all()
+    newest = select(verdicts).where(verdicts.c.release == release)
+    newest = newest.order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue.desc())
+    rows = transaction.run(newest.limit(MAX_DIALOGUES)).all()
     if not rows:
         return {}, 1.0
     spread = (rows[0].created_ms - rows[-1].created_ms) / WEEK_MS

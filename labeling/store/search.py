@@ -21,7 +21,7 @@ from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.words import Term, parse_query, select_matches, split_words
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.insights import score_reviewed
-from dialint.labeling.store.permissions import get_account, read_operation
+from dialint.labeling.store.permissions import read_operation
 
 PER_PAGE = 50
 MAX_COUNTED = 10_000
@@ -78,7 +78,6 @@ class Search(Record):
 
     @property
     def is_empty(self) -> bool:
-        """Whether all dialogues pass."""
         return self.model_copy(update={"sort": "newest"}) == Search()
 
 
@@ -187,7 +186,6 @@ def _select_keys(
 
 
 def _conditions(wanted: Search, columns: Any) -> list[ColumnElement[bool] | TextClause]:
-    """All filters but the words, on the columns of the searched table."""
     conditions: list[ColumnElement[bool] | TextClause] = []
     for name in _EQUAL:
         value = getattr(wanted, name)
@@ -214,7 +212,6 @@ def search(
     transaction: Transaction, actor: str, wanted: Search, after: str | None = None, per_page: int = PER_PAGE
 ) -> Results:
     """A page of the dialogues that pass, after the position of the page before."""
-    account = get_account(transaction, actor)
     terms = parse_query(wanted.text)
     if wanted.text.strip() and not terms:
         return Results(hits=(), after=None)
@@ -222,14 +219,13 @@ def search(
     query = _select_keys(wanted, position, terms, is_sqlite=transaction.on_sqlite)
     keys = [_Position(row.probability, row.number) for row in transaction.run(query.limit(per_page + 1))]
     hits = _load_hits(transaction, [each.number for each in keys[:per_page]], terms)
-    record_read(transaction, account, [each.dialogue for each in hits], "verdict")
+    record_read(transaction, actor, [each.dialogue for each in hits], "verdict")
     answered = [each.dialogue for each in hits if each.review != "none"]
-    record_read(transaction, account, answered, "answers")
+    record_read(transaction, actor, answered, "answers")
     return Results(hits=hits, after=str(keys[per_page - 1]) if len(keys) > per_page else None)
 
 
 def _load_hits(transaction: Transaction, numbers: Sequence[int], terms: Sequence[Term]) -> tuple[Hit, ...]:
-    """The results with these numbers, in their order."""
     findings: dict[int, list[HitFinding]] = {}
     names = list(HitFinding.model_fields)
     columns = finding_index.c

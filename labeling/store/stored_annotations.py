@@ -96,7 +96,6 @@ def has_answered(transaction: Transaction, values: dict[str, Any]) -> bool:
 
 
 def _to_columns(values: dict[str, Any]) -> dict[str, Any]:
-    """Convert values to those of the columns."""
     findings = [finding.model_dump(mode="json") for finding in values["findings"]]
     rejections = [each.model_dump(mode="json") for each in values["rejections"]]
     seconds = None if values["seconds"] is None else float(values["seconds"])
@@ -348,8 +347,7 @@ def iterate_counted_on(store: Store, actor: str, dialogues: Sequence[str]) -> It
 
 @read_operation("review")
 def _load_last(transaction: Transaction, actor: str, project: str | None) -> int:
-    account = get_account(transaction, actor)
-    record_bulk_read(transaction, account, project, "answers")
+    record_bulk_read(transaction, actor, project, "answers")
     return int(transaction.run(select(func.coalesce(func.max(annotation_rows.c.id), 0))).scalar_one())
 
 

@@ -116,7 +116,7 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     kinds: list[ReadKind] = ["dialogue" if verdict is None else "verdict"]
     if any(one.labeler != actor for one in answers):
         kinds.append("answers")
-    record_read(transaction, account, row.dialogue, *kinds)
+    record_read(transaction, actor, row.dialogue, *kinds)
     return _to_view(account, project, view, row, dialogue, verdict, answers)
 
 
@@ -145,7 +145,6 @@ def _to_view(
 
 
 def _hide(account: Account, project: Project, dialogue: Dialogue, task: int) -> Dialogue:
-    """What the holder of a task sees of its dialogue."""
     if not has_permission(account, "review"):
         return _keep_needed(dialogue, task_alias(task), project)
     shows_origin = project.purpose == "review" and project.prelabelled
@@ -212,7 +211,6 @@ def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple
     Raises:
         NotAllowed: it is no training task, or the actor has not answered it.
     """
-    account = get_account(transaction, actor)
     row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
     own = select(annotation_rows.c.id).where(
         annotation_rows.c.task == task, annotation_rows.c.labeler == actor
@@ -222,7 +220,7 @@ def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple
     codes = get_project(transaction, row.project).codes
     query = select(gold).where(gold.c.dialogue == row.dialogue, gold.c.doubt.is_(None))
     rows = transaction.run(query.order_by(gold.c.turn, gold.c.code)).all()
-    record_read(transaction, account, row.dialogue, "gold")
+    record_read(transaction, actor, row.dialogue, "gold")
     names = ("dialogue", "turn", "code", "present", "source", "reason")
     return tuple(
         Gold(**{name: getattr(each, name) for name in names})

@@ -5,7 +5,7 @@ The counts of a task, and the state that follows from them, are changed by `task
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from random import SystemRandom
 from typing import Any, Literal, NamedTuple, get_args
@@ -64,6 +64,12 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
         StoreRefused: an unknown project or dialogue, a duplicate turn, or a control task without gold.
     """
     return insert_tasks(transaction, actor, get_project(transaction, project), new)
+
+
+def add_all(store: Store, actor: str, project: str, new: Sequence[NewTask]) -> int:
+    """As `add`, for any number of tasks in as many transactions as that needs."""
+    starts = range(0, len(new), MAX_PER_CALL)
+    return sum(add(store, actor, project, new[start : start + MAX_PER_CALL]) for start in starts)
 
 
 def insert_tasks(transaction: Transaction, actor: str, target: Project, new: Sequence[NewTask]) -> int:
@@ -152,19 +158,13 @@ class TaskProgress(NamedTuple):
     leased: int
 
 
-def list_answered_tasks(
-    transaction: Transaction, project: str, dialogues: Collection[str] | None = None
-) -> list[TaskProgress]:
-    """The main-pool tasks of a project, on all or some dialogues, that have answers and are not withdrawn;
-    permissions are checked by the caller."""
+def list_answered_tasks(transaction: Transaction, project: str) -> list[TaskProgress]:
+    """The main-pool tasks of a project that have answers and are not withdrawn; the caller checks
+    permissions."""
     columns = [getattr(tasks.c, name) for name in TaskProgress._fields]
-    rows = select(*columns).where(tasks.c.project == project, tasks.c.pool == "main", tasks.c.answered > 0)
-    if dialogues is not None:
-        rows = rows.where(tasks.c.dialogue.in_(dialogues))
-    return [
-        TaskProgress(*tuple(row))
-        for row in transaction.run(rows.where(tasks.c.wanted > 0).order_by(tasks.c.id))
-    ]
+    is_answered = (tasks.c.project == project, tasks.c.pool == "main", tasks.c.answered > 0)
+    rows = select(*columns).where(*is_answered, tasks.c.wanted > 0).order_by(tasks.c.id)
+    return [TaskProgress(*tuple(row)) for row in transaction.run(rows)]
 
 
 @write_operation("plan")
@@ -315,8 +315,7 @@ def add_control_tasks(store: Store, actor: str, project: str, *, pool: Pool = "c
     """
     names = store.read(partial(_list_control_dialogues, actor=actor, project=project))
     new = [NewTask(dialogue=name, pool=pool, why="gold") for name in names]
-    batches = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
-    return sum(add(store, actor, project, batch) for batch in batches)
+    return add_all(store, actor, project, new)
 
 
 def mix_in_gold(store: Store, actor: str, project: str) -> int:

@@ -15,7 +15,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from sqlalchemy import Connection, Delete, Insert, Table, Update, UpdateBase, inspect, text
@@ -68,7 +67,6 @@ class Changes:
         return bool(self._changes)
 
     def add(self, statement: UpdateBase, parameters: Any, rows: Sequence[Any]) -> None:
-        """Add the changes of a statement, by the rows that it returned after `add_returning`."""
         table, names = _set_columns(statement, parameters)
         keys = [column.name for column in table.primary_key]
         for row in rows:
@@ -203,13 +201,10 @@ class Replay:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._state.close()
 
     def play(self, entry: int, changes: str) -> None:
-        """Apply the changes of one entry."""
         for change in unpack(changes):
             row_id = change.table, _row_key(change.row)
             if change.kind == "-":

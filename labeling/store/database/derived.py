@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -57,8 +57,6 @@ Content = Mapping[str, Any]
 
 @dataclass
 class DerivedRows:
-    """The rows of one dialogue."""
-
     dialogue: dict[str, Any]
     findings: list[dict[str, Any]]
 
@@ -128,7 +126,6 @@ def iterate_ids(connection: Connection) -> Iterator[list[str]]:
 
 
 def _refresh_batch(connection: Connection, ids: Collection[str]) -> None:
-    """Derive the rows of some dialogues and write them."""
     is_sqlite = connection.dialect.name == "sqlite"
     facts = {row.dialogue: dict(row._mapping) for row in connection.execute(_FACTS, {"ids": list(ids)})}
     before = [each["number"] for each in facts.values()]
@@ -238,7 +235,6 @@ def join_words(content: Content, *, is_sqlite: bool) -> str:
 
 
 def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, int]:
-    """A free number for each dialogue, by a hash of its name or the first free one after it."""
     chosen: dict[str, int] = {}
     used: set[int] = set()
     wanted = {name: first_number(ms) + _hash_name(name) for name, ms in at_ms.items()}
@@ -286,29 +282,20 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
         if name in newest:
             verdict = Verdict(cut_name(newest[name].release), json.loads(newest[name].content))
         review = reviews.get(name, "none")
-        derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
+        its_answers, its_appeals = answers.get(name, []), objections.get(name, [])
+        findings = decide_findings(verdict, its_answers, its_appeals)
+        is_read_whole = any(answer.turn is None for answer in its_answers)
+        described = describe_dialogue(verdict, findings, review, its_appeals, is_read_whole=is_read_whole)
+        dialogue = {**fact, **described}
+        shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
+        rows = [
+            {**shared, "place": place, "review": review, **vars(one), "code": cut_name(one.code)}
+            for place, one in enumerate(findings)
+        ]
+        for each in rows:
+            del each["reviewed_severity"]  # the row of the dialogue has these
+        derived[name] = DerivedRows(dialogue, rows)
     return derived
-
-
-def combine(
-    facts: dict[str, Any],
-    verdict: Verdict | None,
-    answers: Sequence[Answer],
-    objections: Sequence[Appeal],
-    review: Review,
-) -> DerivedRows:
-    """The rows of one dialogue."""
-    findings = decide_findings(verdict, answers, objections)
-    is_read_whole = any(answer.turn is None for answer in answers)
-    described = describe_dialogue(verdict, findings, review, objections, is_read_whole=is_read_whole)
-    dialogue = {**facts, **described}
-    shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
-    rows = []
-    for place, each in enumerate(findings):
-        row = {**shared, "place": place, "review": review, **vars(each), "code": cut_name(each.code)}
-        del row["reviewed_severity"]  # the row of the dialogue has these
-        rows.append(row)
-    return DerivedRows(dialogue, rows)
 
 
 def _load_answers(

@@ -22,6 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.types import TypeEngine
 
 VERSION = "0001"
 """The newest revision, which this code requires."""
@@ -33,6 +34,14 @@ Key = BigInteger().with_variant(Integer, "sqlite")
 metadata = MetaData()
 
 
+def _required(kind: type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def _optional(kind: type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    return [Column(name, kind) for name in names]
+
+
 def _index_some(name: str, condition: str, *columns: Column[Any], unique: bool = False) -> None:
     """Add a partial index: of the rows that meet the condition."""
     where = text(condition)
@@ -42,11 +51,8 @@ def _index_some(name: str, condition: str, *columns: Column[Any], unique: bool =
 accounts = Table(
     "accounts", metadata,
     Column("id", Text, primary_key=True),
-    Column("role", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("skills", Text, nullable=False),
-    Column("password_hash", Text),
-    Column("agent", Text),
+    *_required(Text, "role", "status", "skills"),
+    *_optional(Text, "password_hash", "agent"),
     Column("created_ms", BigInteger, nullable=False),
     Column("since", BigInteger, nullable=False, server_default="0"),  # last annotation before the status
 )  # fmt: skip
@@ -54,12 +60,9 @@ accounts = Table(
 dialogues = Table(
     "dialogues", metadata,
     Column("id", Text, primary_key=True),
-    Column("agent", Text),
-    Column("team", Text),
-    Column("channel", Text),
+    *_optional(Text, "agent", "team", "channel"),
     Column("created_ms", BigInteger, nullable=False),
-    Column("sha256", Text, nullable=False),
-    Column("content", Text, nullable=False),
+    *_required(Text, "sha256", "content"),
 )  # fmt: skip
 
 Index("dialogues_agent", dialogues.c.agent, dialogues.c.created_ms, dialogues.c.id)
@@ -78,8 +81,7 @@ verdicts = Table(
     Column("risk", Float, nullable=False),
     Column("flagged", Boolean, nullable=False),
     Column("created_ms", BigInteger, nullable=False),
-    Column("sha256", Text, nullable=False),
-    Column("content", Text, nullable=False),
+    *_required(Text, "sha256", "content"),
 )  # fmt: skip
 
 Index("verdicts_created", verdicts.c.created_ms, verdicts.c.dialogue)
@@ -102,8 +104,7 @@ tasks = Table(
     Column("pool", Text, nullable=False),
     Column("rank", Float, nullable=False),
     Column("inclusion_probability", Float),
-    Column("why", Text, nullable=False),
-    Column("state", Text, nullable=False),
+    *_required(Text, "why", "state"),
     Column("wanted", Integer, nullable=False),
     Column("answered", Integer, nullable=False, server_default="0"),
     Column("leased", Integer, nullable=False, server_default="0"),
@@ -138,10 +139,7 @@ annotation_rows = Table(  # not `annotations`: a module that imports that name f
     Column("task", Key, ForeignKey("tasks.id")),
     Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
     Column("turn", Integer),
-    Column("labeler", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("codes", Text, nullable=False),
-    Column("findings", Text, nullable=False),
+    *_required(Text, "labeler", "kind", "codes", "findings"),
     Column("seen_verdict", Boolean, nullable=False),
     Column("seconds", Float),
     Column("at_ms", BigInteger, nullable=False),
@@ -166,8 +164,7 @@ labels = Table(
     Column("method", Text, primary_key=True),
     Column("probability", Float, nullable=False),
     Column("n_labelers", Integer, nullable=False),
-    Column("start", Integer),
-    Column("end", Integer),
+    *_optional(Integer, "start", "end"),
     Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
 
@@ -219,9 +216,7 @@ appeals = Table(
     Column("account", Text, ForeignKey("accounts.id"), nullable=False),
     Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
     Column("turn", Integer, nullable=False),
-    Column("code", Text, nullable=False),
-    Column("statement", Text, nullable=False),
-    Column("state", Text, nullable=False),
+    *_required(Text, "code", "statement", "state"),
     Column("decided_by", Text, ForeignKey("accounts.id")),
     Column("reason", Text),
     Column("at_ms", BigInteger, nullable=False),
@@ -296,14 +291,13 @@ dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialog
     Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
     Column("at_ms", BigInteger, nullable=False),
     Column("day", Integer, nullable=False),
-    *(Column(name, Text, nullable=False) for name in ("agent", "team", "channel", "release", "status")),
+    *_required(Text, "agent", "team", "channel", "release", "status"),
     Column("quality", Float),
     Column("reviewed_severities", Text),
     Column("worst", Text, nullable=False),
     Column("probability", Float, nullable=False),
-    Column("review", Text, nullable=False),
-    Column("appeal", Text, nullable=False),
-    *(Column(f"n_{name}", Integer, nullable=False) for name in FINDING_COUNTS),
+    *_required(Text, "review", "appeal"),
+    *_required(Integer, *(f"n_{name}" for name in FINDING_COUNTS)),
     UniqueConstraint("dialogue", name="dialogue_index_dialogue"),
 )  # fmt: skip
 for _name in ("agent", "team", "channel", "release", "probability"):
@@ -323,15 +317,12 @@ finding_index = Table(  # findings and suggestions of the newest verdict, and wh
     Column("number", BigInteger, ForeignKey("dialogue_index.number"), primary_key=True, autoincrement=False),
     Column("place", Integer, primary_key=True, autoincrement=False),
     Column("day", Integer, nullable=False),
-    *(Column(name, Text, nullable=False) for name in ("agent", "team", "channel", "release")),
+    *_required(Text, "agent", "team", "channel", "release"),
     Column("suggestion", Boolean, nullable=False),
     Column("turn", Integer, nullable=False),
-    Column("code", Text, nullable=False),
-    Column("severity", Text, nullable=False),
+    *_required(Text, "code", "severity"),
     Column("probability", Float, nullable=False),
-    Column("decision", Text, nullable=False),
-    Column("appeal", Text, nullable=False),
-    Column("review", Text, nullable=False),
+    *_required(Text, "decision", "appeal", "review"),
 )  # fmt: skip
 Index("finding_index_agent", finding_index.c.agent, finding_index.c.number)
 Index("finding_index_code", finding_index.c.code, finding_index.c.number)
@@ -344,11 +335,7 @@ audit = Table(
     "audit", metadata,
     Column("id", Key, primary_key=True, autoincrement=False),
     Column("at_ms", BigInteger, nullable=False),
-    Column("account", Text, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("origin", Text, nullable=False),
+    *_required(Text, "account", "action", "subject", "content", "origin"),
     Column("changes", Text),
     Column("hash", Text, nullable=False),
 )  # fmt: skip

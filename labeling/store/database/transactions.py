@@ -14,7 +14,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar, overload
 
 from sqlalchemy import (
@@ -249,9 +248,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _retry(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:

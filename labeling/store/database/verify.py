@@ -169,7 +169,6 @@ def _check_content(connection: Connection, table: Table) -> int:
 
 
 def _check_tasks(connection: Connection) -> None:
-    """Compare the counts of every task with the leases on it."""
     numbers = (
         select(
             leases.c.task,
@@ -264,7 +263,6 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
 
 
 def _load_stored(connection: Connection, ids: list[str]) -> dict[str, DerivedRows]:
-    """The rows of some dialogues as they are stored."""
     query = select(dialogue_index).where(dialogue_index.c.dialogue.in_(ids))
     rows = {row.number: DerivedRows(dict(row._mapping), []) for row in connection.execute(query)}
     query = select(finding_index).where(finding_index.c.number.in_(rows))

@@ -6,6 +6,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.adjudication import cases
 from dialint.labeling.adjudication.cases import (
     AcceptConfig,
     AdjudicateConfig,
@@ -180,15 +181,15 @@ def test_what_is_not_applicable_becomes_no_gold(answered: Store, made: Any) -> N
     assert known == {"C1": True}
 
 
-def test_a_sample_is_drawn_before_anything_is_accepted(answered: Store) -> None:
+def test_a_sample_is_drawn_before_anything_is_accepted(
+    answered: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = AcceptConfig(project="p", minimum=3, sure=0.5)
-    preview = preview_agreed(answered, "lea", config, TAXONOMY, n=4)
-    counts = preview.counts
-    assert len(preview.sample) == 4
+    monkeypatch.setattr(cases, "N_PREVIEWED", 4)
+    preview = preview_agreed(answered, "lea", config, TAXONOMY)
+    assert len(preview.sample) == 4 < preview.counts.yes + preview.counts.no
     assert all(one.unanimous and one.n_labelers == 3 for one in preview.sample)
-    assert preview_agreed(answered, "lea", config, TAXONOMY, n=4) == preview, "the same sample again"
-    whole = preview_agreed(answered, "lea", config, TAXONOMY, n=100)
-    assert len(whole.sample) == counts.yes + counts.no
+    assert preview_agreed(answered, "lea", config, TAXONOMY) == preview, "the same sample again"
     assert dialogues.list_labels(answered, "rob", "d1") == ()
     with pytest.raises(NotAllowed):
         preview_agreed(answered, "rob", config, TAXONOMY)

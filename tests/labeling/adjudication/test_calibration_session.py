@@ -1,6 +1,7 @@
 """A calibration round from its start to its report, on both databases."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,17 +71,11 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None
     assert math.isnan(first.agreement[1].now.value), "nobody ever found T1"
 
 
-def test_a_round_needs_a_group_and_answers(group: Store) -> None:
-    with pytest.raises(ConfigError, match="at least two"):
-        start_session(group, "lea", CalibrationConfig(name="w", codes=("C1",), skill="nobody"), TAXONOMY)
+def test_a_round_needs_dialogues_and_answers(group: Store) -> None:
+    config = CalibrationConfig(name="w", codes=("C1",), skill="g", n=24)
     with pytest.raises(ConfigError, match="24"):
-        start_session(group, "lea", CalibrationConfig(name="w", codes=("C1",), skill="g", n=25), TAXONOMY)
-    assert (
-        start_session(
-            group, "lea", CalibrationConfig(name="w", codes=("C1",), skill="g", n=24), TAXONOMY
-        ).tasks
-        == 24
-    )
+        start_session(group, "lea", replace(config, n=25), TAXONOMY)
+    assert start_session(group, "lea", config, TAXONOMY).tasks == 24
     with pytest.raises(ConfigError, match="no answers"):
         load_results(group, "lea", "w", None, TAXONOMY)
     with pytest.raises(NotAllowed):

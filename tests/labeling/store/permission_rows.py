@@ -68,9 +68,9 @@ Act = Callable[[Store, str, Any], object]
 
 
 class Row(NamedTuple):
-    """Who may do an operation: `first` is the lowest role, none where no account acts. `act` does it, with what
-    `before` made of the same actor, if anything. `others`: the same to a thing of somebody else's, which nobody
-    may up to a role, mostly of any; `instead`, what that raises or, where it refuses nothing, gives."""
+    """Who may do an operation: `first` is the lowest role, none where no account acts. `act` does it, with
+    what `before` made of the same actor, if anything. `others`: the same to a thing of somebody else's, which
+    nobody may up to a role, mostly of any; `instead`, what that raises or, where it refuses nothing, gives."""
 
     first: str | None
     act: Act
@@ -80,35 +80,31 @@ class Row(NamedTuple):
     instead: Any = NotAllowed
 
 
-def taken(project: str) -> Act:
-    def take(store: Store, actor: str, made: Any) -> object:
-        return claim(store, actor, project)
+THEIRS: dict[str, Any] = {}
+"""Leases that somebody else holds, by project."""
+WHO = authentication.Identity(issuer="https://id.example", subject="1")
+ALL_MS = (0, 2**41)
+SAME = object()
+"""The same arguments for somebody else."""
 
-    return take
+
+def taken(project: str) -> Act:
+    return lambda store, actor, made: claim(store, actor, project)
 
 
 def answered(store: Store, actor: str, made: Any) -> object:
-    lease = taken("p")(store, actor, made)
-    return annotations.submit(store, actor, lease.task, lease.token, f"answer {actor}")  # type: ignore[attr-defined]
+    lease = claim(store, actor, "p")
+    return annotations.submit(store, actor, lease.task, lease.token, f"answer {actor}")
 
 
-def imported(store: Store, actor: str, labeler: str) -> object:
-    answer = Annotation(id=actor, dialogue_id="d2", labeler=labeler, kind="crowd", codes=("C1",))
-    return stored_annotations.import_annotations(store, actor, [answer], "elsewhere")
+def imported(actor: str, labeler: str) -> tuple[Any, ...]:
+    return [Annotation(id=actor, dialogue_id="d2", labeler=labeler, kind="crowd", codes=("C1",))], "elsewhere"
 
 
-def ban_and_reopen(store: Store, actor: str, made: Any) -> object:
-    return accounts._reopen(store, actor, "gone", 0)
-
-
-THEIRS: dict[str, Any] = {}
-
-
-WHO = authentication.Identity(issuer="https://id.example", subject="1")
-
-
-def erased(store: Store, actor: str, made: Any) -> object:
-    return erasure.erase(store, actor, ["d2"], "why")
+def trained(store: Store, actor: str, made: Any) -> object:
+    lease = claim(store, actor, "t", pool="training")
+    annotations.submit(store, actor, lease.task, lease.token, f"training {actor}")
+    return lease
 
 
 def own(actor: str) -> str:
@@ -124,219 +120,126 @@ def own_agent(actor: str) -> str:
     return AGENTS.get(actor, "a1")
 
 
-def trained(store: Store, actor: str, made: Any) -> object:
-    lease = claim(store, actor, "t", pool="training")
-    annotations.submit(store, actor, lease.task, lease.token, f"training {actor}")
-    return lease
-
-
 def own_note(store: Store, actor: str, made: Any) -> object:
     return coaching.write_note(store, "lea", own_agent(actor), "Well done.")
 
 
-ALL_MS = (0, 2**41)
+def of_agent(*before: Any, named: bool = False) -> Any:
+    """Arguments with the actor's own agent, first or by name."""
+    if named:
+        return lambda actor, made: (*before, *ALL_MS, {"agent": own_agent(actor)})
+    return lambda actor, made: (own_agent(actor), *before)
 
 
-SAME = object()
-"""The same arguments for somebody else."""
+def held(*more: Any) -> Any:
+    """Arguments with the task and token that `before` claimed, and a key."""
+    return lambda actor, made: (made.task, made.token, *(each.format(actor) for each in more))
+
+
+def theirs(project: str, *more: Any) -> Any:
+    """As `held`, of somebody else's task."""
+    return lambda actor, made: held(*more)(actor, THEIRS[project])
 
 
 def row(
     operation: Any,
-    arguments: Any,
+    arguments: Any = (),
     *,
     first: str | None = "labeler",
     by: Any = str,
     others: Any = None,
     **more: Any,
 ) -> tuple[str, Row]:
-    """The name of an operation and its row, with the arguments after the actor; they may depend on the actor and
-    on what `before` made. `by` replaces the actor."""
+    """The name of an operation and its row, with the arguments after the actor, a dict of named ones last;
+    they may depend on the actor and on what `before` made. `by` replaces the actor."""
 
     def call(values: Any, account: Callable[[str], str]) -> Act:
-        return lambda s, a, m: operation(s, account(a), *(values(a, m) if callable(values) else values))
+        def act(store: Store, actor: str, made: Any) -> object:
+            given = list(values(actor, made) if callable(values) else values)
+            named = given.pop() if given and isinstance(given[-1], dict) else {}
+            return operation(store, account(actor), *given, **named)
+
+        return act
 
     act = call(arguments, by)
-    theirs = None if others is None else call(arguments if others is SAME else others, str)
+    to_others = None if others is None else call(arguments if others is SAME else others, str)
     name = f"{operation.__module__.removeprefix('dialint.labeling.')}.{operation.__name__}"
-    return name, Row(first, act, others=theirs, **more)
+    return name, Row(first, act, others=to_others, **more)
 
 
-REGULAR = (
-    row(calibration_sessions.list_sessions, (), by=own, others=SAME, upto="expert", instead=()),
-    row(calibration_sessions.load_answers, ("c",), by=own, others=SAME, upto="expert"),
-    row(
-        calibration_sessions.load_item,
-        lambda a, m: ("c", THEIRS["c"].task),
-        by=own,
-        others=SAME,
-        upto="expert",
-    ),
-    row(calibration_sessions.load_note, ("c",), by=own, others=SAME, upto="expert"),
-    row(
-        coaching.list_dialogues,
-        lambda a, m: (own_agent(a), *ALL_MS),
-        by=own,
-        others=("a1", *ALL_MS),
-        upto="expert",
-    ),
-    row(
-        coaching.compare_codes,
-        lambda a, m: (own_agent(a), *ALL_MS),
-        by=own,
-        others=("a1", *ALL_MS),
-        upto="expert",
-    ),
-    row(
-        coaching.read_confirmed,
-        lambda a, m: (own_agent(a), [own_dialogue(a)]),
-        by=own,
-        others=("a1", ["d1"]),
-        upto="expert",
-    ),
-    row(coaching.acknowledge_note, lambda a, m: (int(m.id),), by=own, before=own_note, others=(1,)),
-    row(coaching.list_notes, lambda a, m: (own_agent(a),), by=own, others=("a1",), upto="expert"),
-    row(task_view.count_own_answers, ("p",), others=SAME, instead=0),
-    row(
-        task_view.load_training_gold,
-        lambda a, m: (m.task,),
-        before=trained,
-        others=lambda a, m: (THEIRS["t"].task,),
-    ),
-    row(task_view.grade_own_training, (), others=SAME, instead=(0, 0)),
-    row(accounts.load_preferences, (), others=SAME, instead=accounts.Preferences()),
+ROWS: dict[str, Row] = dict((
+    row(accounts._ban, ("ben", "copies", 0), others=("ada", "copies", 0), first="lead"),
     row(accounts.change, ("second", "expert", "a9"), others=lambda a, m: (a, "admin", "a9"), first="admin"),
-    row(erasure.preview, (["d2"],), first="admin"),
-    row(gold.restore_gold, ("d1",), before=lambda s, a, m: gold.retire_gold(s, a, "d1"), first="lead"),
-    row(authentication.find_signed_in, (WHO,), first=None),
+    row(accounts.create_first, first=None),
+    row(accounts.has_accounts, first=None),
+    row(accounts.load_preferences, others=SAME, instead=accounts.Preferences()),
+    row(accounts.set_password, lambda a, m: (a, "twelve letters"), others=("ben", "twelve letters"), upto="lead"),
+    row(accounts.set_skills, ("ben", ("finnish",)), others=("ria", ("finnish",)), upto="lead", first="lead"),
+    row(accounts.set_status, ("ben", "suspended"), others=("ada", "suspended"), first="lead"),
+    row(annotations.correct, lambda a, m: (int(m.id), f"again {a}"), before=answered, others=(1, "x")),
+    row(annotations.find_last_answer, ("p",), others=SAME, instead=None),
+    row(annotations.list_own, others=SAME, instead=()),
+    row(annotations.submit, held("answer {}"), before=taken("p"), others=theirs("p", "x {}"), instead=StaleLease),
     row(
-        expert_cases.decide_case,
-        lambda a, m: (m.task, m.token, f"decision {a}", [], "why"),
-        before=taken("a"),
-        others=lambda a, m: (THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"),
-        instead=StaleLease,
+        annotations.submit_and_claim, lambda a, m: (m.task, m.token, f"one {a}", {"project": "p"}), before=taken("p"),
+        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token, f"x {a}", {"project": "p"}), instead=StaleLease,
+    ),
+    row(appeals.list_own, others=SAME, instead=()),
+    row(appeals.list_own_dialogues, by=own, others=SAME),
+    row(appeals.open_appeal, lambda a, m: (own_dialogue(a), 1, "C1", "no"), by=own, others=("d1", 1, "C1", "no")),
+    row(authentication.find_signed_in, first=None),
+    row(authentication.sign_in_identity, first=None),
+    row(calibration_sessions.list_sessions, by=own, others=SAME, upto="expert", instead=()),
+    row(calibration_sessions.load_answers, ("c",), by=own, others=SAME, upto="expert"),
+    row(calibration_sessions.load_item, lambda a, m: ("c", THEIRS["c"].task), by=own, others=SAME, upto="expert"),
+    row(calibration_sessions.load_note, ("c",), by=own, others=SAME, upto="expert"),
+    row(coaching.acknowledge_note, lambda a, m: (int(m.id),), by=own, before=own_note, others=(1,)),
+    row(coaching.compare_codes, of_agent(*ALL_MS), by=own, others=("a1", *ALL_MS), upto="expert"),
+    row(coaching.list_dialogues, of_agent(*ALL_MS), by=own, others=("a1", *ALL_MS), upto="expert"),
+    row(coaching.list_notes, of_agent(), by=own, others=("a1",), upto="expert"),
+    row(
+        coaching.read_confirmed, lambda a, m: (own_agent(a), [own_dialogue(a)]), by=own, others=("a1", ["d1"]),
+        upto="expert",
+    ),
+    row(dialogues.read, ("d1",), first="reviewer"),
+    row(erasure._erase, (["d2"], "why"), first="admin"),
+    row(erasure.preview, (["d2"],), first="admin"),
+    row(
+        expert_cases.decide_case, lambda a, m: (m.task, m.token, f"decision {a}", [], "why"), before=taken("a"),
+        others=lambda a, m: (THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"), instead=StaleLease,
         first="expert",
     ),
-    row(accounts.create_first, ("x" * 12,), first=None),
-    row(
-        accounts.set_password,
-        lambda a, m: (a, "twelve letters"),
-        others=("ben", "twelve letters"),
-        upto="lead",
-    ),
-    row(accounts.set_status, ("ben", "suspended"), others=("ada", "suspended"), first="lead"),
-    row(accounts.set_skills, ("ben", ("finnish",)), others=("ria", ("finnish",)), upto="lead", first="lead"),
-    row(accounts._ban, ("ben", "copies"), others=("ada", "copies"), first="lead"),
-    row(leases.claim_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"),
-    row(task_view.claim_and_open, ("p",), others=("a",), upto="reviewer"),
-    row(
-        task_view.claim_and_open_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"
-    ),
-    row(leases.find_held, ("p",), others=SAME, instead=None),
-    row(
-        leases.renew,
-        lambda a, m: (m.task, m.token),
-        before=taken("p"),
-        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token),
-        instead=StaleLease,
-    ),
-    row(
-        leases.release,
-        lambda a, m: (m.task, m.token),
-        before=taken("p"),
-        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token),
-        instead=StaleLease,
-    ),
-    row(
-        leases.skip,
-        lambda a, m: (m.task, m.token, "why"),
-        before=taken("p"),
-        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token, "why"),
-        instead=StaleLease,
-    ),
-    row(
-        appeals.open_appeal,
-        lambda a, m: (own_dialogue(a), 1, "C1", "no"),
-        by=own,
-        others=("d1", 1, "C1", "no"),
-    ),
-    row(appeals.list_own, (), others=SAME, instead=()),
-    row(appeals.list_own_dialogues, (), by=own, others=SAME),
-    row(
-        annotations.submit,
-        lambda a, m: (m.task, m.token, f"answer {a}"),
-        before=taken("p"),
-        others=lambda a, m: (THEIRS["p"].task, THEIRS["p"].token, f"x {a}"),
-        instead=StaleLease,
-    ),
-    row(
-        annotations.correct,
-        lambda a, m: (int(m.id), f"correction {a}"),
-        before=answered,
-        others=lambda a, m: (1, f"x {a}"),
-    ),
-    row(annotations.list_own, (), others=SAME, instead=()),
-    row(annotations.find_last_answer, ("p",), others=SAME, instead=None),
-    row(task_view.load_draft, ("note:d2", "d2"), others=SAME, instead=None),
-    row(gold._import_gold, ([GOLD], False), first="expert"),
+    row(gold.restore_gold, ("d1",), before=lambda s, a, m: gold.retire_gold(s, a, "d1"), first="lead"),
     row(gold.retire_gold, ("d1",), first="lead"),
-    row(dialogues.read, ("d1",), first="reviewer"),
+    row(insights.read_extent, lambda a, m: ({"agent": own_agent(a)},), by=own, others=(), upto="expert"),
+    row(insights.read_groups, of_agent("day", named=True), by=own, others=("day", *ALL_MS), upto="expert"),
+    row(insights.read_reviewed_scores, of_agent("week", named=True), by=own, others=("agent", *ALL_MS), upto="expert"),
+    row(insights.read_totals, of_agent(named=True), by=own, others=ALL_MS, upto="expert"),
+    row(leases.claim, ("p",), others=("a",), upto="reviewer"),
+    row(leases.claim_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"),
+    row(leases.find_held, ("p",), others=SAME, instead=None),
+    row(leases.release, held(), before=taken("p"), others=theirs("p"), instead=StaleLease),
+    row(leases.renew, held(), before=taken("p"), others=theirs("p"), instead=StaleLease),
+    row(leases.skip, held("why"), before=taken("p"), others=theirs("p", "why"), instead=StaleLease),
+    row(
+        stored_annotations.import_annotations, lambda a, m: imported(a, a), others=lambda a, m: imported(a, "dot"),
+        upto="lead", first="lead",
+    ),
+    row(
+        store_export.record_export, (None, {"masked": True}), others=(None, {"masked": False}), upto="expert",
+        first="reviewer",
+    ),
+    row(task_view.claim_and_open, ("p",), others=("a",), upto="reviewer"),
+    row(task_view.claim_and_open_dialogue, ("v", "d2"), others=("a", "d1"), upto="reviewer", first="reviewer"),
+    row(task_view.count_own_answers, ("p",), others=SAME, instead=0),
+    row(task_view.grade_own_training, others=SAME, instead=(0, 0)),
+    row(task_view.load_draft, ("note:d2", "d2"), others=SAME, instead=None),
+    row(
+        task_view.load_training_gold, lambda a, m: (m.task,), before=trained,
+        others=lambda a, m: (THEIRS["t"].task,),
+    ),
     row(task_view.view_task, (1,), first="reviewer"),
-)
-"""Operations whose arguments are all that differs."""
-ROWS: dict[str, Row] = dict(REGULAR) | {
-    "store.insights.read_totals": Row(
-        "labeler",
-        lambda s, a, m: insights.read_totals(s, own(a), *ALL_MS, agent=own_agent(a)),
-        others=lambda s, a, m: insights.read_totals(s, own(a), *ALL_MS),
-        upto="expert",
-    ),
-    "store.insights.read_groups": Row(
-        "labeler",
-        lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent=own_agent(a)),
-        others=lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent="a1"),
-        upto="expert",
-    ),
-    "store.insights.read_extent": Row(
-        "labeler",
-        lambda s, a, m: insights.read_extent(s, own(a), agent=own_agent(a)),
-        others=lambda s, a, m: insights.read_extent(s, own(a)),
-        upto="expert",
-    ),
-    "store.insights.read_reviewed_scores": Row(
-        "labeler",
-        lambda s, a, m: insights.read_reviewed_scores(s, own(a), "week", *ALL_MS, agent=own_agent(a)),
-        others=lambda s, a, m: insights.read_reviewed_scores(s, own(a), "agent", *ALL_MS),
-        upto="expert",
-    ),
-    "store.erasure._erase": Row("admin", erased),
-    "store.authentication.sign_in_identity": Row(
-        None, lambda s, a, m: authentication.sign_in_identity(s, WHO)
-    ),
-    "store.accounts.has_accounts": Row(None, lambda s, a, m: accounts.has_accounts(s)),
-    "store.accounts._reopen": Row("lead", ban_and_reopen),
-    "store.leases.claim": Row(
-        "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
-    ),
-    "store.annotations.submit_and_claim": Row(
-        "labeler",
-        lambda s, a, m: annotations.submit_and_claim(s, a, m.task, m.token, f"one {a}", project="p"),
-        taken("p"),
-        lambda s, a, m: annotations.submit_and_claim(
-            s, a, THEIRS["p"].task, THEIRS["p"].token, f"x {a}", project="p"
-        ),
-        instead=StaleLease,
-    ),
-    "store.stored_annotations.import_annotations": Row(
-        "lead", lambda s, a, m: imported(s, a, a), others=lambda s, a, m: imported(s, a, "dot"), upto="lead"
-    ),
-    "exchange.store_export.record_export": Row(
-        "reviewer",
-        lambda s, a, m: store_export.record_export(s, a, None, masked=True),
-        others=lambda s, a, m: store_export.record_export(s, a, None, masked=False),
-        upto="expert",
-    ),
-}
+))  # fmt: skip
 """Operations that check more than the permission that they name, or name none."""
 
 RIGHTS = {
@@ -365,7 +268,7 @@ RIGHTS = {
     "decide": """
         appeals: count_outcomes decide_appeal list_decided list_open load_dispute
         expert_cases: decide_case list_open_cases load_case
-        gold: decide_gold list_doubted list_gold set_gold
+        gold: decide_gold import_gold list_doubted list_gold set_gold
     """,
     "plan": """
         appeals: _reopen list_stuck

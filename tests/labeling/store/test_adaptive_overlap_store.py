@@ -74,7 +74,7 @@ def test_who_decided_from_fewer_answers_does_not_overwrite(store: Store, made: A
     """Ben's answers came, and d0 is to have a third, while somebody still decides from ann's alone."""
 
     def read(transaction: Transaction) -> list[tasks.TaskProgress]:
-        return list_answered_tasks(transaction, "p", ["d0"])
+        return [one for one in list_answered_tasks(transaction, "p") if one.dialogue == "d0"]
 
     make_project(store, made, len(NAMES), overlap=2, most=3)
     answer(store, made, "ann", set())

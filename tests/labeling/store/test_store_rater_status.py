@@ -231,25 +231,21 @@ def test_a_ban_opens_tasks_again_and_keeps_the_annotations(store: Store, made: A
     verify(store)
 
 
-def test_a_ban_cut_off_halfway_goes_on(store: Store, made: Any) -> None:
+def test_a_ban_cut_off_halfway_goes_on(store: Store, made: Any, monkeypatch: Any) -> None:
+    """Tasks are opened in pieces."""
+    monkeypatch.setattr(accounts, "BATCH_SIZE", 2)
     banned(store, made, 5)
     closed = Project(id="closed", codes=("C1",))
     projects.create(store, "lea", closed)
     tasks.add(store, "lea", "closed", [NewTask(dialogue="d0")])
     answer(store, "ann", "closed", "closed")
     projects.set_state(store, "lea", "closed", "closed")
-    accounts._ban(store, "lea", "ann", "copies")  # killed here, before any task was opened
-    assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 0
-    assert accounts.ban(store, "lea", "ann", "copies") == 5
+    accounts._ban(store, "lea", "ann", "copies", 0)  # killed here, after the first piece
+    assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 2
+    assert accounts.ban(store, "lea", "ann", "copies") == 3
+    assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 5
     assert tasks.count_tasks(store, "rob", "closed")["main"]["done"] == 1, "no more work there"
     verify(store)
-
-
-def test_many_tasks_are_opened_in_pieces(store: Store, made: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(accounts, "BATCH_SIZE", 2)
-    banned(store, made, 5)
-    assert accounts.ban(store, "lea", "ann", "copies") == 5
-    assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 5
 
 
 def test_what_is_counted(store: Store, made: Any, monkeypatch: Any) -> None:

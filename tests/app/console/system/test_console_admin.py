@@ -24,6 +24,7 @@ from dialint.labeling.store import (
 from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.dialogues import compute_sha256
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Gold, NewTask, NotAllowed, Pay
 
@@ -245,7 +246,7 @@ def test_erasing_needs_a_reason_and_the_words(view: Open, store: Store) -> None:
     proof = erasure.Proof.model_validate_json(page.test.code[0].value)
     assert proof.counts["dialogues"] == 2
     assert proof.scrubbed is not None
-    assert {each.dialogue_sha256 for each in proof.erased} == {erasure.hash_id("d1"), erasure.hash_id("d2")}
+    assert {each.dialogue_sha256 for each in proof.erased} == {compute_sha256("d1"), compute_sha256("d2")}
     with pytest.raises(NotAllowed):
         dialogues.read(store, "lea", "d1")
     verify(store)
