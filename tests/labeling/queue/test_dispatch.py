@@ -96,10 +96,9 @@ def test_projects_must_be_of_their_kind(two: Store) -> None:
     projects.create(two, "lea", Project(id="x", codes=("T1",)))
     with pytest.raises(ConfigError, match="pre-labelled"):
         dispatch(two, "lea", RouteConfig("l", "x"))
+    projects.create(two, "lea", Project(id="r2", codes=("C1",), purpose="review", prelabelled=True))
     with pytest.raises(ConfigError, match="blind"):
-        dispatch(two, "lea", RouteConfig("r", "r2")) if projects.create(
-            two, "lea", Project(id="r2", codes=("C1",), purpose="review", prelabelled=True)
-        ) else None
+        dispatch(two, "lea", RouteConfig("r", "r2"))
     with pytest.raises(NotAllowed):
         dispatch(two, "rob", CONFIG)
 

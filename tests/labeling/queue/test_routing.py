@@ -259,15 +259,6 @@ def test_every_dialogue_has_one_fate_and_planning_again_gives_nothing(
     assert plan_day(verdicts, policy, seed, ASKED, assigned=given) == first
 
 
-def test_what_comes_in_later_finds_the_budget_spent() -> None:
-    policy = RoutingPolicy(audit_share=0.0, budget_minutes=6.0)
-    first = [verdict("a", finding(0.6)), verdict("b", finding(0.7))]
-    routed = plan_day(first, policy, 0, ASKED)
-    given = {(one.dialogue, project_of(one.fate)): one.fate for one in routed}
-    routed = by_name(plan_day([*first, verdict("c", finding(0.9))], policy, 0, ASKED, assigned=given))
-    assert {name: one.fate for name, one in routed.items()} == {"a": "review", "b": "review", "c": "later"}
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [("review_at: 2", r"policy.yaml:1: review_at"), ("a: 1", ":1: a"), ("crowd_at: 0.9", "rise in this order"),

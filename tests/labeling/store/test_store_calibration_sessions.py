@@ -56,6 +56,7 @@ def test_a_session_is_for_its_members(started: Store, made: Any) -> None:
         ("g", GROUP, "--skill or its --members"),
         (None, ("ann",), "at least two"),
         (None, ("ann", "nobody"), "no account that may work"),
+        ("nobody", (), "at least two"),
     ],
 )
 def test_a_group_is_named_once(

@@ -1,28 +1,16 @@
 """`dialint db`: the four commands, as a person types them, on both databases."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import WAIT_S
 
 from dialint.app import store_session
 from dialint.app.commands import db
 from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.schema import VERSION
-
-ROOT = Path(__file__).parents[3]
-
-
-def dialint(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dialint", *map(str, arguments)],
-        cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=False,
-    )  # fmt: skip
 
 
 def test_make_verify_backup_restore(
@@ -50,15 +38,6 @@ def test_make_verify_backup_restore(
     assert db.restore(tmp_path / "b", config=store_session.StoreConfig(store=new)) == 0
     assert db.verify(config=store_session.StoreConfig(store=new)) == 0
     assert verify_path(tmp_path / "b") == len(list((tmp_path / "b").iterdir())) - 1
-
-
-def test_the_command_line_knows_them(tmp_path: Path) -> None:
-    made = dialint("db", "upgrade", "--store", tmp_path / "s.sqlite")
-    assert (made.returncode, made.stdout) == (0, f"the store was made, is at version {VERSION} now\n"), (
-        made.stderr
-    )
-    refused = dialint("db", "verify", "--store", tmp_path / "t.sqlite")
-    assert (refused.returncode, "dialint db upgrade" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,6 @@ def test_states_after_each_decision(scored: Store, made: Any) -> None:
     assert decisions(scored)[0] == ("C1", False, "rejected"), "an expert's answer goes before a reviewer's"
 
 
-def test_another_code_at_the_same_place_is_a_change(scored: Store, made: Any) -> None:
-    review(scored, "rob", "1", ["C1", "U2"], [made.finding("U2")])
-    assert decisions(scored) == [("C1", False, "changed"), ("T1", True, "open")]
-
-
 def test_a_second_release_replaces_the_findings_and_decisions_hold(scored: Store, made: Any) -> None:
     review(scored, "rob", "1", ["C1", "U2"], [made.finding()])
     new = made.verdict("d1", made.finding(), made.finding("U2"), release="r2")
@@ -109,8 +104,12 @@ def test_exercises_decide_nothing(scored: Store, made: Any) -> None:
     assert (decisions(scored)[0][2], state(scored).review) == ("open", "none")
 
 
-@pytest.mark.parametrize(("outcome", "decision"), [("overturned", "rejected"), ("upheld", "confirmed")])
-def test_an_appeal_has_the_last_word(scored: Store, made: Any, outcome: Any, decision: str) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "decision", "severities"), [("overturned", "rejected", ""), ("upheld", "confirmed", "S2")]
+)
+def test_an_appeal_has_the_last_word(
+    scored: Store, made: Any, outcome: Any, decision: str, severities: str
+) -> None:
     accounts.create(scored, "ada", Account(id="agnes", role="labeler", agent="a1"))
     projects.create(scored, "lea", Project(id="s", codes=("C1",), purpose="review"))
     review(scored, "rob", "1", ["C1"], [made.finding()])
@@ -122,7 +121,7 @@ def test_an_appeal_has_the_last_word(scored: Store, made: Any, outcome: Any, dec
     assert decisions(scored)[0][2] == "confirmed", "a second review decides nothing by itself"
     appeals.decide_appeal(scored, "eve", appeal.id, outcome, "as the log shows")
     assert decisions(scored)[0][2] == decision
-    assert state(scored).appeal == outcome
+    assert (state(scored).appeal, state(scored).reviewed_severities) == (outcome, severities)
     totals = read_totals(scored, "lea", *EVER)
     assert (totals.appealed, totals.overturned) == (1, int(outcome == "overturned"))
     own = read_totals(scored, "agnes", *EVER, agent="a1")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.policy import parse_policy
-from dialint.detector.taxonomy import PACKAGED, parse_taxonomy
+from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.store import dialogues, documents
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Conflict, StoreRefused
@@ -106,7 +106,3 @@ def test_a_preview_reads_the_newest(store: Store, made: Any) -> None:
     assert [one.dialogue_id for one in documents.list_newest_verdicts(store, "lea", 1)] == ["d2"]
     assert [one.id for one in documents.list_newest_dialogues(store, "lea", 9)] == ["d2", "d1"]
     documents.record_previewed(store, "lea", ("d1",))
-
-
-def test_a_text_is_read_as_its_file_is() -> None:
-    assert parse_taxonomy(TEXT).version == "1.2.0"

@@ -309,16 +309,6 @@ def test_seconds_are_a_number_from_0(store: Store, made: Any, seconds: float) ->
         annotations.correct(store, "ann", int(saved.id), "l", [], seconds)
     with pytest.raises(StoreRefused, match="E_SECONDS"):
         annotations.review(store, "rob", "d", "r", ["C1"], expected=None, seconds=seconds)
-    with pytest.raises(ValueError, match="seconds"):
-        Annotation(id="1", dialogue_id="d", labeler="x", kind="crowd", codes=("C1",), seconds=seconds)
-    with pytest.raises(ValueError, match="priority"):
-        NewTask(dialogue="d", priority=math.nan)
-    forged = Annotation.model_construct(
-        id="1", dialogue_id="d", labeler="ada", kind="crowd", codes=("C1",), turn=None, findings=(),
-        seen_verdict=False, seconds=seconds, at=None,
-    )  # fmt: skip
-    with pytest.raises(StoreRefused, match="E_SECONDS"):
-        import_annotations(store, "ada", [forged], "x")
 
 
 def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store, made: Any) -> None:

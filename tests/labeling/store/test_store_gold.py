@@ -200,6 +200,10 @@ def test_retired_when_shown_often(store: Store, made: Any) -> None:
     assert gold.list_gold(store, "eve") == ()
     (worn,) = gold.list_gold(store, "eve", retired=True)
     assert (worn.retired, worn.doubt) == (True, None)
+    told = store.read(
+        lambda t: t.run(text("SELECT subject, content FROM audit WHERE action = 'gold.retire'")).all()
+    )
+    assert [tuple(row) for row in told] == [("g0", '{"shown":2}')], "the audit log knows why it went"
     answer(store, "ann", claim(store, "ann"), made.finding())  # who had it may still answer
     verify(store)
 
@@ -215,8 +219,11 @@ def test_uses_are_counted_over_projects(store: Store, made: Any) -> None:
 
 
 def test_retired_by_hand_it_is_gone_everywhere(store: Store, made: Any) -> None:
+    assert not store.read(gold.has_gold)
     setting(store, made, controls=1)
+    assert store.read(gold.has_gold)
     gold.retire_gold(store, "lea", "g0")
+    assert not store.read(gold.has_gold)
     assert claim(store, "ann").dialogue == "d0"
     verify(store)
 
@@ -321,21 +328,3 @@ def test_purposes_say_who_may_claim(store: Store, made: Any, purpose: Any, first
         with pytest.raises(NotAllowed, match="E_RIGHT"):
             leases.claim(store, actor, "p")
     assert claim(store, first).dialogue == "d0"
-
-
-def test_the_audit_log_knows_why_gold_went(store: Store, made: Any) -> None:
-    setting(store, made, n=9, controls=1, control_uses=1)
-    for actor in ("ann", "ben"):
-        claim(store, actor)
-    told = store.read(
-        lambda t: t.run(text("SELECT subject, content FROM audit WHERE action = 'gold.retire'")).all()
-    )
-    assert [tuple(row) for row in told] == [("g0", '{"shown":1}')]
-
-
-def test_whether_anything_is_known_for_sure(store: Store, made: Any) -> None:
-    assert not store.read(gold.has_gold)
-    setting(store, made, controls=1)
-    assert store.read(gold.has_gold)
-    gold.retire_gold(store, "lea", "g0")
-    assert not store.read(gold.has_gold)

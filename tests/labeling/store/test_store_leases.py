@@ -42,12 +42,6 @@ def test_priority_then_age(store: Store, made: Any) -> None:
     assert leases.claim(store, "ann", "p", at_once=9) is None
 
 
-def test_who_holds_a_task_gets_the_same_again(store: Store, made: Any) -> None:
-    project(store, made)
-    assert claim(store, "ann") == claim(store, "ann")
-    assert counts(store) == {"open": 2, "full": 1}
-
-
 def test_nobody_twice_on_an_item_and_overlap_is_kept(store: Store, made: Any) -> None:
     project(store, made, 2, overlap=2)
     for actor in ("ann", "ben", "cem"):

@@ -37,6 +37,8 @@ def test_a_lead_writes_and_the_agent_acknowledges(coached: Store) -> None:
     done = acknowledge_note(coached, "agnes", first.id)
     assert (done.acknowledged_by, done.acknowledged_ms is None) == ("agnes", False)
     assert acknowledge_note(coached, "agnes", first.id) == done, "a second time changes nothing"
+    with pytest.raises(NotAllowed):
+        acknowledge_note(coached, "agnes", 7)
     assert actions(coached) == [
         ("lea", "note.write", "note 1"),
         ("ada", "note.write", "note 2"),
@@ -55,8 +57,3 @@ def test_notes_that_are_refused(coached: Store, agent: str, content: str, dialog
     with pytest.raises(StoreRefused, match=r"note|agent"):
         write_note(coached, "lea", agent, content, dialogue)
     assert actions(coached) == []
-
-
-def test_a_note_that_is_not_there(coached: Store) -> None:
-    with pytest.raises(NotAllowed):
-        acknowledge_note(coached, "agnes", 7)

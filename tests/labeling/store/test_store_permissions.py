@@ -301,10 +301,6 @@ def test_dialogues_and_verdicts_go_in_once(store: Store, made: Any) -> None:
         dialogues.add_verdicts(store, "lea", [made.verdict("d4")])
     with pytest.raises(InputRefused):
         dialogues.add(store, "lea", [made.dialogue("d\x00")])
-    said = made.verdict("d1", made.finding(), risk=0.4)
-    assert dialogues.add_verdicts(store, "lea", [said]) == 1
-    assert dialogues.add_verdicts(store, "lea", [said]) == 0
-    assert dialogues.read(store, "rob", "d1") == (made.dialogue("d1"), said)
     odd = made.dialogue("odd", text="nul \x00, \u202e, \U0001f600 'x\"")
     assert dialogues.add(store, "lea", [odd]) == 1
     assert dialogues.read(store, "rob", "odd")[0] == odd

@@ -5,17 +5,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from answering import answer
 
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store import accounts, annotations, appeals, dialogues, projects
+from dialint.labeling.store import accounts, annotations, dialogues
 from dialint.labeling.store.coaching import list_dialogues
 from dialint.labeling.store.database.derived import DAY_MS
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.history import read_history
 from dialint.labeling.store.insights import ReviewedScore, read_reviewed_scores
-from dialint.labeling.store.records import Account, NotAllowed, Project
+from dialint.labeling.store.records import Account, NotAllowed
 from dialint.labeling.store.search import Search, search
 
 EVER = (0, 2_000_000_000_000)
@@ -80,19 +79,6 @@ def test_the_score_of_a_dialogue_is_what_people_left_standing(
     (own,) = list_dialogues(store, "agnes", "a1", *EVER)
     assert own.reviewed_quality == expected
     verify(store)
-
-
-@pytest.mark.parametrize(("outcome", "expected"), [("overturned", 100.0), ("upheld", S2)])
-def test_an_appeal_decides_without_a_review(
-    store: Store, review: Review, outcome: Any, expected: float
-) -> None:
-    projects.create(store, "lea", Project(id="s", codes=("C1",), purpose="review"))
-    appeal = appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered")
-    appeals.open_second_reviews(store, "lea", "s")
-    answer(store, "ria", "s", "second", [])
-    assert read_history(store, "rob", "d1").reviewed_quality is None, "a second review decides nothing"
-    appeals.decide_appeal(store, "eve", appeal.id, outcome, "as the log shows")
-    assert read_history(store, "rob", "d1").reviewed_quality == expected
 
 
 @pytest.mark.parametrize(("turn", "expected"), [(1, None), (None, 100.0)])

@@ -6,6 +6,7 @@ The tables and objects are taken from the database itself: a new table that noth
 
 import getpass
 import json
+import random
 import shutil
 import socket
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ from dialint.labeling.store.database import changes
 from dialint.labeling.store.database.audit import START, Entry, hash_entry
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.changes import WORDS
+from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
@@ -314,6 +316,36 @@ def test_a_chain_computed_anew_or_cut_is_not_signed(shared: Store, damage: str |
             check_all(connection, shared.key)
         assert found.value.code == "E_AUDIT"
         transaction.rollback()
+
+
+def test_the_hash_of_an_entry_by_hand() -> None:
+    """sha256sum of 64 zeros, a line end, and [1,5,"ada","make","x","{}","{}",null]."""
+    entry = Entry(5, "ada", "make", "x", "{}", "{}")
+    assert hash_entry(START, 1, entry) == "89c2afb65120ddba9198f98c71c902e11c1807778fcc31cc3e444b529d282e42"
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    ("UPDATE audit SET account = 'eve' WHERE id IN (7, 9)", "entry 7 "), ("DELETE FROM audit WHERE id = 5", "entry 5 "),
+    ("DELETE FROM audit", "head does not agree"), ("DELETE FROM audit_head", "head does not agree"),
+])  # fmt: skip
+def test_the_first_broken_entry_is_named(shared: Store, damage: str, message: str) -> None:
+    with shared.engine.connect() as connection, connection.begin() as transaction:
+        unlocked(connection)
+        connection.execute(text(damage))
+        with pytest.raises(StoreDamaged, match=message):
+            check_all(connection, shared.key)
+        transaction.rollback()
+
+
+def test_a_damaged_file_is_no_crash(tmp_path: Path, copied: Copies) -> None:
+    place, places = copied("sqlite", tmp_path), random.Random(3)
+    with open(place, "r+b") as file:
+        size = file.seek(0, 2)
+        for _ in range(200):
+            file.seek(places.randrange(4096, size))
+            file.write(bytes([places.randrange(256)]))
+    with Store(open_engine(store_url(place))) as store, pytest.raises(StoreDamaged):
+        verify(store)
 
 
 def test_nothing_is_signed_on_top_of_a_forged_chain(worked: Store) -> None:

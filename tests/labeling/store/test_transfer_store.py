@@ -198,18 +198,6 @@ def test_strangers_are_taken_where_they_are_named(filled: Store, tmp_path: Path)
     assert import_labels(filled, "ada", everybody, "crowd", SILENT).new == 1
 
 
-def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> None:
-    """An export of ours: a correction may come in, the same id with other content may not."""
-    row = {"id": "7", "dialogue_id": "d0", "labeler": "ann", "kind": "crowd", "codes": ["C1"], "seconds": 3.0}
-    path = tmp_path / "ours.jsonl"
-    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": "8"}) + "\n")
-    assert import_labels(filled, "ada", ImportConfig(labels=(str(path),)), "old", SILENT).new == 2
-    path.write_text(json.dumps({**row, "seconds": 4.0}) + "\n")
-    told = import_labels(filled, "ada", ImportConfig(labels=(str(path),), max_bad=1.0), "old", SILENT)
-    assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (0, 1, "an id again")
-    assert import_labels(filled, "ada", ImportConfig(labels=(str(path),)), "new", SILENT).new == 1
-
-
 def crowd_answer(name: str, labeler: str = "ann", **more: Any) -> Annotation:
     return Annotation(**{
         "id": name, "dialogue_id": "d0", "labeler": labeler, "kind": "crowd", "codes": ("C1",), "turn": 1, **more,
