@@ -128,7 +128,7 @@ LATE = {
     "dialint.detector.policy.evaluate": "'|'.join(map(translate, wild))",  # of fnmatch
     "dialint.detector.policy.reading": "translate(name)",
     "dialint.detector.engines.json_escapes": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
-    "dialint.detector.masking.name_words": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
+    "dialint.detector.masking.lexicon": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
 
@@ -148,10 +148,10 @@ def late_texts() -> Iterator[tuple[str, str]]:
 def patterns() -> dict[str, re.Pattern[Any]]:
     """Every pattern by the place where it stands, each once."""
     from dialint.detector.checks import grammar
-    from dialint.detector.masking.name_words import _by_letter
+    from dialint.detector.masking.lexicon import _by_letter
     from dialint.detector.patterns import Patterns
 
-    indexes = dict.fromkeys(_by_letter().values(), "dialint.detector.masking.name_words")
+    indexes = dict.fromkeys(_by_letter().values(), "dialint.detector.masking.lexicon")
     indexes.update(dict.fromkeys(grammar._rules().values(), "dialint.detector.checks.grammar"))
     for module in modules():
         for words in filter(lambda value: isinstance(value, Patterns), vars(module).values()):
@@ -392,7 +392,7 @@ def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
 def test_patterns_are_found_wherever_they_stand() -> None:
     names = set(patterns())
     for index in (
-        "dialint.detector.masking.street_addresses._FRENCH",
+        "dialint.detector.masking.addresses",
         "dialint.detector.checks:",
         "dialint.labeling.synthetic.rules",
     ):

@@ -25,7 +25,7 @@ from rich.text import Text
 from dialint.detector.calibration import NEEDS_JUDGE, group_by_coverage
 from dialint.detector.checks.context import proof_name
 from dialint.detector.errors import TooManyBad
-from dialint.detector.ingest.cleaning import STRIPPED
+from dialint.detector.ingest.validation import STRIPPED
 from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
 from dialint.detector.records import JudgeRecord, Severity, Verdict

@@ -14,12 +14,10 @@ import stat
 import sys
 import tempfile
 import weakref
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,41 +32,11 @@ DESCRIPTORS = Path("/proc/self/fd")
 Signature = tuple[int, int, int, int]
 
 
-MAX_OPEN = 64
-"""Logs that stay open between their readers."""
-
-
 @dataclass(eq=False)
 class Position:
-    """Bytes of a file on disk that the current reader has consumed, and the file, which stays open for the
-    next reader: what looks at the first bytes, hashes and scores a log opens it once."""
+    """Bytes of a file on disk that its current reader has consumed."""
 
     at: int = 0
-    file: BufferedReader | None = None
-    is_listed: bool = False
-
-    def keep(self, file: BufferedReader) -> None:
-        """Keep the file, unless another one is kept; close the one that was kept longest if there are too
-        many."""
-        if self.file is not None:
-            file.close()
-            return
-        self.file = file
-        if not self.is_listed:
-            self.is_listed = True
-            _KEPT.append(weakref.ref(self))
-        if len(_KEPT) > MAX_OPEN and (oldest := _KEPT.popleft()()) is not None:
-            oldest.close()
-
-    def close(self) -> None:
-        """Close the file that is kept, if any."""
-        self.is_listed = False
-        if self.file is not None:
-            self.file.close()
-            self.file = None
-
-
-_KEPT: deque[weakref.ref[Position]] = deque()
 
 
 @dataclass(frozen=True)
@@ -83,23 +51,9 @@ class Source:
     size: int
     signature: Signature
     label: str = ""
-    spool: Any = field(default=None, repr=False, compare=False)
     beside: tuple[str, ...] = ()
     is_member: bool = False
     position: Position = field(default_factory=Position, repr=False, compare=False)
-
-    @contextmanager
-    def open(self) -> Iterator[BufferedReader]:
-        """The file on disk, from its first byte on. A reader inside another one gets a file of its own."""
-        file, self.position.file = self.position.file, None
-        if file is None:
-            file = open(self.path, "rb")  # noqa: SIM115  kept for the next reader
-            weakref.finalize(self.position, file.close)
-        file.seek(0)
-        try:
-            yield file
-        finally:
-            self.position.keep(file)
 
     def check_unchanged(self) -> None:
         """Raises:
@@ -179,7 +133,7 @@ def _logs_in(path: str, left_out: list[str]) -> list[str]:
 
 def _unpack(source: Source) -> list[Source]:
     """The logs of an archive or a workbook; any other file as it is."""
-    with source.open() as file:
+    with open(source.path, "rb") as file:
         kind = archive_kind(file)
     if kind is None:
         return [source]
@@ -221,15 +175,6 @@ def _signature(status: os.stat_result) -> Signature:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-class _Nameless:
-    """A file without a name, open as long as this object lives."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        handle = os.dup(file.fileno())
-        weakref.finalize(self, os.close, handle)
-        self.path = DESCRIPTORS / str(handle)
-
-
 def _spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
     """Spool what `write` writes to a temporary file. It holds unmasked text, so it has no name, and no crash
     leaves it behind. On systems without `DESCRIPTORS` it has a name until the job ends.
@@ -237,21 +182,19 @@ def _spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
     Raises:
         WorldError: the temporary folder is full or cannot be written.
     """
-    spool: Any
     with disk_errors(TEMPORARY):
         if DESCRIPTORS.is_dir():
-            with tempfile.TemporaryFile() as file:
-                write(file)
-                file.flush()
-                spool = _Nameless(file)
-                path = spool.path
+            file: Any = tempfile.TemporaryFile()  # noqa: SIM115  lives with the source
+            path = DESCRIPTORS / str(file.fileno())
         else:
-            spool = tempfile.NamedTemporaryFile(prefix="dialint-spool-")  # noqa: SIM115  lives with the source
-            write(spool)
-            spool.flush()
-            path = Path(spool.name)
+            file = tempfile.NamedTemporaryFile(prefix="dialint-spool-")  # noqa: SIM115
+            path = Path(file.name)
+        position = Position()
+        weakref.finalize(position, file.close)
+        write(file)
+        file.flush()
     status = path.stat()
-    return Source(name, path, status.st_size, _signature(status), label, spool)
+    return Source(name, path, status.st_size, _signature(status), label, position=position)
 
 
 def _add_labels(sources: list[Source]) -> list[Source]:
@@ -273,4 +216,5 @@ def _add_labels(sources: list[Source]) -> list[Source]:
 def _parts_of(source: Source) -> tuple[str, ...]:
     if source.name == "-":
         return ("stdin",)
-    return Path(source.name).parts if source.spool is not None else source.path.absolute().parts
+    named = Path(source.name)
+    return named.absolute().parts if named == source.path else named.parts

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.masking.name_words import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
+from dialint.detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
 from dialint.detector.masking.spans import (
     BLANK,
     COMBINING,

@@ -1,7 +1,17 @@
-"""The words of masking: lists in `lexicon.yaml`, regular expressions in `patterns.yaml`."""
+"""The words of masking: lists in `lexicon.yaml`, all in lower case, regular expressions in `patterns.yaml`;
+those of names, and the cues of names.
+
+The cues are grouped by how reliable they are, in English, German, Spanish, French and Russian, and a few
+phrases of other languages. `mine`: "my name is", where any word may follow. `theirs`: "the name is". `bare`:
+a capital must follow. `title`: "Mr". `related`: "my sister", where a capital must follow. `person`: "speaking
+with". `weak`: "this is". `greeting`: "hello". `assent`: "okay, ..." before a well-known name. `field`:
+"name:" in a form. `party`: "recipient:".
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,3 +35,117 @@ def _lists() -> dict[str, frozenset[str]]:
 def word_list(name: str) -> frozenset[str]:
     """Return a list of words in lower case."""
     return _lists()[name]
+
+
+CUES = patterns("cues")
+_GROUPS = (
+    "mine", "theirs", "party", "field", "bare", "title", "related", "person", "weak", "greeting", "assent",
+)  # fmt: skip
+"""The patterns of cues, the surer ones first. Each alternative begins with a letter, a lookbehind, or a group
+of such alternatives, which is not optional."""
+_CASES = {"а": "у ы е ой", "я": "ю и е ей", "й": "я ю ем е"}
+
+
+def _in_cases(name: str) -> set[str]:
+    """The inflected forms of a Russian given name, such as "Марию" of "Мария"."""
+    stem = name[:-1] if name[-1] in _CASES else name
+    return {stem + ending for ending in _CASES.get(name[-1], "а у ом е").split()}
+
+
+GIVEN_NAMES = word_list("given_names") | {
+    form
+    for name in word_list("given_names") - {"вера", "надежда", "любовь", "роман", "мир", "март", "лев", "ким"}
+    if "а" <= name[0] <= "я" and name[-1] in "абвгдзйклмнпрстфхцчшя"
+    for form in _in_cases(name)
+}
+
+COMMON_WORDS = word_list("common_words")
+"""Names that are common words as well. Alone at the beginning of a sentence they do not count as a
+mention."""
+NAMES_TOO = word_list("names_too")
+"""Words of `NOT_NAMES` that are names after a cue, or as further mentions."""
+PARTICLES = word_list("particles")
+TITLES = word_list("titles")
+NOT_NAMES = word_list("not_names")
+"""Words that are no names although they follow a cue for one: common words, roles, brands, cities, months."""
+PLACES = word_list("places")
+"""Given names that are cities, countries or regions as well."""
+THINGS_TOO = COMMON_WORDS | PLACES | word_list("things_too")
+"""Given names that, alone and without a cue, are as often something else: words, goods, brands, places."""
+SURNAMES = word_list("surnames")
+"""Family names; they confirm a name only at a position where one is expected."""
+
+
+def is_patronymic(word: str) -> bool:
+    """Whether a lower-case word has the form of a Russian patronymic in any grammatical case, such as
+    "ильинична"."""
+    return word[-1:] in "чауеймы" and CUES.patronymic.fullmatch(word) is not None
+
+
+def is_surname(word: str) -> bool:
+    """Whether a lower-case word is a listed family name, or has the form of a Russian one in any grammatical
+    case."""
+    return word in SURNAMES or ("а" <= word[:1] <= "я" and CUES.russian_surname.fullmatch(word) is not None)
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The alternatives of `pattern` at its top level."""
+    depth = start = 0
+    for index, char in enumerate(pattern):
+        depth += (char in "([") - (char in ")]")
+        if char == "|" and not depth:
+            yield pattern[start:index]
+            start = index + 1
+    yield pattern[start:]
+
+
+def _restrict_to_letter(pattern: str, letter: str) -> str:
+    """`pattern` without the alternatives that cannot begin with `letter`; empty if none can."""
+    retained = []
+    for part in _alternatives(pattern):
+        behind = re.match(r"(?:\(\?<![^()]{0,20}+\))?", part)
+        head, part = (behind[0], part[behind.end() :]) if behind else ("", part)
+        if not part.startswith("(?:"):
+            retained += [head + part] if part[0] == letter else []
+            continue
+        end = _closing(part)
+        if inner := _restrict_to_letter(part[3:end], letter):
+            retained.append(f"{head}(?:{inner}){part[end + 1 :]}")
+    return "|".join(retained)
+
+
+def _closing(pattern: str) -> int:
+    """Where the bracket at the beginning of `pattern` closes."""
+    depth = 0
+    for index, char in enumerate(pattern):
+        depth += (char == "(") - (char == ")")
+        if not depth:
+            return index
+    raise ValueError("a bracket does not close")
+
+
+@cache
+def _by_letter() -> dict[str, re.Pattern[str]]:
+    """For each letter the cues that begin with it: a fraction of the time that all of them at once take."""
+    table = {}
+    for letter in set(re.findall(r"[^\W\d_]", "".join(map(CUES.text, _GROUPS)))):
+        groups = ((name, _restrict_to_letter(CUES.text(name), letter)) for name in _GROUPS)
+        if cues := "|".join(f"(?P<{name}>{result})" for name, result in groups if result):
+            table[letter] = re.compile(rf"(?:{cues})(?!\w)(?=[^\w\n]{{0,3}}\s?\w)")
+    return table
+
+
+_WORD_START = re.compile(r"(?<![\w'])[^\W\d_]")
+
+
+def find_cues(low: str) -> Iterator[tuple[int, int, str]]:
+    """The cues in a lower-case text, in order and disjoint: where each begins and ends, and its group, which
+    says how sure it is."""
+    end, by_letter = 0, _by_letter()
+    for word in _WORD_START.finditer(low):
+        start = word.start()
+        if start < end or (cues := by_letter.get(low[start])) is None:
+            continue
+        if match := cues.match(low, start):
+            end = match.end()
+            yield start, end, str(match.lastgroup)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.masking.lexicon import patterns, word_list
-from dialint.detector.masking.name_words import (
+from dialint.detector.masking.lexicon import (
     CUES,
     GIVEN_NAMES,
     NAMES_TOO,
@@ -23,6 +22,8 @@ from dialint.detector.masking.name_words import (
     find_cues,
     is_patronymic,
     is_surname,
+    patterns,
+    word_list,
 )
 from dialint.detector.masking.spans import BLANK, Entity, View
 

@@ -17,7 +17,7 @@ from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
 from dialint.detector.checks import context
 from dialint.detector.decide import _reason
-from dialint.detector.ingest.cleaning import clean_texts
+from dialint.detector.ingest.validation import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.overrides import Judged, update_overrides
 from dialint.detector.pipeline import ReleaseDetector, load_detector

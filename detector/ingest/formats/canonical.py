@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any
 
 from dialint.detector.errors import Message
-from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.formats.tool_turns import (
     read_calls,
     read_reasoning,
@@ -23,7 +22,7 @@ from dialint.detector.ingest.formats.tool_turns import (
     silence,
     tool_turn,
 )
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, first_object
 from dialint.detector.ingest.mapping import nearest
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.words import format_word, is_note_type
@@ -39,7 +38,7 @@ STAR_QUERY, STAR_RESULT = "query", "kb"
 
 
 def _matches(record: Any) -> bool:
-    first = fields.first(record, "turns")
+    first = first_object(record, "turns")
     return "role" in first and ("text" in first or "content" not in first)
 
 

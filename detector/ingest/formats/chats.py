@@ -22,9 +22,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.formats.tool_turns import call_id, read_call, read_calls, tool_turn
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import (
+    LogFormat,
+    RawDialogue,
+    RawTurn,
+    as_name,
+    first_object,
+    json_kind,
+    map_role,
+    object_at,
+    object_list,
+)
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import parse_result
@@ -49,7 +58,7 @@ def _chat_key(record: dict[str, Any]) -> str | None:
     """The key of the messages; `data` is one only in the list objects of OpenAI's API."""
     for name in WORDS["lists"]:
         key = str(name)
-        first = fields.first(record, key)
+        first = first_object(record, key)
         if first and _is_message(first, key) and (key != "data" or record.get("object") == "list"):
             return key
     return None
@@ -75,7 +84,7 @@ def matches_sharegpt(record: Any) -> bool:
     """A ShareGPT row, under any spelling of the list and of its keys."""
     if not isinstance(record, dict):
         return False
-    first = next((first for key in WORDS["sharegpt_lists"] if (first := fields.first(record, key))), {})
+    first = next((first for key in WORDS["sharegpt_lists"] if (first := first_object(record, key))), {})
     return "value" in first or "role" in first
 
 
@@ -84,7 +93,7 @@ def read_chat(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]
     name = _id(record, fallback_id)
     warnings: Counter[str] = Counter()
     if "preferred_output" in record:
-        lists = {"input.messages": fields.mapping(record, "input").get("messages")}
+        lists = {"input.messages": object_at(record, "input").get("messages")}
         lists["preferred_output"] = record["preferred_output"]
     else:
         key = _chat_key(record) or "messages"
@@ -95,7 +104,7 @@ def read_chat(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]
             lists = {"input": [{"role": "user", "content": record["input"]}], **lists}
     turns: list[RawTurn] = []
     for key, messages in lists.items():
-        for index, message in enumerate(fields.items({key: messages}, key, name)):
+        for index, message in enumerate(object_list({key: messages}, key, name)):
             add_message(turns, message, f"{key}[{index}]", name, warnings)
     if not any(turn.role == "system" for turn in turns):
         turns = [*_instructions(record, name, warnings), *turns]
@@ -125,7 +134,7 @@ def add_message(
             elif turn.text or turn.tool_calls or turn.role == "tool":
                 turns.append(turn)
         return
-    role = fields.map_role("user" if speaker is None else speaker, ROLES)
+    role = map_role("user" if speaker is None else speaker, ROLES)
     key = "parts" if "parts" in message and "content" not in message else "content"
     own: object = None if role == "tool" else role
     results = read_content(own, message.get(key), f"{path}.{key}", name, warnings)
@@ -158,20 +167,20 @@ def read_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialo
     turns = []
     if isinstance(record.get("system"), str) and record["system"]:
         turns.append(RawTurn("system", record["system"]))
-    for index, message in enumerate(fields.items(record, key, name)):
+    for index, message in enumerate(object_list(record, key, name)):
         speaker = message.get("from", message.get("role"))
         value = message["value"] if "value" in message else message.get("content")
         text = content_text(value, f"{key}[{index}].value", name)
         if speaker in WORDS["sharegpt_calls"]:
             turns.append(RawTurn("bot", "", tool_calls=_sharegpt_calls(text, f"{key}[{index}].value", name)))
             continue
-        turns.append(RawTurn(fields.map_role(speaker, SHAREGPT_ROLES), text))
+        turns.append(RawTurn(map_role(speaker, SHAREGPT_ROLES), text))
     yield RawDialogue(name, turns, path=key)
 
 
 def _id(record: dict[str, Any], fallback_id: str) -> str:
     for key in ("id", "dialogue_id", "conversation_id", "thread_id", "session_id"):
-        result = fields.name(record.get(key))
+        result = as_name(record.get(key))
         if result is not None:
             return result
     return fallback_id
@@ -218,7 +227,7 @@ def read_content(
     if content is None or isinstance(content, str):
         return [RawTurn(role, content or "")]
     if not isinstance(content, list):
-        raise BadRecord("E_TYPE", path, fields.kind(content), "a text, a list of parts or null", name)
+        raise BadRecord("E_TYPE", path, json_kind(content), "a text, a list of parts or null", name)
     turns: list[RawTurn] = []
     texts: list[str] = []
     own = RawTurn(role, "")
@@ -238,12 +247,12 @@ def read_content(
             is_silent = False
             continue
         if not isinstance(part, dict):
-            raise BadRecord("E_TYPE", where, fields.kind(part), "a part with a text", name)
+            raise BadRecord("E_TYPE", where, json_kind(part), "a part with a text", name)
         kind, body = part_kind(part)
         if kind in TEXTS:
             text = part.get("text") or part.get("refusal") or part.get("content")
             if text is not None and not isinstance(text, str):
-                raise BadRecord("E_TYPE", where, fields.kind(text), "a part with a text", name)
+                raise BadRecord("E_TYPE", where, json_kind(text), "a part with a text", name)
             texts += [text] if text else []
             is_silent = False
         elif kind in CALLS:

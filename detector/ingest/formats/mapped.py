@@ -13,11 +13,11 @@ from datetime import UTC
 from itertools import groupby
 from typing import Any
 
-from dialint.detector.ingest.formats import fields, traces
+from dialint.detector.ingest.formats import traces
 from dialint.detector.ingest.formats.chats import add_message
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, as_name, json_kind
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (
@@ -71,7 +71,7 @@ def log_format(mapping: TreeMapping) -> LogFormat:
 
 def _id(mapping: TreeMapping, piece: Any) -> str | None:
     """The id of a dialogue; of an address without its query, which differs from page to page."""
-    name = fields.name(first_value(mapping.id, piece, Scope(piece)))
+    name = as_name(first_value(mapping.id, piece, Scope(piece)))
     return name.partition("?")[0] if name and name.startswith("https://") else name
 
 
@@ -103,7 +103,7 @@ def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> RawDialogue:
     for piece in pieces:
         scope = Scope(piece)
         for meaning in FIELDS:
-            value = fields.name(first_value(getattr(mapping, meaning), piece, scope))
+            value = as_name(first_value(getattr(mapping, meaning), piece, scope))
             values.setdefault(meaning, value.lower() if value and meaning == "channel" else value)
         ordered += _turns(mapping, scope, name, warnings)
     lists = [path.text for turn in mapping.turns for path in (*turn.of, *mapping.dialogues)]
@@ -171,12 +171,12 @@ def _messages(of: Paths, scope: Scope, name: str) -> tuple[list[Any], str]:
                 if value != [] and not isinstance(value, str)
             ]
             if not items and held and len(of) == 1:
-                raise BadRecord("E_TYPE", listed, fields.kind(held[0]), "a list", name)
+                raise BadRecord("E_TYPE", listed, json_kind(held[0]), "a list", name)
         else:
             items = [item for item in map(decode_json, items) if isinstance(item, dict)]
         for index, item in enumerate(items):
             if not isinstance(item, dict | list):
-                raise BadRecord("E_TYPE", f"{listed}[{index}]", fields.kind(item), "an object", name)
+                raise BadRecord("E_TYPE", f"{listed}[{index}]", json_kind(item), "an object", name)
         if items:
             return items, listed
     return [], ""
@@ -203,7 +203,7 @@ def _read(
         return
     if kind.chat:
         if not isinstance(item, dict):
-            raise BadRecord("E_TYPE", path, fields.kind(item), "a message", name)
+            raise BadRecord("E_TYPE", path, json_kind(item), "a message", name)
         turns: list[RawTurn] = []
         add_message(turns, item, path, name, warnings)
         for turn in turns:
@@ -223,7 +223,7 @@ def _read(
         )
         yield tool_turn(result, call_id, failed, at)
         return
-    turn = RawTurn(role, "" if text is None else text, at, fields.name(author), html=html)
+    turn = RawTurn(role, "" if text is None else text, at, as_name(author), html=html)
     if role in ("agent", "bot"):
         calls = whole_value(kind.calls, item, scope)
         turn.tool_calls = read_calls(calls, f"{path}.{kind.calls[0].text}" if kind.calls else path, name)
@@ -283,7 +283,7 @@ def _span(draft: RawDialogue) -> dict[str, Any]:
         if not isinstance(turn.text, str) or not isinstance(turn.role, str):
             path = f"{draft.path}[{index}]"
             raise BadRecord(
-                "E_TYPE", path, fields.kind(turn.text), "a message with role and text", str(draft.id)
+                "E_TYPE", path, json_kind(turn.text), "a message with role and text", str(draft.id)
             )
         messages.append({**traces.as_message(turn), "at": _iso(turn.at)})
     times = [str(message["at"]) for message in messages if message["at"]]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.formats.chats import content_text
 from dialint.detector.ingest.formats.tool_turns import (
     TOOL_OUTPUT,
@@ -21,7 +20,15 @@ from dialint.detector.ingest.formats.tool_turns import (
     silence,
     tool_turn,
 )
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import (
+    LogFormat,
+    RawDialogue,
+    RawTurn,
+    as_name,
+    json_kind,
+    map_role,
+    object_list,
+)
 from dialint.detector.ingest.outcomes import BadRecord
 
 ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
@@ -34,22 +41,20 @@ def matches_abcd(record: Any) -> bool:
 
 def read_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
     """One conversation; its id is `convo_id`. The original words are read where they are there."""
-    name = fields.name(record.get("convo_id")) or fallback_id
+    name = as_name(record.get("convo_id")) or fallback_id
     if "original" not in record:
-        items = fields.items(record, "delexed", name)
-        turns = [
-            RawTurn(fields.map_role(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items
-        ]
+        items = object_list(record, "delexed", name)
+        turns = [RawTurn(map_role(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items]
         yield RawDialogue(name, turns, path="delexed")
         return
     pairs = record["original"]
     if not isinstance(pairs, list):
-        raise BadRecord("E_TYPE", "original", fields.kind(pairs), "a list of pairs", name)
+        raise BadRecord("E_TYPE", "original", json_kind(pairs), "a list of pairs", name)
     turns = []
     for index, pair in enumerate(pairs):
         if not isinstance(pair, list) or len(pair) != 2:
-            raise BadRecord("E_TYPE", f"original[{index}]", fields.kind(pair), "[speaker, text]", name)
-        turns.append(RawTurn(fields.map_role(pair[0], ABCD_ROLES), pair[1]))
+            raise BadRecord("E_TYPE", f"original[{index}]", json_kind(pair), "[speaker, text]", name)
+        turns.append(RawTurn(map_role(pair[0], ABCD_ROLES), pair[1]))
     yield RawDialogue(name, turns, path="original")
 
 
@@ -62,9 +67,9 @@ def read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialo
     """One dialogue; its id is its key. Even turns are the customer's, odd ones the human wizard's."""
     turns = [
         RawTurn("agent" if index % 2 else "customer", item.get("text"))
-        for index, item in enumerate(fields.items(record, "log", fallback_id))
+        for index, item in enumerate(object_list(record, "log", fallback_id))
     ]
-    yield RawDialogue(fields.name(record.get("dialogue_id")) or fallback_id, turns, path="log")
+    yield RawDialogue(as_name(record.get("dialogue_id")) or fallback_id, turns, path="log")
 
 
 ROLES = {"user": "customer", "assistant": "bot", "system": "system"}
@@ -93,9 +98,9 @@ def read_tau2(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]
 def _episode(record: dict[str, Any], key: str, fallback_id: str) -> RawDialogue:
     name = record.get("id")
     if not isinstance(name, str):
-        task, trial = fields.name(record.get("task_id")), fields.name(record.get("trial"))
+        task, trial = as_name(record.get("task_id")), as_name(record.get("trial"))
         name = f"{task}-{trial}" if task and trial else task or fallback_id
-    messages = list(_flat(fields.items(record, key, name)))
+    messages = list(_flat(object_list(record, key, name)))
     turns = [_turn(message, f"{key}[{index}]", name) for index, message in enumerate(messages)]
     if not any(message.get("tool_calls") for message in messages):
         read_reasoning(turns)
@@ -124,7 +129,7 @@ def _turn(message: dict[str, Any], path: str, name: str) -> RawTurn:
     calls = message.get("tool_calls")
     if role == "user" and calls and not text.strip():
         return RawTurn("system", text, at)
-    turn = RawTurn(fields.map_role(role, ROLES), text, at)
+    turn = RawTurn(map_role(role, ROLES), text, at)
     if role == "assistant" and calls:
         silence(turn, read_calls(calls, f"{path}.tool_calls", name))
     return turn

@@ -13,8 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from dialint.detector.errors import Message
-from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.log_format import RawTurn
+from dialint.detector.ingest.log_format import RawTurn, as_name, json_kind
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import CONTROL
 from dialint.detector.offsets import Piece, assemble
@@ -44,7 +43,7 @@ def read_calls(value: object, path: str, dialogue: str | None = None) -> tuple[T
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise BadRecord("E_TYPE", path, fields.kind(value), "a list of tool calls", dialogue)
+        raise BadRecord("E_TYPE", path, json_kind(value), "a list of tool calls", dialogue)
     return tuple(read_call(item, f"{path}[{index}]", dialogue) for index, item in enumerate(value))
 
 
@@ -55,22 +54,22 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
         BadRecord: E_TYPE, it is no object, or has no name.
     """
     if not isinstance(value, dict):
-        raise BadRecord("E_TYPE", path, fields.kind(value), "a tool call with name and arguments", dialogue)
+        raise BadRecord("E_TYPE", path, json_kind(value), "a tool call with name and arguments", dialogue)
     if "name" not in value and any(key.startswith("tool_call") for key in value):
         inner = _nested(value).get("tool_call")
         if not isinstance(inner, dict):
-            raise BadRecord("E_TYPE", f"{path}.tool_call", fields.kind(inner), "an object", dialogue)
+            raise BadRecord("E_TYPE", f"{path}.tool_call", json_kind(inner), "an object", dialogue)
         value = inner
     inner, where = value, path
     for key in ("function", "custom"):
         if key in value and "name" not in value:
             inner, where = value[key], f"{path}.{key}"
             if not isinstance(inner, dict):
-                raise BadRecord("E_TYPE", where, fields.kind(inner), "an object with a name", dialogue)
+                raise BadRecord("E_TYPE", where, json_kind(inner), "an object with a name", dialogue)
             break
     name = next((inner[key] for key in ("name", "toolName", "tool_name") if key in inner), None)
     if not isinstance(name, str) or not name.strip():
-        found = Message("an empty text") if isinstance(name, str) else fields.kind(name)
+        found = Message("an empty text") if isinstance(name, str) else json_kind(name)
         raise BadRecord("E_TYPE", f"{where}.name", found, "the name of a tool", dialogue)
     arguments = next((inner[key] for key in ARGUMENTS if key in inner), None)
     return tool_call(name, arguments, call_id(value))
@@ -109,7 +108,7 @@ def tool_call(name: str, arguments: object = None, call_id: object = None) -> To
     return ToolCall(
         name=CONTROL.sub(" ", name),
         arguments=cleaned if isinstance(cleaned, dict) else {INPUT: cleaned},
-        id=fields.name(call_id),
+        id=as_name(call_id),
     )
 
 
@@ -130,7 +129,7 @@ def _clean(value: Any, depth: int) -> JsonValue:
 
 def tool_turn(text: str, call_id: object = None, error: object = None, at: object = None) -> RawTurn:
     """The result of a call, without the words "API output:" that tau-bench puts before it."""
-    turn = RawTurn("tool", text, at, tool_call_id=fields.name(call_id))
+    turn = RawTurn("tool", text, at, tool_call_id=as_name(call_id))
     turn.tool_error = error if isinstance(error, bool) else None
     if text.startswith(TOOL_OUTPUT):
         start = len(TOOL_OUTPUT) + (text[len(TOOL_OUTPUT) : len(TOOL_OUTPUT) + 1] == " ")

@@ -21,10 +21,18 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.formats.chats import ROLES, read_content, result_text
 from dialint.detector.ingest.formats.tool_turns import tool_call
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
+from dialint.detector.ingest.log_format import (
+    LogFormat,
+    RawDialogue,
+    RawTurn,
+    as_name,
+    json_kind,
+    map_role,
+    object_at,
+    object_list,
+)
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.records import ToolCall
@@ -74,14 +82,14 @@ def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Span]]:
         BadRecord: E_TYPE, a span or a message has another shape.
     """
     if not isinstance(record, dict):
-        raise BadRecord("E_TYPE", "", fields.kind(record), "an object, one a line")
+        raise BadRecord("E_TYPE", "", json_kind(record), "an object, one a line")
     if "resourceSpans" not in record and "attributes" not in record:
         raise BadRecord("E_TYPE", "attributes", "nothing", "a span with attributes, or resourceSpans")
     for path, span in _spans(record):
         flat: dict[str, Any] = {}
         for attributes in _attribute_sets(span, path):
             flat |= _flatten(attributes)
-        ids = (span.get("traceId"), fields.mapping(span, "context").get("trace_id"), span.get("trace_id"))
+        ids = (span.get("traceId"), object_at(span, "context").get("trace_id"), span.get("trace_id"))
         name = _first_name(*map(flat.get, CONVERSATION), *ids) or fallback_id
         part = _part(span, flat, f"{path}attributes.", name)
         if part is not None:
@@ -201,10 +209,10 @@ def _spans(record: Any) -> Iterator[tuple[str, Span]]:
         if isinstance(record.get("attributes"), dict | list):
             yield "", record
         return
-    for i, resource in enumerate(fields.items(record, "resourceSpans")):
+    for i, resource in enumerate(object_list(record, "resourceSpans")):
         key = "scopeSpans" if "scopeSpans" in resource else "instrumentationLibrarySpans"
-        for j, scope in enumerate(fields.items(resource, key)):
-            for k, span in enumerate(fields.items(scope, "spans")):
+        for j, scope in enumerate(object_list(resource, key)):
+            for k, span in enumerate(object_list(scope, "spans")):
                 yield f"resourceSpans[{i}].{key}[{j}].spans[{k}].", span
 
 
@@ -224,11 +232,11 @@ def _attributes(value: Any, path: str) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     if not isinstance(value, list):
-        raise BadRecord("E_TYPE", path, fields.kind(value), "a list of keys and values, or an object")
+        raise BadRecord("E_TYPE", path, json_kind(value), "a list of keys and values, or an object")
     result = {}
     for index, item in enumerate(value):
         if not isinstance(item, dict) or not isinstance(item.get("key"), str):
-            raise BadRecord("E_TYPE", f"{path}[{index}]", fields.kind(item), "an object with key and value")
+            raise BadRecord("E_TYPE", f"{path}[{index}]", json_kind(item), "an object with key and value")
         result[item["key"]] = _any_value(item.get("value"))
     return result
 
@@ -245,9 +253,9 @@ def _any_value(value: Any) -> Any:
         is_number = number.isascii() and number.removeprefix("-").isdecimal() and len(number) <= 20
         return int(number) if is_number else number
     if isinstance(value.get("arrayValue"), dict):
-        return [_any_value(item) for item in fields.items(value["arrayValue"], "values")]
+        return [_any_value(item) for item in object_list(value["arrayValue"], "values")]
     if isinstance(value.get("kvlistValue"), dict):
-        pairs = fields.items(value["kvlistValue"], "values")
+        pairs = object_list(value["kvlistValue"], "values")
         return {str(pair.get("key")): _any_value(pair.get("value")) for pair in pairs}
     return None
 
@@ -271,7 +279,7 @@ def _flatten(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _first_name(*values: object) -> str | None:
-    return next(filter(None, map(fields.name, values)), None)
+    return next(filter(None, map(as_name, values)), None)
 
 
 def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | None:
@@ -314,7 +322,7 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
         "start": start,
         "instructions": instructions,
         "messages": [one for one in messages if one["role"] != "system"],
-        "agent": fields.name(flat.get("gen_ai.agent.name")),
+        "agent": as_name(flat.get("gen_ai.agent.name")),
     }
 
 
@@ -337,7 +345,7 @@ def _time(span: Span, keys: Iterable[str]) -> str | None:
 
 def _has_failed(span: Span, flat: dict[str, Any]) -> bool | None:
     """Whether a span ended with an error; None if it does not say."""
-    status = fields.mapping(span, "status")
+    status = object_at(span, "status")
     code = status.get("code", status.get("status_code", span.get("status_code")))
     if code in (2, "2", "STATUS_CODE_ERROR", "ERROR") or flat.get("error.type"):
         return True
@@ -352,7 +360,7 @@ def _decode_list(value: Any, path: str, dialogue: str) -> list[Any]:
         except (ValueError, RecursionError):
             raise BadRecord("E_TYPE", path, "another text", "the JSON of a list", dialogue) from None
     if not isinstance(value, list):
-        raise BadRecord("E_TYPE", path, fields.kind(value), "a list", dialogue)
+        raise BadRecord("E_TYPE", path, json_kind(value), "a list", dialogue)
     return value
 
 
@@ -376,11 +384,11 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
     for index, item in enumerate(_decode_list(flat[key], path + key, dialogue)):
         place = f"{path}{key}[{index}]"
         if not isinstance(item, dict):
-            raise BadRecord("E_TYPE", place, fields.kind(item), "a message", dialogue)
+            raise BadRecord("E_TYPE", place, json_kind(item), "a message", dialogue)
         if not isinstance(item.get("role"), str):
-            raise BadRecord("E_TYPE", f"{place}.role", fields.kind(item.get("role")), "a text", dialogue)
+            raise BadRecord("E_TYPE", f"{place}.role", json_kind(item.get("role")), "a text", dialogue)
         content = item.get("parts", item.get("content"))
-        role = fields.map_role(item["role"], ROLES)
+        role = map_role(item["role"], ROLES)
         for turn in read_content(role, content, f"{place}.parts", dialogue, Counter()):
             if key != OUTPUT or index == 0:
                 yield as_message(turn)
@@ -392,26 +400,26 @@ def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> 
         place = f"{path}{key}.{index}"
         role = values.get("message.role")
         if not isinstance(role, str):
-            raise BadRecord("E_TYPE", f"{place}.message.role", fields.kind(role), "a text", dialogue)
-        text = fields.text(values, "message.content", place, dialogue)
-        contents = [
-            part.get("message_content.text") for _, part in _list_numbered(values, "message.contents.")
-        ]
-        text = text or "\n".join(part for part in contents if isinstance(part, str))
+            raise BadRecord("E_TYPE", f"{place}.message.role", json_kind(role), "a text", dialogue)
+        text = values.get("message.content")
+        if not isinstance(text, str | None):
+            raise BadRecord("E_TYPE", f"{place}.message.content", json_kind(text), "a text", dialogue)
+        parts = [part.get("message_content.text") for _, part in _list_numbered(values, "message.contents.")]
+        text = text or "\n".join(part for part in parts if isinstance(part, str))
         calls = []
         for n, call in _list_numbered(values, "message.tool_calls."):
             name = call.get("tool_call.function.name")
             where = f"{place}.message.tool_calls.{n}.tool_call.function.name"
             if not isinstance(name, str) or not name.strip():
-                raise BadRecord("E_TYPE", where, fields.kind(name), "the name of a tool", dialogue)
+                raise BadRecord("E_TYPE", where, json_kind(name), "the name of a tool", dialogue)
             arguments = call.get("tool_call.function.arguments")
             calls.append(tool_call(name, arguments, call.get("tool_call.id")))
         older = values.get("message.function_call_name")
         if isinstance(older, str) and older.strip():
             arguments = values.get("message.function_call_arguments_json")
             calls.append(tool_call(older, arguments))
-        call_id = fields.name(values.get("message.tool_call_id"))
-        turn = RawTurn(fields.map_role(role, ROLES), text, tool_calls=tuple(calls), tool_call_id=call_id)
+        call_id = as_name(values.get("message.tool_call_id"))
+        turn = RawTurn(map_role(role, ROLES), text, tool_calls=tuple(calls), tool_call_id=call_id)
         yield as_message(turn)
 
 

@@ -14,8 +14,7 @@ from functools import cached_property
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.log_format import RawTurn
+from dialint.detector.ingest.log_format import RawTurn, as_name
 from dialint.detector.ingest.mapping import MappedRecord, nearest
 from dialint.detector.ingest.outcomes import BadRecord, file_error
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
@@ -144,7 +143,7 @@ class Columns:
         """The dialogue id of a row; None if one of its parts is missing or not a text."""
         parts = [cells.get(name) for name in self.ids]
         if self.by_mapping:
-            parts = [fields.name(part) for part in parts]
+            parts = [as_name(part) for part in parts]
         if len(parts) == 1:
             return parts[0]
         return "/".join(map(str, parts)) if all(isinstance(part, str) and part for part in parts) else None

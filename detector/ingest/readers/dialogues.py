@@ -20,7 +20,7 @@ from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_o
 from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS, Columns, MessageTable, Row, Survey
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
-from dialint.detector.ingest.readers.grouping import gather_dialogues, mapped_dialogue
+from dialint.detector.ingest.readers.grouping import gather_dialogues, group_on_disk, mapped_dialogue
 from dialint.detector.ingest.readers.json_records import (
     ParsedJson,
     check_characters,
@@ -29,7 +29,6 @@ from dialint.detector.ingest.readers.json_records import (
     json_parts,
 )
 from dialint.detector.ingest.readers.parquet import check_sizes, parquet_records, parquet_table
-from dialint.detector.ingest.readers.spill import group_on_disk
 from dialint.detector.ingest.readers.streams import blocks, without_bom
 from dialint.detector.ingest.readers.tables import csv_records, csv_table, delimiter_of, text_lines
 from dialint.detector.ingest.sources import Source

@@ -1,15 +1,21 @@
-"""Groups the messages of a table into dialogues."""
+"""Groups the messages of a table into dialogues, those of interleaved dialogues in a SQLite database without
+a name, which no crash leaves behind."""
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from itertools import groupby
 from typing import Any
 
-from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.log_format import RawDialogue, RawTurn
+from dialint.detector.artifacts import TEMPORARY
+from dialint.detector.errors import Message, WorldError
+from dialint.detector.ingest.log_format import RawDialogue, RawTurn, as_name
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import Columns, Row
@@ -20,6 +26,7 @@ FIELDS = ("language", "channel", "agent", "team")
 """Meanings of which a dialogue has one value."""
 SIDES = ("agent", "bot", "other")
 """Roles of rows, those first whose values are the dialogue's."""
+CACHE_KIB = 32 << 10
 
 
 @dataclass
@@ -56,7 +63,7 @@ class Group:
         role = config.mapped.roles.get(turn.role, turn.role) if isinstance(turn.role, str) else None
         side = role if role in SIDES else SIDES[-1]
         for meaning in (*FIELDS, "author"):
-            value = fields.name(self.columns.cell(cells, meaning))
+            value = as_name(self.columns.cell(cells, meaning))
             if value is not None:
                 self.values.setdefault((meaning, side), Counter())[value] += 1
 
@@ -135,3 +142,58 @@ def mapped_dialogue(
     if columns.ids:
         return group.dialogue(columns.dialogue_id(rows[0]) if rows else None, shape.path)
     return group.dialogue(fallback_id, shape.path)
+
+
+@contextmanager
+def open_spill(schema: str) -> Iterator[sqlite3.Connection]:
+    """A temporary database; it stays in memory up to `CACHE_KIB`.
+
+    Raises:
+        WorldError: the temporary folder is full.
+    """
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    try:
+        connection.executescript(
+            f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB}; "
+            f"{schema}; BEGIN;"
+        )
+        yield connection
+    except sqlite3.OperationalError as error:
+        raise WorldError("E_WRITE", "{path}: {reason}", path=TEMPORARY, reason=str(error)) from error
+    finally:
+        connection.close()
+
+
+def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
+    """The same rows, grouped by dialogue in the order of first appearance, in the order of the log within
+    each."""
+    schema = """
+        CREATE TABLE names (name TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
+        CREATE TABLE rows (
+            number INTEGER, position INTEGER, line INTEGER, offset INTEGER, cells TEXT, bad TEXT
+        )
+    """
+    with open_spill(schema) as connection:
+        for position, row in enumerate(rows):
+            key = json.dumps(columns.dialogue_id(row.cells), default=_iso)
+            connection.execute("INSERT OR IGNORE INTO names VALUES (?, ?)", (key, position))
+            (number,) = connection.execute("SELECT number FROM names WHERE name = ?", (key,)).fetchone()
+            bad = row.bad and json.dumps(
+                [row.bad.code, row.bad.path, row.bad.found.as_json(), row.bad.expected.as_json()]
+            )
+            values = (number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad)
+            connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", values)
+        connection.execute("CREATE INDEX together ON rows (number, position)")
+        for line, offset, cells, bad in connection.execute(
+            "SELECT line, offset, cells, bad FROM rows ORDER BY number, position"
+        ):
+            fault = None
+            if bad:
+                code, path, found, expected = json.loads(bad)
+                fault = BadRecord(code, path, Message.from_json(found), Message.from_json(expected))
+            yield Row(line, offset, json.loads(cells), fault)
+
+
+def _iso(value: object) -> str:
+    """A time of a Parquet table as text, or the type's name of anything else that JSON cannot hold."""
+    return value.isoformat() if isinstance(value, datetime | date) else type(value).__name__

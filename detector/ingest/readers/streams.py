@@ -53,7 +53,7 @@ FOREIGN = {
 
 def magic(source: Source) -> bytes:
     """The first 16 bytes of the file on disk."""
-    with source.open() as file:
+    with open(source.path, "rb") as file:
         return file.read(16)
 
 
@@ -105,7 +105,7 @@ def decompress(
 
 
 def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[bytes]:
-    with source.open() as file:
+    with open(source.path, "rb") as file:
         source.position.at = 0
         while block := file.read(BLOCK_BYTES):
             source.position.at += len(block)

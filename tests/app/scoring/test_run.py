@@ -4,8 +4,6 @@ import errno
 import gzip
 import json
 import os
-import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,7 +27,6 @@ from dialint.detector.errors import (
     ReleaseRefused,
     TooManyBad,
 )
-from dialint.detector.ingest import sources
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
@@ -607,23 +604,3 @@ def test_a_detector_gets_the_profile_of_the_whole_log(
     assert run([str(write_log(10))], config, Profiled({})) == 0
     assert {verdict.release for verdict in read_verdicts(out)} == {"10 dialogues"}
     assert read_manifest(tmp_path / "v.manifest.json")["work"]["log"]["dialogues"] == 10
-
-
-OPENED: Counter[str] = Counter()
-sys.addaudithook(lambda event, given: OPENED.update([str(given[0])]) if event == "open" else None)
-
-
-@pytest.mark.parametrize(("kept", "most"), [(64, 1), (1, 4)])
-def test_a_log_is_opened_once_and_of_many_each_once_a_pass(
-    kept: int, most: int, tmp_path: Path, write_log: WriteLog, detector: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Named, hashed and checked, read for the profile of the log, and scored."""
-    monkeypatch.setattr(sources, "MAX_OPEN", kept)
-    logs = []
-    for number in range(3):
-        log = write_log(4, name=f"{number}.jsonl")
-        log.write_text(log.read_text().replace('"id": "', f'"id": "{number}'))
-        logs.append(str(log))
-    OPENED.clear()
-    assert run(logs, ScoreConfig(out=tmp_path / "v.jsonl", quiet=True), detector) == 0
-    assert 1 <= max(OPENED[log] for log in logs) <= most

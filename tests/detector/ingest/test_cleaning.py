@@ -14,7 +14,7 @@ import reading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialint.detector.ingest.cleaning import Clean, clean_texts
+from dialint.detector.ingest.validation import Clean, clean_texts
 from dialint.detector.ingest.html_text import is_html, read_html
 from dialint.detector.ingest.read import Counts, ReadConfig, Reject, open_logs, read
 from dialint.detector.offsets import assemble, from_original, to_original
