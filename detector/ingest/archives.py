@@ -25,7 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
 
 from dialint.detector.artifacts import MANIFEST
-from dialint.detector.errors import InputRefused
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.outcomes import file_error
 
 LOGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".txt", ".vtt", ".srt", ".xlsx", ".zip")
@@ -71,9 +71,8 @@ def archive_kind(file: IO[bytes]) -> Literal["zip", "xlsx"] | None:
         names = zipfile.ZipFile(file).NameToInfo
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
         return "zip"
-    return (
-        "xlsx" if "[Content_Types].xml" in names and any(name.startswith("xl/") for name in names) else "zip"
-    )
+    is_workbook = "[Content_Types].xml" in names and any(name.startswith("xl/") for name in names)
+    return "xlsx" if is_workbook else "zip"
 
 
 def open_archive(
@@ -165,10 +164,8 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
         sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible" and _has_rows(sheet)]
         if len(sheets) != 1:
             names = ", ".join(repr(sheet.title) for sheet in sheets) or "-"
-            raise file_error(
-                "E_FORMAT", name, "{n} sheets with rows: {names}; leave one of them",
-                n=len(sheets), names=names,
-            )  # fmt: skip
+            problem = Message("{n} sheets with rows: {names}; leave one of them", n=len(sheets), names=names)
+            raise file_error("E_FORMAT", name, problem)
         formulas = _formulas(path, stream, sheets[0].title)
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
@@ -199,9 +196,8 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
     except (OSError, InputRefused):
         raise
     except Exception:  # noqa: BLE001  whatever the library makes of a damaged workbook
-        raise file_error(
-            "E_ARCHIVE", name, "the workbook is damaged, or of a kind that is not read"
-        ) from None
+        problem = Message("the workbook is damaged, or of a kind that is not read")
+        raise file_error("E_ARCHIVE", name, problem) from None
     finally:
         stream.close()
 

@@ -13,12 +13,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.errors import ConfigError
-from dialint.detector.ingest.mapping import ROLES, LogMapping, build_mapping, check_reading, load_mapping
+from dialint.detector.errors import ConfigError, Message
+from dialint.detector.ingest.mapping import LogMapping, build_mapping, check_reading, load_mapping
 from dialint.detector.ingest.tree_mapping import shipped_names
 from dialint.detector.plugins import describe, plugins
-
-__all__ = ["ROLES", "ReadConfig"]
 
 FORMATS = "dialint.formats"
 """The group of plugins that read logs by code; the other formats are mapping files (`shipped_names`)."""
@@ -166,10 +164,9 @@ class ReadConfig:
 def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[str, str]:
     results = {}
     for value in values:
-        left, equals, right = value.rpartition("=") if value_first else value.partition("=")
-        if not equals or not left or not right:
-            raise ConfigError(
-                "E_OPTION", "--{option} {value!r}: expected a pair such as a=b", option=option, value=value
-            )
+        left, _, right = value.rpartition("=") if value_first else value.partition("=")
+        if not left or not right:
+            problem = Message("--{option} {value!r}: expected a pair such as a=b", option=option, value=value)
+            raise ConfigError("E_OPTION", problem)
         results[left] = right
     return results

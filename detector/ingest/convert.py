@@ -91,18 +91,12 @@ def as_record(dialogue: Dialogue) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    record: dict[str, Any] = {"role": turn.role, "text": turn.text}
-    if turn.at is not None:
-        record["at"] = turn.at.isoformat()
-    if turn.author is not None:
-        record["author"] = turn.author
-    if turn.tool_calls:
-        record["tool_calls"] = [call.model_dump(exclude_none=True) for call in turn.tool_calls]
-    if turn.tool_call_id is not None:
-        record["tool_call_id"] = turn.tool_call_id
-    if turn.tool_error is not None:
-        record["tool_error"] = turn.tool_error
-    return record
+    calls = [call.model_dump(exclude_none=True) for call in turn.tool_calls]
+    record = {
+        "role": turn.role, "text": turn.text, "at": turn.at and turn.at.isoformat(), "author": turn.author,
+        "tool_calls": calls or None, "tool_call_id": turn.tool_call_id, "tool_error": turn.tool_error,
+    }  # fmt: skip
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def _as_openai(dialogue: Dialogue) -> dict[str, Any]:
@@ -111,18 +105,10 @@ def _as_openai(dialogue: Dialogue) -> dict[str, Any]:
         message: dict[str, Any] = {"role": OPENAI_ROLES.get(turn.role, turn.role), "content": turn.text}
         if turn.author:
             message["name"] = turn.author
-        if turn.tool_calls:
-            message["tool_calls"] = [
-                {
-                    **({} if call.id is None else {"id": call.id}),
-                    "type": "function",
-                    "function": {
-                        "name": call.name,
-                        "arguments": json.dumps(call.arguments, ensure_ascii=False),
-                    },
-                }
-                for call in turn.tool_calls
-            ]
+        for call in turn.tool_calls:
+            function = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
+            own_id = {} if call.id is None else {"id": call.id}
+            message.setdefault("tool_calls", []).append({**own_id, "type": "function", "function": function})
         if turn.tool_call_id is not None:
             message["tool_call_id"] = turn.tool_call_id
         messages.append(message)

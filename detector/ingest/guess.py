@@ -53,9 +53,8 @@ def values_of(records: Sequence[Any]) -> dict[str, list[Any]]:
     """The values at each path, in order; the keys of flat records are paths as they are."""
     results: dict[str, list[Any]] = {}
     if all(map(_is_flat, records)):
-        for record in records:
-            for key, value in record.items():
-                results.setdefault(key, []).append(value)
+        for key, value in (item for record in records for item in record.items()):
+            results.setdefault(key, []).append(value)
         return results
     for path in paths_of(records):
         keys = parse_route(path) if "[" in path else (path,)
@@ -180,28 +179,21 @@ def _score_content(meaning: str, values: list[Any]) -> float:
         return -1.0 if is_time else (1 + min(length / 60, 1.5)) * spaced if length >= LONG_TEXT else 0.0
     if meaning == "time":
         sample = values[:200]
-        good = sum(_is_time(one) for one in sample)
-        return 2.0 if good > 0.9 * len(sample) else -1.0
+        return 2.0 if sum(map(_is_time, sample)) > 0.9 * len(sample) else -1.0
     if meaning == "role":
         n_roles = sum(n for word, n in words.items() if normalize_name(word) in speaker_roles())
         if len(words) > MAX_WORDS:
             return -1.0 if n_roles < 0.5 * len(values) else 0.0
-        return (
-            2.5 * n_roles / len(values)
-            if n_roles
-            else 0.9
-            if 2 <= len(words) <= 4 and len(values) > 8
-            else 0.0
-        )
+        few = 0.9 if 2 <= len(words) <= 4 and len(values) > 8 else 0.0
+        return 2.5 * n_roles / len(values) or few
     if meaning == "id":
         if any(isinstance(one, bool | float | dict | list) for one in values):
             return -1.0
         if texts and sum(" " in one for one in texts) > 0.5 * len(values):
             return -1.0
         return 1.2 if 1 < len(words) <= 0.7 * len(values) else 0.6 if len(words) > 1 else 0.0
-    if meaning in ("agent", "author", "team", "channel", "type") and any(
-        len(one) > LONGEST_NAME for one in words
-    ):
+    is_name = meaning in ("agent", "author", "team", "channel", "type")
+    if is_name and any(len(one) > LONGEST_NAME for one in words):
         return -1.0
     if meaning == "language":
         return 0.5 if all(len(word) in (2, 5) or word.isalpha() for word in words) else -1.0
@@ -230,9 +222,9 @@ def _is_time(value: object) -> bool:
         return False
     if isinstance(value, int | float):
         return 1e9 <= value < 4e9 or 1e12 <= value < 4e12
-    return hasattr(value, "isoformat") or (
-        isinstance(value, str) and TimeFormat().parse(value) is not None and len(value) >= 8
-    )
+    if isinstance(value, str):
+        return len(value) >= 8 and TimeFormat().parse(value) is not None
+    return hasattr(value, "isoformat")
 
 
 def speaker_words(values: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
@@ -258,8 +250,6 @@ def unknown_privacy_words(path: str | None, values: dict[str, list[Any]], config
     """The words of the privacy column at `path` without a known meaning."""
     if path is None:
         return []
-    public = is_public_column(path.rpartition(".")[2])
-    counts = Counter(str(one) for one in values.get(path, []) if one not in (None, ""))
-    private_words = config.mapped.privacy
-    unknown = [word for word in counts if is_internal(word, public=public, user_words=private_words) is None]
-    return unknown[:MAX_WORDS]
+    public, own = is_public_column(path.rpartition(".")[2]), config.mapped.privacy
+    words = dict.fromkeys(str(one) for one in values.get(path, []) if one not in (None, ""))
+    return [word for word in words if is_internal(word, public=public, user_words=own) is None][:MAX_WORDS]

@@ -64,13 +64,7 @@ def is_html(text: str) -> bool:
     if "<" not in text or ">" not in text:
         return False
     body = text.strip()
-    opened, paired = set(), False
-    for match in _MARKUP.finditer(body):
-        name = (match[4] or "").lower()
-        if name in _ELEMENTS:
-            paired = paired or bool(match[3] and name in opened)
-            opened.add(name)
-    if body.startswith("<") and body.endswith(">") and paired:
+    if body.startswith("<") and body.endswith(">") and _has_pair(body):
         first = _MARKUP.match(body)
         return first is not None and (first[4] is None or first[4].lower() in _ELEMENTS)
     if _BREAK.search(body):
@@ -83,6 +77,11 @@ def may_be_html(text: str) -> bool:
     entity."""
     if "<" not in text:
         return any(_entity(match[0]) != match[0] for match in _ENTITY.finditer(text))
+    return _has_pair(text) or _BREAK.search(text) is not None
+
+
+def _has_pair(text: str) -> bool:
+    """Whether a tag is closed behind one of its name."""
     opened = set()
     for match in _MARKUP.finditer(text):
         name = (match[4] or "").lower()
@@ -90,7 +89,7 @@ def may_be_html(text: str) -> bool:
             return True
         if name in _ELEMENTS:
             opened.add(name)
-    return _BREAK.search(text) is not None
+    return False
 
 
 def read_html(html: str) -> Markup:
@@ -119,9 +118,8 @@ class _Reader:
         self._blank: tuple[int, int] | None = None
         self._next_ends: dict[str, int] = {}
         self._unclosed: set[str] = set()
-        self._lines = not any(
-            (match[4] or "").lower() in _BLOCKS for match in _MARKUP.finditer(html)
-        )  # without a block, line feeds are what ends a line
+        names = ((match[4] or "").lower() for match in _MARKUP.finditer(html))
+        self._lines = _BLOCKS.isdisjoint(names)  # without a block, line feeds are what ends a line
 
     def read(self) -> Markup:
         html, position, searched, n_tags = self.html, 0, 0, 0
@@ -150,10 +148,9 @@ class _Reader:
     def _next(self, sign: str, start: int) -> int:
         """Position of the next `sign`, or -1. Results are cached, so that each part of the text is searched
         once."""
-        end = self._next_ends.get(sign, 0)
-        if 0 <= end < start or (end == 0 and sign not in self._next_ends):
-            end = self._next_ends[sign] = self.html.find(sign, start)
-        return end
+        if -1 < self._next_ends.setdefault(sign, 0) < max(start, 1):
+            self._next_ends[sign] = self.html.find(sign, start)
+        return self._next_ends[sign]
 
     def _tag_end(self, match: re.Match[str]) -> int:
         """End of a tag, exclusive; -1 if it is not a tag."""
@@ -186,7 +183,8 @@ class _Reader:
         if name == "pre":
             self._pre = max(0, self._pre + (-1 if closing else 1))
         if not closing and (name in self._open or name == "hr"):
-            attributes = _bare(self.html[inside : min(end, inside + MAX_ATTRIBUTES)])
+            attributes = self.html[inside : min(end, inside + MAX_ATTRIBUTES)].lower()
+            attributes = attributes.replace('"', "").replace("'", "")
             if self._rest is None and any(sign in attributes for sign in _NAMES["rest"]):
                 self._rest = self.size
             if name in self._open:
@@ -260,10 +258,6 @@ def _quote_open(attributes: str) -> str:
         value = match[1]
         last = "" if len(value) > 1 and value[-1] == value[0] else value[0]
     return last
-
-
-def _bare(attributes: str) -> str:
-    return attributes.lower().replace('"', "").replace("'", "")
 
 
 def _mark_of(name: str, attributes: str) -> Mark | None:

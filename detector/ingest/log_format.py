@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.offsets import Edit
 from dialint.detector.records import ToolCall
 
@@ -145,12 +145,3 @@ def as_name(value: object) -> str | None:
     if isinstance(value, int | str) and str(value):
         return str(value)
     return None
-
-
-def json_kind(value: object) -> str:
-    """A JSON type in words, for messages."""
-    words = {
-        dict: Message("an object"), list: Message("a list"), str: Message("a text"),
-        bool: Message("a boolean"), type(None): Message("nothing"),
-    }  # fmt: skip
-    return words.get(type(value), Message("a number"))

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dialint.detector.errors import ConfigError, Message
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.times import check_time_format
 from dialint.detector.ingest.tree_mapping import TreeMapping, build_tree_mapping, value_at
 from dialint.detector.ingest.words import fold
@@ -38,13 +38,7 @@ MEANINGS = {
     "private": "whether the message is an internal note",
     "type": "type of the message; internal notes are known by it",
 }
-ROLES: dict[str, Role] = {
-    "customer": "customer",
-    "agent": "agent",
-    "bot": "bot",
-    "system": "system",
-    "tool": "tool",
-}
+ROLES: dict[str, Role] = {role: role for role in get_args(Role)}
 """Roles of the canonical format."""
 NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
 """Codecs of Python that logs are never encoded in."""
@@ -103,11 +97,13 @@ def load_mapping(path: Path) -> LogMapping:
         if key not in (*SECTIONS, *SETTINGS):
             raise _unknown_field(CODE, document.place((key,)), key, (*SECTIONS, *SETTINGS))
     fields, roles, privacy = (_words(document, key) for key in SECTIONS)
-    settings: dict[str, Any] = {key: _word(document, key) for key in SETTINGS if value.get(key) is not None}
+    settings = {key: value[key] for key in SETTINGS if value.get(key) is not None}
+    for key, word in settings.items():
+        if not isinstance(word, str):
+            raise ConfigError(CODE, "{place}: expected one word", place=document.place((key,)))
     if settings.get("text", "auto") not in HTML:
-        raise ConfigError(
-            CODE, "{place}: expected one of {names}", place=document.place(("text",)), names=", ".join(HTML)
-        )
+        place = document.place(("text",))
+        raise ConfigError(CODE, "{place}: expected one of {names}", place=place, names=", ".join(HTML))
     mapping = build_mapping(CODE, lambda *location: document.place(location), fields, roles, privacy)
     for need in ("role", "text"):
         if need not in fields:
@@ -206,19 +202,11 @@ def _words(document: Document, key: str) -> dict[str, str]:
     """The object under `key`, of texts; an absent one is empty."""
     value = document.value.get(key) or {}
     if not isinstance(value, dict):
-        raise ConfigError(
-            CODE, "{place}: expected lines of the form 'name: value'", place=document.place((key,))
-        )
+        place = document.place((key,))
+        raise ConfigError(CODE, "{place}: expected lines of the form 'name: value'", place=place)
     for name, one in value.items():
         if not isinstance(one, str) or not one.strip():
             raise ConfigError(CODE, "{place}: expected one word or path", place=document.place((key, name)))
-    return value
-
-
-def _word(document: Document, key: str) -> str:
-    value = document.value[key]
-    if not isinstance(value, str):
-        raise ConfigError(CODE, "{place}: expected one word", place=document.place((key,)))
     return value
 
 
@@ -241,9 +229,8 @@ def parse_route(text: str) -> tuple[str, ...]:
         raise InvalidRoute(Message("a list is written name[], without a number"))
     first, *others = text.split("[]")
     if any(part and not part.startswith(".") for part in others):
-        raise InvalidRoute(
-            Message("a dot stands between a list and what is in it, as in messages[].author.name")
-        )
+        problem = Message("a dot stands between a list and what is in it, as in messages[].author.name")
+        raise InvalidRoute(problem)
     if len(others) > MAX_LISTS:
         raise InvalidRoute(Message("at most {n} lists within one another", n=MAX_LISTS))
     return tuple(part.removeprefix(".") for part in (first, *others))
@@ -292,9 +279,8 @@ class MappedRecord:
         """Whether a document can be read item by item of its outermost list, which holds every field and more
         than one dialogue."""
         first = self.lists[:1]
-        if not first or not first[0] or "." in first[0]:
-            return False
-        is_inside = all(route[:-1][:1] == first for route in self._routes.values())
+        is_member = bool(first and first[0]) and "." not in first[0]
+        is_inside = is_member and all(route[:-1][:1] == first for route in self._routes.values())
         return is_inside and (self.by_row or len(self.lists) > 1)
 
     def messages(self, record: object, streamed: bool = False) -> Iterator[dict[str, Any]]:
@@ -340,22 +326,19 @@ class MappedRecord:
             return
         if not isinstance(result, list):
             path = ".".join(filter(None, self.lists[: level + 1]))
-            raise BadRecord("E_TYPE", path, type(result).__name__, "a list")
+            raise BadRecord("E_TYPE", path, json_kind(result), "a list")
         here = {**cells, **self._cells(value, level)}
         for item in result:
             yield from self._items(item, level + 1, stop, here)
 
     def _cells(self, item: object, level: int) -> dict[str, Any]:
         """The values on the paths that end in an item of the list at a level."""
-        return {
-            path: value_at(item, route[-1]) for path, route in self._routes.items() if len(route) == level + 1
-        }
+        routes = self._routes.items()
+        return {path: value_at(item, route[-1]) for path, route in routes if len(route) == level + 1}
 
     def _row(self, cells: dict[str, Any], item: object) -> dict[str, Any]:
-        values = {**dict.fromkeys(self.paths), **cells, **self._cells(item, len(self.lists))}
-        return {
-            path: type(value)() if isinstance(value, dict | list) else value for path, value in values.items()
-        }
+        row = {**dict.fromkeys(self.paths), **cells, **self._cells(item, len(self.lists))}
+        return {path: type(cell)() if isinstance(cell, dict | list) else cell for path, cell in row.items()}
 
 
 def paths_of(records: Sequence[object]) -> list[str]:

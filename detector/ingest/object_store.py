@@ -130,7 +130,7 @@ def _errors(name: str) -> Iterator[None]:
         for sign, refusal in REFUSALS.items():
             if sign in text:
                 raise ConfigError("E_S3", "{name}: {reason}", name=name, reason=refusal) from None
-        reason = text.rpartition("AWS Error ")[2].strip().partition("\n")[0] or type(error).__name__
+        reason = text.rpartition("AWS Error ")[2].strip().partition("\n")[0][:120] or type(error).__name__
         raise WorldError(
-            "E_S3", "{name}: no answer of the store ({reason})", name=name, reason=reason[:120]
+            "E_S3", "{name}: no answer of the store ({reason})", name=name, reason=reason
         ) from None

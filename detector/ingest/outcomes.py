@@ -90,7 +90,7 @@ def record_boundary() -> Iterator[None]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = ".".join(map(str, first["loc"]))
-        raise BadRecord("E_TYPE", path, type(first["input"]).__name__, Message("another value")) from None
+        raise BadRecord("E_TYPE", path, json_kind(first["input"]), Message("another value")) from None
     except READING_ERRORS as error:
         expected = Message("values that the reader of this format can use")
         raise BadRecord("E_RECORD", "", type(error).__name__, expected) from error
@@ -104,7 +104,7 @@ def line_too_long(n_bytes: int, max_bytes: int) -> BadRecord:
 
 def record_too_large(n_bytes: int, max_bytes: int, dialogue_id: str | None = None) -> BadRecord:
     """The fault of a dialogue, or a row of it, that has more bytes than a record may have."""
-    found = Message("over {n} bytes", n=n_bytes) if n_bytes else Message("too much")
+    found = Message("over {n} bytes", n=n_bytes)
     expected = Message("at most {n} bytes in one dialogue", n=max_bytes)
     return BadRecord("E_RECORD_SIZE", "", found, expected, dialogue_id)
 
@@ -114,11 +114,13 @@ def too_many_turns(n: int, max_turns: int, path: str, dialogue_id: str | None = 
     return BadRecord("E_TURNS", path, str(n), Message("at most {n} turns", n=max_turns), dialogue_id)
 
 
-TYPE_NAMES = (
-    Message("NoneType"), Message("bool"), Message("int"), Message("float"), Message("str"), Message("list"),
-    Message("dict"),
-)  # fmt: skip
-"""What `found` may be where a value has the wrong type: its name in Python."""
+def json_kind(value: object) -> str:
+    """A JSON type in words, for messages."""
+    words = {
+        dict: Message("an object"), list: Message("a list"), str: Message("a text"),
+        bool: Message("a boolean"), type(None): Message("nothing"),
+    }  # fmt: skip
+    return words.get(type(value), Message("a number"))
 
 
 @dataclass

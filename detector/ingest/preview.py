@@ -37,11 +37,7 @@ from dialint.detector.ingest.readers.format_detection import (
     read_prefix,
 )
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, encoding_of, magic
-from dialint.detector.ingest.readers.tables import (
-    delimiter_of,
-    header_below,
-    text_lines,
-)
+from dialint.detector.ingest.readers.tables import delimiter_of, header_below, text_lines
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.words import format_word
 from dialint.detector.records import Dialogue, Role
@@ -125,14 +121,13 @@ def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> P
         columns = Columns.of(header, config)
         return None if isinstance(columns, Message) else _of_columns(source, detected, columns, records)
     name = detected.shape.name
+    is_sure = detected.framing in ("rows", "text") or detected.split in ("members", "lists")
+    if not is_sure and not any(map(detected.shape.matches, _sample(source, detected, config))):
+        return None
     if detected.text is not None:
         format = Message("{name}, one dialogue a file", name=detected.text.name)
     elif detected.framing == "rows":
         format = Message("{name}, a table", name=name)
-    elif detected.framing == "document" and detected.split in ("members", "lists"):
-        format = Message("{name}, a JSON document", name=name)
-    elif not any(detected.shape.matches(record) for record in _sample(source, detected, config)):
-        return None
     elif detected.framing == "lines":
         format = Message("{name}, one JSON record a line", name=name)
     else:
@@ -142,24 +137,20 @@ def _describe(source: Source, detected: DetectedFormat, config: ReadConfig) -> P
 
 def _of_columns(source: Source, detected: DetectedFormat, columns: Columns, records: list[Any]) -> Preview:
     """The preview of a table with one message a row."""
-    format = Message("CSV, one message a row")
-    if detected.framing == "parquet":
-        format = Message("Parquet, one message a row")
+    is_csv = detected.framing == "csv"
+    format = Message("CSV, one message a row") if is_csv else Message("Parquet, one message a row")
     fields = {"id": "+".join(columns.ids), **columns.names}
     values = values_of(records)
     if "order" in fields and not all(map(is_number, values[fields["order"]])):
         del fields["order"]
     used = {*columns.ids, *columns.names.values()}
+    words = speaker_words(values.get(fields["role"], []), columns.config)
+    privacy = unknown_privacy_words(fields.get("private"), values, columns.config)
+    unread = [name for name in records[0] if name not in used]
     return Preview(
-        source.name,
-        format,
-        native=True,
-        fields=fields,
-        words=speaker_words(values.get(fields["role"], []), columns.config),
-        privacy=unknown_privacy_words(fields.get("private"), values, columns.config),
-        unread=[name for name in records[0] if name not in used],
+        source.name, format, native=True, fields=fields, words=words, privacy=privacy, unread=unread,
         config=columns.config,
-    )
+    )  # fmt: skip
 
 
 def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
@@ -211,32 +202,27 @@ def _guess(source: Source, config: ReadConfig) -> Preview | None:
         return None
     values = values_of(records)
     guess = guess_meanings(records, config)
-    roles = (
-        f"{word}={role}" for word, role in guess.words.items() if role and word not in config.mapped.roles
-    )
+    known = config.mapped.roles
+    roles = (f"{word}={role}" for word, role in guess.words.items() if role and word not in known)
     columns = (f"{meaning}={path}" for meaning, path in guess.fields.items())
+    own = replace(config, column=(*columns, *config.column), role=(*config.role, *roles))
+    privacy = unknown_privacy_words(guess.fields.get("private"), values, config)
+    unread = [path for path in values if path not in guess.fields.values()]
     return Preview(
-        source.name,
-        format,
-        fields=guess.fields,
-        by_content=guess.by_content,
-        words=guess.words,
-        privacy=unknown_privacy_words(guess.fields.get("private"), values, config),
-        unread=[path for path in values if path not in guess.fields.values()],
-        config=replace(config, column=(*columns, *config.column), role=(*config.role, *roles)),
-    )
+        source.name, format, fields=guess.fields, by_content=guess.by_content, words=guess.words,
+        privacy=privacy, unread=unread, config=own,
+    )  # fmt: skip
 
 
 def _try(source: Source, result: Preview, limit: int) -> None:
     """Read the first records and add the outcome to `result`."""
     config = replace(result.config, max_bad=1.0)
-    missing = [field for field in ("id", "role", "text") if field not in result.fields]
-    missing = [field for field in missing if field != "id" or "[]" not in result.fields.get("text", "")]
+    needed = ("role", "text") if "[]" in result.fields.get("text", "") else ("id", "role", "text")
+    missing = ", ".join(field for field in needed if field not in result.fields)
     if not result.native and missing:
+        problem = Message("no column or path was recognised for: {names}", names=missing)
         result.refused = Message(
-            "{problem}; {hint}",
-            problem=Message("no column or path was recognised for: {names}", names=", ".join(missing)),
-            hint=Message("name it under 'fields:'"),
+            "{problem}; {hint}", problem=problem, hint=Message("name it under 'fields:'")
         )
         return
     try:
@@ -265,9 +251,8 @@ def _try(source: Source, result: Preview, limit: int) -> None:
             result.problems = list(_problems(result, sides, n_turns))
     except InputRefused as error:
         result.refused, result.code = without_hints(error.text), error.code
-    result.facts += [
-        fact for fact in result.counts.facts.get(source.name, []) if not fact.startswith("encoding")
-    ]
+    facts = result.counts.facts.get(source.name, [])
+    result.facts += [fact for fact in facts if not fact.startswith("encoding")]
 
 
 def _problems(result: Preview, sides: Sequence[frozenset[Role]], n_turns: int) -> Iterator[Message]:
@@ -284,17 +269,10 @@ def _problems(result: Preview, sides: Sequence[frozenset[Role]], n_turns: int) -
     for side, name in (({"customer"}, Message("a customer")), (agents, Message("an agent or bot"))):
         if roles.isdisjoint(side):
             yield Message("no turn of {side}: say who that is with --role 'WORD=ROLE'", side=name)
-    if (
-        len(sides) > 1
-        and "customer" in roles
-        and roles & agents
-        and all(one.isdisjoint(agents) or "customer" not in one for one in sides)
-    ):
-        yield (
-            Message("no dialogue has two sides: say what names it with --column id=COLUMN")
-            if result.fields
-            else Message("no dialogue has two sides")
-        )
+    is_whole = len(sides) > 1 and "customer" in roles and not roles.isdisjoint(agents)
+    if is_whole and all(one.isdisjoint(agents) or "customer" not in one for one in sides):
+        what = Message("no dialogue has two sides: say what names it with --column id=COLUMN")
+        yield what if result.fields else Message("no dialogue has two sides")
 
 
 def as_yaml(result: Preview) -> str:
@@ -311,29 +289,23 @@ def as_yaml(result: Preview) -> str:
     for meaning, what in MEANINGS.items():
         path = result.fields.get(meaning) or config.fields.get(meaning)
         guess = ", guessed by its content" if meaning in result.by_content else ""
-        if path:
-            lines.append(f"  {meaning}: {_quote(path)}  # {what}{guess}")
-        else:
-            lines.append(f"  # {meaning}: ...  # {what}")
+        lines += [
+            f"  {meaning}: {_quote(path)}  # {what}{guess}" if path else f"  # {meaning}: ...  # {what}"
+        ]
     if result.unread:
         lines.append("  # not read: " + ", ".join(map(_quote, result.unread[:40])))
     lines += ["", "roles:  # who is meant by each word; customer, agent, bot or system"]
     for word, role in result.words.items():
-        if role:
-            lines.append(f"  {_quote(word)}: {role}")
-        else:
-            lines.append(f"  # {_quote(word)}: agent  # is that so?")
+        lines += [f"  {_quote(word)}: {role}" if role else f"  # {_quote(word)}: agent  # is that so?"]
     lines += ['  # "*": agent  # whoever else speaks', "", "privacy:  # words of the private column"]
-    lines += [f"  # {_quote(word)}: internal  # or public" for word in result.privacy] or [
-        "  # word: internal"
-    ]
+    words = [f"  # {_quote(word)}: internal  # or public" for word in result.privacy]
     facts = {fact.split()[0]: fact.split()[1].rstrip(",") for fact in result.facts}
-    encoding = facts.get("encoding", "auto")
-    order = facts.get("dates", config.time_format)
     delimiter = facts.get("delimiter", config.delimiter).strip("'")
+    order = facts.get("dates", config.time_format)
     lines += [
+        *(words or ["  # word: internal"]),
         "",
-        f"encoding: {encoding}",
+        f"encoding: {facts.get('encoding', 'auto')}",
         f"delimiter: {_quote(delimiter)}  # of CSV",
         f"time_format: {_quote(order)}  # auto, day-first, month-first, or a pattern such as %d.%m.%Y %H:%M",
         "# time_zone: Europe/Berlin  # of times that name none",

@@ -16,7 +16,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import islice, pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from dialint.detector.ingest.html_text import Mark
@@ -26,7 +26,6 @@ Kind = Literal["quote", "signature", "chrome"]
 
 _STRONGEST: tuple[Mark, ...] = ("quote", "introduction", "signature", "blockquote")
 _LABEL_IN_LINE = re.compile(r"(?<=[.!?…)\]])[^\S\n]{1,3}(\w{1,12}+)[^\S\n]?:")
-_LINE_FEED = re.compile("\n")
 _CLOCK = re.compile(r"\d[:.h]\d\d")
 _DIGIT = re.compile(r"\d")
 _INLINE_MARK = re.compile(r"##-[^#\n]{1,200}-##\s*+")
@@ -92,11 +91,8 @@ class _Message:
         self, text: str, marks: Sequence[tuple[int, int, Mark]], was_written_before: Callable[[str], bool]
     ) -> None:
         self.text = text
-        self.starts = [
-            0,
-            *sorted({*(match.end() for match in _LINE_FEED.finditer(text)), *_inline_heads(text)}),
-            len(text) + 1,
-        ]
+        ends = accumulate(len(line) + 1 for line in text.split("\n"))
+        self.starts = sorted({0, *ends, *_inline_heads(text)})
         self.raw = [text[start : end - 1] if end > len(text) or text[end - 1] == "\n" else text[start:end]
                     for start, end in pairwise(self.starts)]  # fmt: skip
         self.low = [fold(line) for line in self.raw]
@@ -140,8 +136,6 @@ class _Message:
                 results[index] = inside[0] if inside else results[index]
         return results
 
-    # --- quotations ---------------------------------------------------------------------------------
-
     def _quotations(self) -> None:
         position, introduced = 0, -1
         while position < len(self.raw):
@@ -174,18 +168,14 @@ class _Message:
         if not self.low[position] or self.marked[position] is not None:
             return None
         lines = self.low[position : position + 3]
-        if not any(low.endswith(":") for low in lines):
+        last = next((n for n, low in enumerate(lines) if low.endswith(":")), None)
+        if last is None or "" in lines[:last]:
             return None
-        begins = _CLOCK.search(lines[0]) or any(
-            begin and lines[0].startswith(begin) for begin, _, _ in introductions()
-        )
-        for n_lines in range(1, len(lines) + 1):
-            whole = " ".join(lines[:n_lines])
-            if not lines[n_lines - 1] or len(whole) > LONGEST_INTRODUCTION or (n_lines > 1 and not begins):
-                return None
-            if whole.endswith(":"):
-                return position + n_lines - 1 if _announces(whole) else None
-        return None
+        begins = (begin for begin, _, _ in introductions() if begin)
+        if last and not (_CLOCK.search(lines[0]) or any(map(lines[0].startswith, begins))):
+            return None
+        whole = " ".join(lines[: last + 1])
+        return position + last if len(whole) <= LONGEST_INTRODUCTION and _announces(whole) else None
 
     def _introduction_of(self, position: int, last: int) -> int:
         """Mark an introduction and, if its quotation is not marked line by line, the quotation. Returns the
@@ -278,9 +268,7 @@ class _Message:
         below = self._next_text_line(position)
         if below is not None and _field(self.low[below]) in _sent_words() and _DIGIT.search(self.low[below]):
             return True
-        head = list(
-            islice((low for low in self.low[position : position + 2 * HEAD_LINES] if low), HEAD_LINES)
-        )
+        head = [low for low in self.low[position : position + 2 * HEAD_LINES] if low][:HEAD_LINES]
         fields = {_field(low): low for low in reversed(head)}
         dated = phrases("from") | phrases("sent") | phrases("to")
         return (
@@ -288,8 +276,6 @@ class _Message:
             and not (phrases("sent") | phrases("to")).isdisjoint(fields)
             and any("@" in low or _DIGIT.search(low) for name, low in fields.items() if name in dated)
         )
-
-    # --- the rest -----------------------------------------------------------------------------------
 
     def _chrome(self) -> None:
         for index, low in enumerate(self.low):
@@ -304,12 +290,9 @@ class _Message:
                 self.kinds[index] = "signature"
         self._footers()
         for index in self._own()[-3:]:
-            words = self.low[index].split()
-            if (
-                self.low[index].startswith(starts("devices"))
-                and len(words) <= DEVICE_WORDS
-                and any(word in self.low[index] for word in phrases("device_words"))
-            ):
+            low = self.low[index]
+            is_device = low.startswith(starts("devices")) and len(low.split()) <= DEVICE_WORDS
+            if is_device and any(word in low for word in phrases("device_words")):
                 self.kinds[index] = "signature"
         own = self._own()
         for index, line in enumerate(self.raw):
@@ -338,15 +321,11 @@ class _Message:
         for nth in range(max(1, len(own) - CLOSING_LINES), len(own) - 2):
             if self.low[own[nth]].rstrip(",!; ") not in phrases("closings"):
                 continue
-            below = own[nth + 2 :]
-            if any(_is_contact(self.low[position]) for position in below) and not any(
-                len(self.low[position]) > 90 or self.low[position].startswith(("p.s", "ps:", "ps "))
-                for position in below
-            ):
-                self._append(below[0], len(self.raw), "signature")
+            below = [self.low[position] for position in own[nth + 2 :]]
+            spoken = any(len(low) > 90 or low.startswith(("p.s", "ps:", "ps ")) for low in below)
+            if not spoken and any(map(_is_contact, below)):
+                self._append(own[nth + 2], len(self.raw), "signature")
             return
-
-    # --- lines ------------------------------------------------------------------------------------------
 
     def _own(self) -> list[int]:
         """The lines with words that are the message's own."""

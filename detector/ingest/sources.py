@@ -78,9 +78,8 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
     results: dict[str, Source] = {}
     for pattern in patterns:
         if pattern == "-":
-            results.setdefault(
-                "-", _spool("-", "stdin", lambda file: shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20))
-            )
+            copy = partial(shutil.copyfileobj, sys.stdin.buffer, length=1 << 20)
+            results.setdefault("-", _spool("-", "stdin", copy))
             continue
         if is_object(pattern):
             names = list_objects(pattern)
@@ -125,9 +124,8 @@ def _logs_in(path: str, left_out: list[str]) -> list[str]:
         left_out += [name for name in sorted(names) if not (is_log(name) or is_beside(name))]
         results += [str(file) for file in files if not file.is_symlink()]
     if not results:
-        raise file_error(
-            "E_PATH", path, "is a folder without logs; endings of logs are {names}", names=" ".join(LOGS)
-        )
+        problem = Message("is a folder without logs; endings of logs are {names}", names=" ".join(LOGS))
+        raise file_error("E_PATH", path, problem)
     return sorted(results)
 
 
@@ -142,9 +140,8 @@ def _unpack(source: Source) -> list[Source]:
         members = open_archive(source.name, source.path, kind, left_out)
         first, *others = [_spool(name, "", write) for name, write in members]
     is_member = source.is_member or bool(others)
-    return [replace(first, beside=tuple(left_out), is_member=is_member)] + [
-        replace(one, is_member=is_member) for one in others
-    ]
+    first = replace(first, beside=tuple(left_out))
+    return [replace(one, is_member=is_member) for one in (first, *others)]
 
 
 def _source(path: str, pattern: str) -> Source:

@@ -50,9 +50,8 @@ def check_time_format(pattern: str, zone: str | None) -> None:
             raise ConfigError(
                 "E_OPTION",
                 "--time-format {pattern!r}: expected day-first, month-first, or a pattern of day, month and "
-                "year, such as '%d.%m.%Y %H:%M'",
-                pattern=pattern,
-            )
+                "year, such as '%d.%m.%Y %H:%M'", pattern=pattern,
+            )  # fmt: skip
     if zone is not None:
         try:
             ZoneInfo(zone)
@@ -73,10 +72,9 @@ class TimeFormat:
     @classmethod
     def of(cls, pattern: str, zone: str | None, order: Order = DAY_FIRST) -> TimeFormat:
         """The format of the options; `order` is the detected order, used if they do not set one."""
-        used_order: Order = (
-            MONTH_FIRST if pattern == MONTH_FIRST else DAY_FIRST if pattern == DAY_FIRST else order
-        )
-        return cls(pattern if "%" in pattern else None, used_order, ZoneInfo(zone) if zone else None)
+        orders: dict[str, Order] = {MONTH_FIRST: MONTH_FIRST, DAY_FIRST: DAY_FIRST}
+        used = pattern if "%" in pattern else None
+        return cls(used, orders.get(pattern, order), ZoneInfo(zone) if zone else None)
 
     def parse(self, value: str) -> datetime | None:
         """Parse a time; None if `value` is not one."""
@@ -100,10 +98,8 @@ def _by_form(text: str, order: Order) -> datetime | None:
     if time is None:
         time = _local(text, order)
     if time is None:
-        try:
+        with suppress(ValueError, TypeError, OverflowError, IndexError):
             time = parsedate_to_datetime(text)
-        except (ValueError, TypeError, OverflowError, IndexError):
-            return None
     return time
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -82,11 +82,6 @@ class TreePath:
     steps: tuple[Step, ...] = ()
     constant: str | None = None
     from_dialogue: bool = False
-
-    @property
-    def parent(self) -> TreePath:
-        """The path without its last step."""
-        return replace(self, steps=self.steps[:-1])
 
     def values(self, item: Any, scope: Scope) -> list[Any]:
         """Every value that the path leads to from a message."""

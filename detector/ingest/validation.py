@@ -15,16 +15,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
 
 from dialint.detector.errors import Message, excerpt
-from dialint.detector.ingest.config import ROLES, ReadConfig
+from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.html_text import is_html, may_be_html, read_html
 from dialint.detector.ingest.log_format import RawDialogue, RawTurn
-from dialint.detector.ingest.outcomes import BadRecord, record_boundary, too_many_turns
+from dialint.detector.ingest.mapping import ROLES
+from dialint.detector.ingest.outcomes import BadRecord, json_kind, record_boundary, too_many_turns
 from dialint.detector.ingest.quoted_text import EarlierMessages, Kind, find_quoted_text
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.words import ANY_ROLE, BLANK, format_word, has_note_prefix, roles_of
@@ -77,7 +78,9 @@ def validate(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> Di
         if any(time is not None for time in times):
             turns = _in_time_order(turns, config, counted, raw.path)
         fields = {key: value for key, value in raw.fields.items() if value is not None}
-        _check_texts(fields)
+        for key, value in fields.items():
+            if key not in ("sources", "metadata") and not isinstance(value, str):
+                raise BadRecord("E_TYPE", key, json_kind(value), "a text or null")
         dialogue = Dialogue.model_validate({"id": name, "turns": tuple(turns), **fields})
     except BadRecord as bad:
         bad.dialogue_id = name
@@ -97,7 +100,7 @@ def check_id(value: object) -> str:
         BadRecord: E_ID or E_HOMOGLYPH.
     """
     if not isinstance(value, str):
-        raise BadRecord("E_ID", "id", "none" if value is None else type(value).__name__, _GOOD_ID)
+        raise BadRecord("E_ID", "id", json_kind(value), _GOOD_ID)
     if not value.strip() or len(value.encode()) > MAX_ID_BYTES:
         raise BadRecord("E_ID", "id", excerpt(value), _GOOD_ID)
     if value.isascii() and value.isprintable():
@@ -128,11 +131,8 @@ def _turns(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> list
             turn.text, edits = assemble(turn.text, remove_ranges([Piece(0, len(turn.text))], spans))
             turn.edits = compose(edits, turn.edits)
     if raw.named:
-        spoken = [
-            (str(turn.role), str(turn.text))
-            for turn in raw.turns
-            if isinstance(turn.role, str) and turn.role not in ROLES
-        ]
+        names = [turn for turn in raw.turns if isinstance(turn.role, str) and turn.role not in ROLES]
+        spoken = [(str(turn.role), str(turn.text)) for turn in names]
         roles = {**roles, **roles_of(spoken, roles, raw.path, warnings)}
     clean = _clean(raw, config)
     turns = []
@@ -153,7 +153,7 @@ def _turns(raw: RawDialogue, config: ReadConfig, warnings: Counter[str]) -> list
             continue
         author = turn.author if isinstance(turn.author, str) and turn.author else None
         if turn.author is not None and not isinstance(turn.author, str):
-            raise BadRecord("E_TYPE", f"{path}.author", type(turn.author).__name__, "a text or null")
+            raise BadRecord("E_TYPE", f"{path}.author", json_kind(turn.author), "a text or null")
         at = _time(turn.at, f"{path}.at")
         fields: dict[str, Any] = {"index": index, "role": role, "text": text, "at": at, "author": author}
         if clean is not None and clean[index].edits:
@@ -183,7 +183,7 @@ def _add_tool_fields(fields: dict[str, Any], turn: RawTurn, path: str) -> int:
             continue
         if not isinstance(value, kind):
             expected = Message("a text or null") if kind is str else Message("true, false or null")
-            raise BadRecord("E_TYPE", f"{path}.{name}", type(value).__name__, expected)
+            raise BadRecord("E_TYPE", f"{path}.{name}", json_kind(value), expected)
         if fields["role"] != "tool":
             found = Message("the role {name}", name=fields["role"])
             raise BadRecord("E_TYPE", f"{path}.{name}", found, "of the role tool only")
@@ -197,7 +197,8 @@ def _clean(raw: RawDialogue, config: ReadConfig) -> list[Clean] | None:
     spoken = [turn for turn in raw.turns if turn.role != "tool"]
     texts = [turn.text for turn in spoken if isinstance(turn.text, str)]
     html = [turn.html for turn in spoken]
-    if not config.strip or len(texts) < len(html) or (is_plain(texts) and True not in html):
+    has_marks = any("\n" in text or "<" in text or "##-" in text for text in texts)
+    if not config.strip or len(texts) < len(html) or not (has_marks or True in html):
         return None
     cleaned = iter(clean_texts(texts, html, config.max_turn_bytes))
     return [Clean(str(turn.text)) if turn.role == "tool" else next(cleaned) for turn in raw.turns]
@@ -220,23 +221,22 @@ def clean_texts(texts: Sequence[str], html: Sequence[bool | None], most: int) ->
     Raises:
         BadRecord: E_TURN_SIZE, a text has too many tags.
     """
-    pieces = [
-        read_html(text) if markup and ("<" in text or "&" in text) else None
-        for text, markup in zip(texts, _are_html(texts, html), strict=True)
-    ]
-    read = [
-        text if markup is None else assemble(text, markup.pieces)[0]
-        for text, markup in zip(texts, pieces, strict=True)
-    ]
+    are_html = [is_html(text) if one is None else one for text, one in zip(texts, html, strict=True)]
+    some = any(are_html)
+    pieces = []
+    for text, one, is_declared in zip(texts, are_html, html, strict=True):
+        is_markup = one or (some and is_declared is None and may_be_html(text))
+        pieces.append(read_html(text) if is_markup and ("<" in text or "&" in text) else None)
+    pairs = list(zip(texts, pieces, strict=True))
+    read = [text if markup is None else assemble(text, markup.pieces)[0] for text, markup in pairs]
     earlier = EarlierMessages(read)
     results = []
-    for index, (text, plain, markup) in enumerate(zip(texts, read, pieces, strict=True)):
+    for index, ((text, markup), plain) in enumerate(zip(pairs, read, strict=True)):
         marks = None if markup is None else markup.marks
-        ranges, kinds = (
-            find_quoted_text(plain, marks, partial(earlier.before, index))
-            if len(plain) <= most
-            else ([], set())
-        )
+        ranges: list[tuple[int, int]] = []
+        kinds: set[Kind] = set()
+        if len(plain) <= most:
+            ranges, kinds = find_quoted_text(plain, marks, partial(earlier.before, index))
         if markup is None and not ranges:
             results.append(Clean(text))
             continue
@@ -244,21 +244,6 @@ def clean_texts(texts: Sequence[str], html: Sequence[bool | None], most: int) ->
         counted = (("W_HTML",) if markup is not None else ()) + tuple(COUNTED[kind] for kind in sorted(kinds))
         results.append(Clean(*assemble(text, remove_ranges(whole, ranges)), counted))
     return results
-
-
-def is_plain(texts: Sequence[str]) -> bool:
-    """Whether no text has a tag, a second line or a template's mark, so that there is nothing to clean."""
-    return not any("\n" in text or "<" in text or "##-" in text for text in texts)
-
-
-def _are_html(texts: Sequence[str], declared: Sequence[bool | None]) -> list[bool]:
-    by_text = [is_html(text) if html is None else html for text, html in zip(texts, declared, strict=True)]
-    if not any(by_text):
-        return by_text
-    return [
-        html or (is_declared is None and may_be_html(text))
-        for text, html, is_declared in zip(texts, by_text, declared, strict=True)
-    ]
 
 
 def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:
@@ -276,27 +261,26 @@ def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str])
 
 def _role(value: object, roles: Mapping[str, Role], path: str) -> Role:
     if not isinstance(value, str):
-        raise BadRecord("E_TYPE", f"{path}.role", type(value).__name__, "a text")
+        raise BadRecord("E_TYPE", f"{path}.role", json_kind(value), "a text")
     role = roles.get(value) or ROLES.get(value) or (None if value.strip() else roles.get(BLANK))
     role = role or roles.get(ANY_ROLE)
     if role is not None:
         return role
     if not value.isascii() and _mixed_scripts(value):
         raise BadRecord("E_HOMOGLYPH", f"{path}.role", "mixed scripts", "letters of one script")
-    word = format_word(value)
-    expected = Message("{names}; or --role NAME=ROLE", names=", ".join(ROLES))
+    word, names = format_word(value), ", ".join(ROLES)
+    expected = Message("{names}; or --role NAME=ROLE", names=names)
     if word == BLANK:
         expected = Message(
             "{names}; for messages that name nobody, --role blank=agent, --role blank=customer or "
-            "--role blank=system",
-            names=", ".join(ROLES),
-        )
+            "--role blank=system", names=names,
+        )  # fmt: skip
     raise BadRecord("E_ROLE", f"{path}.role", word, expected)
 
 
 def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) -> str:
     if not isinstance(value, str):
-        raise BadRecord("E_TYPE", f"{path}.text", type(value).__name__, "a text")
+        raise BadRecord("E_TYPE", f"{path}.text", json_kind(value), "a text")
     if len(value) * 4 > config.max_turn_bytes and len(value.encode()) > config.max_turn_bytes:
         found = Message("{n} characters", n=len(value))
         expected = Message("at most {n} bytes", n=config.max_turn_bytes)
@@ -314,14 +298,6 @@ def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) 
     return value
 
 
-def _check_texts(fields: Mapping[str, Any]) -> None:
-    for name, value in fields.items():
-        if name in ("sources", "metadata"):
-            continue
-        if not isinstance(value, str):
-            raise BadRecord("E_TYPE", name, type(value).__name__, "a text or null")
-
-
 def _time(value: object, path: str) -> datetime | None:
     if value is None or isinstance(value, datetime):
         time = value
@@ -330,7 +306,7 @@ def _time(value: object, path: str) -> datetime | None:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         time = from_epoch(value)
     else:
-        raise BadRecord("E_TYPE", path, type(value).__name__, "an ISO 8601 time, epoch seconds or null")
+        raise BadRecord("E_TYPE", path, json_kind(value), "an ISO 8601 time, epoch seconds or null")
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
         expected = Message("a time between {first} and {last}, ISO 8601", first=FIRST_YEAR, last=LAST_YEAR)
         raise BadRecord("E_TIME", path, excerpt(value), expected)
@@ -349,22 +325,18 @@ def _in_time_order(
     for before, after in pairwise(timed):
         if after["at"] < before["at"]:
             if not config.sort_turns:
-                where = f"{path}[{after['index']}].at"
-                raise BadRecord(
-                    "E_TIME", where, "earlier than before", "times that do not fall; --sort-turns"
+                where, expected = (
+                    f"{path}[{after['index']}].at",
+                    Message("times that do not fall; --sort-turns"),
                 )
+                raise BadRecord("E_TIME", where, "earlier than before", expected)
             warnings["W_SORTED"] += 1
-            return _sort_by_time(turns)
+            first = min(turn["at"] for turn in timed)
+            keys = list(
+                accumulate((turn["at"] for turn in turns), lambda last, at: at or last, initial=first)
+            )
+            return [turns[place] for place in sorted(range(len(turns)), key=keys[1:].__getitem__)]
     return turns
-
-
-def _sort_by_time(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    first = min(turn["at"] for turn in turns if turn["at"] is not None)
-    keys = []
-    for turn in turns:
-        first = turn["at"] or first
-        keys.append(first)
-    return [turn for _, turn in sorted(zip(keys, turns, strict=True), key=lambda pair: pair[0])]
 
 
 class ParsedRecord(NamedTuple):

@@ -101,9 +101,8 @@ def dialect_of(words: Iterable[str]) -> dict[str, Role]:
 
 def may_mark_notes(name: str) -> bool:
     """Whether a column's name is one under which tables mark internal notes by words."""
-    return any(
-        normalize_name(part) in normalize_name(name) for part in _document("columns.yaml")["note_columns"]
-    )
+    parts = _document("columns.yaml")["note_columns"]
+    return any(normalize_name(part) in normalize_name(name) for part in parts)
 
 
 def is_internal(value: object, *, public: bool, user_words: Mapping[str, bool]) -> bool | None:
@@ -130,12 +129,10 @@ def format_word(value: object) -> str:
     """A word that a person has to map, such as a speaker or a privacy cell, as it must be typed; a blank cell
     as `BLANK`; anything that is no short word masked."""
     text = str(value)
-    bare = text.translate(_JOINTS)
     n_words, n_digits = len(text.split()), sum(map(str.isdigit, text))
-    is_word = bare.isalnum() and n_words <= MAX_WORDS and n_digits <= (MAX_DIGITS if n_words == 1 else 0)
-    if not text.strip():
-        return BLANK
-    return text if is_word and len(text) <= LONGEST_WORD else excerpt(text)
+    is_short = len(text) <= LONGEST_WORD and n_words <= MAX_WORDS
+    is_word = text.translate(_JOINTS).isalnum() and n_digits <= (MAX_DIGITS if n_words == 1 else 0)
+    return BLANK if not n_words else text if is_short and is_word else excerpt(text)
 
 
 def is_public_column(column: str) -> bool:
@@ -163,11 +160,8 @@ def has_note_prefix(text: str) -> bool:
         return False
     head = text.lstrip()[: LONGEST_PREFIX + 8].lstrip("*_# ")
     closing = _BRACKETS.get(head[:1])
-    if closing is not None:
-        inner, result, _ = head[1:].partition(closing)
-        return bool(result) and fold(inner.strip("*_: ")) in phrases("note_prefixes")
-    inner, result, _ = head.partition(":")
-    return bool(result) and fold(inner.strip("*_ ")) in phrases("note_prefixes")
+    inner, end, _ = head[1:].partition(closing) if closing else head.partition(":")
+    return bool(end) and fold(inner.strip("*_: ")) in phrases("note_prefixes")
 
 
 def flag_is_internal(value: object, path: str, *, public: bool) -> bool | None:
@@ -200,17 +194,13 @@ def roles_of(
     for name, text in turns:
         if len(first.setdefault(name, [])) < FIRST_TURNS:
             first[name].append(text)
-    results: dict[str, Role] = {}
-    for name in first:
-        role = options.get(name) or _role_in_name(name) or options.get(ANY_ROLE)
-        if role is not None:
-            results[name] = role
+    known = {name: options.get(name) or _role_in_name(name) or options.get(ANY_ROLE) for name in first}
+    results: dict[str, Role] = {name: role for name, role in known.items() if role is not None}
     missing = [name for name in first if name not in results]
     if not any(role in JUDGED_ROLES for role in results.values()) and len(missing) > 1:
         said = {name: " | ".join(map(fold, first[name])) for name in missing}
-        greeting = [
-            name for name in missing if any(each in said[name] for each in phrases("agent_greetings"))
-        ]
+        words = phrases("agent_greetings")
+        greeting = [name for name in missing if any(each in said[name] for each in words)]
         if len(greeting) == 1:
             results[greeting[0]] = "agent"
     people = [name for name in first if results.get(name) not in ("system", "tool")]
@@ -221,9 +211,8 @@ def roles_of(
     unknown = [name for name in first if name not in results]
     if unknown:
         sides = ("customer", "agent") if len(unknown) > 1 else ("agent",)
-        example = " ".join(
-            f"--role {shlex.quote(f'{name}={role}')}" for name, role in zip(unknown, sides, strict=False)
-        )
+        pairs = (f"{name}={role}" for name, role in zip(unknown, sides, strict=False))
+        example = " ".join(f"--role {shlex.quote(pair)}" for pair in pairs)
         names = ", ".join(repr(name[:40]) for name in unknown[:MAX_NAMED])
         found = Message("speakers that may be anyone: {names}", names=names)
         expected = Message("who is who, such as {example}", example=example)

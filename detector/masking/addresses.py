@@ -173,19 +173,12 @@ def find_streets(view: View, before: str) -> Iterator[Entity]:
     for match in STREETS.grid.finditer(low):
         yield _entity(low, match.start(), match.end())
     latin = (STREETS.latin, STREETS.french) if forms else ()
-    for form in (
-        *latin,
-        STREETS.german,
-        *((STREETS.russian,) if _CYRILLIC.search(low) else ()),
-        STREETS.box,
-    ):
+    russian = (STREETS.russian,) if _CYRILLIC.search(low) else ()
+    for form in (*latin, STREETS.german, *russian, STREETS.box):
         for match in form.finditer(low):
             rest = view.text[match.start() : match.end()].partition(" ")[2]
-            if (
-                form is not STREETS.latin
-                or rest != rest.lower()
-                or _is_announced(view, match.start(), sure=False)
-            ):
+            is_named = form is not STREETS.latin or rest != rest.lower()
+            if is_named or _is_announced(view, match.start(), sure=False):
                 yield _entity(low, match.start(), match.end())
     for match in STREETS.british.finditer(low):
         cue, adjacent = cue_before(view, match.start())
@@ -197,17 +190,13 @@ def _number_first(view: View) -> Iterator[Entity]:
     """ "221B Baker Street, London NW1 6XE". In lower case only where a word says it is an address."""
     for match in STREETS.number_first.finditer(view.low):
         words = match["words"].split()
-        if any(
-            word.strip(".,") in word_list("no_streets")
-            for word in words
-            if word.strip(".") not in ("st", "the")
-        ):
+        names = {word.strip(".,") for word in words if word.strip(".") not in ("st", "the")}
+        if names & word_list("no_streets"):
             continue
         street = view.text[match.start("words") : match.end("suffix")]
         capitals = all(word[0].isupper() or word[0].isdigit() for word in street.split())
-        if not capitals and not _is_announced(
-            view, match.start(), sure=match["suffix"] in word_list("sure_streets")
-        ):
+        sure = match["suffix"] in word_list("sure_streets")
+        if not capitals and not _is_announced(view, match.start(), sure=sure):
             continue
         tail = STREETS.tail.match(view.low, match.end())
         end = tail.end() if tail else match.end()
@@ -219,11 +208,9 @@ def _number_first(view: View) -> Iterator[Entity]:
 def _is_announced(view: View, start: int, *, sure: bool) -> bool:
     """Whether what stands before a street in lower case says that it is one."""
     floor = max(0, start - 48)
-    if STREETS.strong_cue.search(view.low, floor, start):
-        return True
-    return sure and (
-        start == 0 or view.low[start - 1] == "\n" or STREETS.cue.search(view.low, floor, start) is not None
-    )
+    begins = start == 0 or view.low[start - 1] == "\n"
+    is_cued = sure and (begins or STREETS.cue.search(view.low, floor, start))
+    return bool(is_cued or STREETS.strong_cue.search(view.low, floor, start))
 
 
 def _without_plain_words(view: View, start: int, end: int) -> int:
@@ -237,6 +224,5 @@ def _without_plain_words(view: View, start: int, end: int) -> int:
 
 
 def _entity(low: str, start: int, end: int) -> Entity:
-    while low[end - 1] in " ,.":
-        end -= 1
+    end = start + len(low[start:end].rstrip(" ,."))
     return Entity(start, end, "ADDRESS", " ".join(re.findall(r"\w+", low[start:end])))

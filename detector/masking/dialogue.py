@@ -37,47 +37,26 @@ _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?
 """A word without a final 's: the name in "Anna's parcel" is Anna."""
 _PLAIN_KEY = re.compile(r"[a-z_][A-Za-z_]{0,39}+")
 """A key of an argument, or the name of a tool, that is a name in a program and no value."""
+_NAMES, _OTHER_WORDS = GIVEN_NAMES | NAMES_TOO, COMMON_WORDS | NOT_NAMES | PARTICLES
 _SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
 
 
-class DialogueNames:
-    """The `words` of the names `keys`; `sure` are those that are not common words as well ("Will",
-    "Park")."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        words = {word for key in keys for word in key.split()}
-        self.sure = {
-            word for word in words if len(word) > 2 and word not in COMMON_WORDS | NOT_NAMES | PARTICLES
-        }
-        self.words = words
-
-
-def find_mentions(view: View, names: DialogueNames) -> Iterator[Entity]:
-    """Mentions in `view`, neighbouring words as one: capitalised, or with an apostrophe as "o'brien" has. A
-    given name that is also a common word counts by itself only where it does not begin a sentence; a surname
-    that is one, never."""
-    run: list[re.Match[str]] = []
+def find_mentions(view: View, names: set[str]) -> Iterator[Entity]:
+    """Mentions of the words `names` in `view`, neighbouring words as one: capitalised, or with an apostrophe
+    as "o'brien" has. Of a word that is common as well ("Will", "Park") a given name counts by itself only
+    where it does not begin a sentence; a surname never."""
+    runs: list[list[re.Match[str]]] = []
     for word in _MENTION_WORD.finditer(view.low):
-        if word[0] not in names.words or not (view.text[word.start()].isupper() or "'" in word[0]):
-            continue
-        if run and view.low[run[-1].end() : word.start()].strip(" "):
-            yield from _mention(view, run, names)
-            run = []
-        run.append(word)
-    yield from _mention(view, run, names)
-
-
-def _mention(view: View, run: list[re.Match[str]], names: DialogueNames) -> Iterator[Entity]:
-    words = [word[0] for word in run]
-    if not words:
-        return
-    if not (names.sure & set(words) or len(words) > 1):
-        start = run[0].start()
-        if words[0] not in GIVEN_NAMES | NAMES_TOO or _SENTENCE_START.search(
-            view.low, max(0, start - 4), start
-        ):
-            return
-    yield Entity(run[0].start(), run[-1].end(), "NAME", " ".join(words))
+        if word[0] in names and (view.text[word.start()].isupper() or "'" in word[0]):
+            if not runs or view.low[runs[-1][-1].end() : word.start()].strip(" "):
+                runs.append([])
+            runs[-1].append(word)
+    for run in runs:
+        start, (first, *others) = run[0].start(), [word[0] for word in run]
+        is_sure = others or (len(first) > 2 and first not in _OTHER_WORDS)
+        begins = _SENTENCE_START.search(view.low, max(0, start - 4), start)
+        if is_sure or (first in _NAMES and not begins):
+            yield Entity(start, run[-1].end(), "NAME", " ".join([first, *others]))
 
 
 Recognizer = Callable[[View, str], Iterable[Entity]]
@@ -187,17 +166,15 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
     masked = _mask([turn.text for turn in turns] + source_texts + arguments, n_turns=len(turns))
     sources = iter(masked[len(turns) :])
     masked_arguments = iter(masked[len(turns) + len(source_texts) :])
-    result = dialogue.model_copy(
-        update={
-            "turns": tuple(
-                _with_masked(turn, after.text, masked_arguments)
-                for turn, after in zip(dialogue.without_edits().turns, masked, strict=False)
-            ),
-            "sources": tuple(next(sources).text if " " in source else source for source in dialogue.sources),
-            "masked": True,
-        }
-    )
-    return result, tuple(masked[: len(turns)])
+    changes = {
+        "turns": tuple(
+            _with_masked(turn, after.text, masked_arguments)
+            for turn, after in zip(dialogue.without_edits().turns, masked, strict=False)
+        ),
+        "sources": tuple(next(sources).text if " " in source else source for source in dialogue.sources),
+        "masked": True,
+    }
+    return dialogue.model_copy(update=changes), tuple(masked[: len(turns)])
 
 
 def mask_words(dialogue: Dialogue, words: Iterable[str]) -> dict[str, str]:
@@ -267,9 +244,9 @@ def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
         }
         entities = [item for masking in maskings for item in masking.entities]
         new_names = {item.key for item in entities if item.kind == "NAME" and item.key[0] != "["}
-        changed |= _add_mentions(
-            maskings, new_names, range(len(maskings)) if new_names != names else sorted(changed)
-        )
+        words = {word for name in new_names for word in name.split()}
+        positions = range(len(maskings)) if new_names != names else sorted(changed)
+        changed |= {i for i in positions if words and maskings[i].add(find_mentions(maskings[i].view, words))}
         names = new_names
         stale = sorted(changed | {i + 1 for i in changed if i + 1 < n_turns})
     placeholders = _Numbering(maskings)
@@ -277,14 +254,6 @@ def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
         replace_spans(masking.text, masking.entities, [placeholders.name(item) for item in masking.entities])
         for masking in maskings
     ]
-
-
-def _add_mentions(maskings: Sequence[_TextMasking], names: set[str], positions: Iterable[int]) -> set[int]:
-    """Add mentions of `names` to the texts at `positions`; return the indices of texts that had one."""
-    if not names:
-        return set()
-    dialogue_names = DialogueNames(names)
-    return {i for i in positions if maskings[i].add(find_mentions(maskings[i].view, dialogue_names))}
 
 
 class _Numbering:

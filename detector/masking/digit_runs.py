@@ -22,8 +22,12 @@ Cue = Literal["keep", "phone", "card", "ssn", "id"]
 """`keep`: an order, a ticket, a price: not personal."""
 
 _BY_GROUP: dict[str, Cue] = {
-    "phone": "phone", "unspaced_phone": "phone", "card": "card", "ssn": "ssn", "id": "id",
-}  # fmt: skip
+    "phone": "phone",
+    "unspaced_phone": "phone",
+    "card": "card",
+    "ssn": "ssn",
+    "id": "id",
+}
 
 _NUMBERS = read_section(PATTERN_FILE, "number_words")
 _TENS = _NUMBERS["tens"]
@@ -56,9 +60,8 @@ def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
 
 def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether the cue `second` only qualifies `first`, as in "phone #" or "the card on my account"."""
-    if _cue_of(first) == "keep" or _cue_of(second) != "keep":
-        return False
-    return PATTERNS.link.fullmatch(view.low, first.end(), second.start()) is not None
+    is_mixed = _cue_of(first) != "keep" == _cue_of(second)
+    return is_mixed and PATTERNS.link.fullmatch(view.low, first.end(), second.start()) is not None
 
 
 def cue_after(view: View, end: int) -> Cue | None:

@@ -49,13 +49,9 @@ def find_online_ids(view: View, before: str) -> Iterator[Entity]:
     for pattern, kind in _PATTERNS:
         for match in pattern.finditer(low):
             group = "value" if "value" in pattern.groupindex else 0
-            if match[group].lstrip("@") not in word_list("no_handles"):
-                yield Entity(
-                    match.start(group),
-                    match.end(group),
-                    kind,
-                    match[group].lstrip("@").translate(_SEPARATORS),
-                )
+            value = match[group].lstrip("@")
+            if value not in word_list("no_handles"):
+                yield Entity(*match.span(group), kind, value.translate(_SEPARATORS))
 
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Kind], ...] = (
@@ -105,10 +101,8 @@ def find_numbers(view: View, before: str) -> Iterator[Entity]:
     yield from _addresses(view)
     yield from _nationals(view)
     for match in _PAN.finditer(view.low):
-        start = max(0, match.start() - 40)
-        if PATTERNS.pan_cue.search(view.low, start, match.start()) or PATTERNS.pan_request.search(
-            before[-120:]
-        ):
+        cue = PATTERNS.pan_cue.search(view.low, max(0, match.start() - 40), match.start())
+        if cue or PATTERNS.pan_request.search(before[-120:]):
             yield _compact(match, 0, "SSN")
     yield from _cued_entities(view, before)
 
@@ -142,12 +136,10 @@ def _addresses(view: View) -> Iterator[Entity]:
             parts = re.findall(r"\d+", match[0])
             is_version = PATTERNS.version.search(view.low, max(0, match.start() - 24), match.start())
             if all(int(part) < 256 for part in parts) and not is_version:
-                yield Entity(match.start(), match.end(), "IP", ".".join(parts))
-    if view.low.count(":") < 2:
-        return
-    for match in _IP6.finditer(view.low):
+                yield Entity(*match.span(), "IP", ".".join(parts))
+    for match in _IP6.finditer(view.low) if view.low.count(":") > 1 else ():
         if match[0].count(":") > 1 and _is_ip6(match[0]):
-            yield Entity(match.start(), match.end(), "IP", match[0])
+            yield Entity(*match.span(), "IP", match[0])
 
 
 def _is_ip6(text: str) -> bool:
@@ -158,23 +150,17 @@ def _is_ip6(text: str) -> bool:
 
 
 def _nationals(view: View) -> Iterator[Entity]:
-    for match in _NINO.finditer(view.low):
-        cue, adjacent = cue_before(view, match.start())
-        if not (cue == "keep" and adjacent):
-            yield _compact(match, 0, "SSN")
-    for match in _SHAPED.finditer(view.low):
-        cue, adjacent = cue_before(view, match.start())
-        if not (cue == "keep" and adjacent) and _is_valid(str(match.lastgroup), match[0]):
-            yield _compact(match, 0, "SSN")
-
-
-def _is_valid(name: str, text: str) -> bool:
     from stdnum.es import dni, nie
     from stdnum.it import codicefiscale
 
-    if name == "dni":
-        return bool(dni.is_valid(text) or nie.is_valid(text))
-    return bool(codicefiscale.is_valid(text)) if name == "fiscal" else True
+    for match in (*_NINO.finditer(view.low), *_SHAPED.finditer(view.low)):
+        is_valid = True
+        if match.lastgroup == "dni":
+            is_valid = dni.is_valid(match[0]) or nie.is_valid(match[0])
+        elif match.lastgroup == "fiscal":
+            is_valid = codicefiscale.is_valid(match[0])
+        if is_valid and cue_before(view, match.start()) != ("keep", True):
+            yield _compact(match, 0, "SSN")
 
 
 def _cued_entities(view: View, before: str) -> Iterator[Entity]:
@@ -245,10 +231,8 @@ def find_cued_values(view: View, before: str) -> Iterator[Entity]:
             yield Entity(match.start(), match.end(), "PLATE", re.sub(r"\W", "", match[0]))
     for kind, parts, forms in _SEARCHES:
         if any(part in low for part in parts):
-            for pattern in forms:
-                yield from (
-                    _value(match, kind) for match in pattern.finditer(low) if _holds(view, match, kind)
-                )
+            matches = (match for pattern in forms for match in pattern.finditer(low))
+            yield from (_value(match, kind) for match in matches if _holds(view, match, kind))
     for kind, request, answer_form in _REQUESTS:
         if (answer := answer_form.match(low)) and request.search(before, max(0, len(before) - 120)):
             yield _value(answer, kind)

@@ -48,12 +48,10 @@ _TWO_SENTENCES = re.compile(r"\w{2}\. |'s\s")
 _COMMA_AFTER = re.compile(r"\s?(?:[,!]|\.?\s{0,3}$)")
 _ADDRESSING = re.compile(r"(?:^|[.!?\n]\s|, )$")
 _CAPITAL_AFTER = re.compile(r"['-]?\s?(?![a-zа-яё])[^\W\d_]")
-_DOT_GAP, _GAP, _SHORT_GAP = (
-    re.compile(r"[\s,:.\"'*(-]{0,4}"),
-    re.compile(r"[ ,:\"'*(-]{0,4}"),
-    re.compile(r"[ ,]{1,2}"),
+_DOT_GAP, _GAP = re.compile(r"[\s,:.\"'*(-]{0,4}"), re.compile(r"[ ,:\"'*(-]{0,4}")
+_GAPS = {"related": _GAP, "person": _GAP} | dict.fromkeys(
+    ("weak", "greeting", "assent"), re.compile(r"[ ,]{1,2}")
 )
-_GAPS = dict.fromkeys(("weak", "greeting", "assent"), _SHORT_GAP) | dict.fromkeys(("related", "person"), _GAP)
 _CLOSED = re.compile(r"\s?[,.!?\n:;)~-]|(?<!\s)\s*+$")
 _SENTENCE_BREAK = re.compile(r"\w\s?[.!][ .!]*$")
 _SIGNATURE_END = re.compile(r"[.!)\s]{0,3}(?:$|\n|[,|])")
@@ -110,13 +108,10 @@ def _full_name(view: View, start: int) -> Entity | None:
     result = _words(view, start, lower=False, most=MAX_WORDS)
     if (
         not result
-        or PATTERNS.place.search(view.low, result.start, result.end)
-        or PATTERNS.place.match(view.low, result.end)
+        or _is_place(view, result)
+        or PATTERNS.work.match(view.low, result.end)
+        or _TWO_SENTENCES.search(view.low, result.start, result.end)
     ):
-        return None
-    if PATTERNS.work.match(view.low, result.end):
-        return None
-    if _TWO_SENTENCES.search(view.low, result.start, result.end):
         return None
     before = _WORD_BEFORE.search(view.text, max(0, start - 24), start)
     if before and before[1][0].isupper() and (low := before[1].lower()) not in NOT_NAMES:
@@ -124,13 +119,9 @@ def _full_name(view: View, start: int) -> Entity | None:
             return _entity(view, before.start(1), result.end)
         return None
     words = _WORD.findall(view.low[result.start : result.end])
-    sure = words[0] not in THINGS_TOO or is_surname(words[-1])
-    last = words[-1]
-    return (
-        result
-        if len(words) > 1 and sure and len(last) > 1 and last not in PARTICLES and last not in PLACES
-        else None
-    )
+    first, last = words[0], words[-1]
+    sure = len(words) > 1 and (first not in THINGS_TOO or is_surname(last))
+    return result if sure and len(last) > 1 and last not in PARTICLES and last not in PLACES else None
 
 
 def _with_patronymic(view: View, start: int) -> Entity | None:
@@ -162,14 +153,16 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
     return bool(near) and not crossing and not _CAPITAL_AFTER.match(view.text, word.end())
 
 
+def _is_place(view: View, result: Entity) -> bool:
+    """Whether a candidate holds a word for a place, or one follows."""
+    found = PATTERNS.place.search(view.low, result.start, result.end)
+    return bool(found or PATTERNS.place.match(view.low, result.end))
+
+
 def _is_sure(view: View, result: Entity) -> bool:
     """Whether a candidate is certainly a name: a listed one, or a patronymic."""
     words = _WORD.findall(view.low, result.start, result.end)
-    if PATTERNS.place.search(view.low, result.start, result.end) or PATTERNS.place.match(
-        view.low, result.end
-    ):
-        return False
-    return (
+    return not _is_place(view, result) and (
         words[0] in GIVEN_NAMES
         or words[0].partition("-")[0] in GIVEN_NAMES
         or any(is_patronymic(word) or is_surname(word) for word in words)
@@ -192,22 +185,19 @@ def _name_after_cue(view: View, position: int, group: str, capital: bool) -> Ent
         return _in_form(view, position)
     if group == "person":
         result = _words(view, position, lower=False, most=3)
-        return (
-            result
-            if result and PATTERNS.after_weak.match(view.low, result.end)
-            else _name_after_weak_cue(view, position)
-        )
-    if group == "greeting" and gap and "," in gap[0]:
-        return _listed_name(view, position)
-    return _name_after_weak_cue(view, position) if group == "weak" else _name_after_greeting(view, position)
+        if result and PATTERNS.after_weak.match(view.low, result.end):
+            return result
+    if group in ("person", "weak"):
+        return _name_after_weak_cue(view, position)
+    is_apart = group == "greeting" and gap and "," in gap[0]
+    return _listed_name(view, position) if is_apart else _name_after_greeting(view, position)
 
 
 def _listed_name(view: View, position: int) -> Entity | None:
     """A capitalised name that begins with a listed one, with nothing after it that contradicts."""
     result = _words(view, position, lower=False, most=3)
-    if not result or not _is_sure(view, result):
-        return None
-    return result if PATTERNS.after_weak.match(view.low, result.end) else None
+    is_name = result and _is_sure(view, result) and PATTERNS.after_weak.match(view.low, result.end)
+    return result if is_name else None
 
 
 def _name_of_party(view: View, position: int) -> Entity | None:
@@ -215,9 +205,8 @@ def _name_of_party(view: View, position: int) -> Entity | None:
     result = _words(view, position, lower=False, most=3)
     if not result or _is_sure(view, result):
         return result
-    return (
-        result if " " in view.low[result.start : result.end] and _CLOSED.match(view.low, result.end) else None
-    )
+    is_name = " " in view.low[result.start : result.end] and _CLOSED.match(view.low, result.end)
+    return result if is_name else None
 
 
 def _in_form(view: View, position: int) -> Entity | None:
@@ -228,9 +217,8 @@ def _in_form(view: View, position: int) -> Entity | None:
         return result
     if view.text[result.start].isupper() and _ACCENT.search(view.low, result.start, result.end):
         is_thing = PATTERNS.thing_name.search(view.low, max(0, position - 24), position)
-        return (
-            None if is_thing or PATTERNS.place.search(f" {view.low[result.start : result.end]}") else result
-        )
+        is_thing = is_thing or PATTERNS.place.search(f" {view.low[result.start : result.end]}")
+        return None if is_thing else result
     around = view.low[max(0, position - 80) : result.start] + view.low[result.end : result.end + 80]
     return result if PATTERNS.form.search(around) else None
 
@@ -243,11 +231,8 @@ def _name_after_title(view: View, position: int, capital: bool) -> Entity | None
     title = view.low[max(0, position - 12) : position].strip(" .").split(" ")[-1]
     short = title in ("mr", "mrs", "ms")
     result = _words(view, position, lower=short, most=3)
-    return (
-        result
-        if result and (capital or short or title.startswith(_PLAIN_TITLES) or _is_sure(view, result))
-        else None
-    )
+    is_title = capital or short or title.startswith(_PLAIN_TITLES)
+    return result if result and (is_title or _is_sure(view, result)) else None
 
 
 def _stated_name(view: View, position: int, group: str) -> Entity | None:
@@ -257,13 +242,8 @@ def _stated_name(view: View, position: int, group: str) -> Entity | None:
     if not result or _is_sure(view, result):
         return result
     sure = group == "mine" or view.text[result.start].isupper()
-    return None if not sure or (_is_verb(view, result) and group in ("mine", "related")) else result
-
-
-def _is_verb(view: View, result: Entity) -> bool:
-    """Whether a single word looks like a verb or adverb, which may follow "my name is" or "my friend"."""
-    word = view.low[result.start : result.end]
-    return word.endswith(("ed", "ing", "ly"))
+    is_verb = view.low[result.start : result.end].endswith(("ed", "ing", "ly"))  # or an adverb
+    return None if not sure or (is_verb and group in ("mine", "related")) else result
 
 
 def _spelled_name(view: View, position: int) -> Entity | None:
@@ -288,43 +268,33 @@ def _name_after_greeting(view: View, position: int) -> Entity | None:
     result = _words(view, position, lower=False, most=3)
     if not result:
         return _lowercase_given_name(view, position)
-    count = len(view.low[result.start : result.end].split())
-    closed = _CLOSED.match(view.low, result.end)
     if _is_sure(view, result):
         return result
-    first = _WORD.match(view.low, result.start)
-    return result if closed and count <= 2 and first and len(first[0]) > 2 else None
+    count, first = len(view.low[result.start : result.end].split()), _WORD.match(view.low, result.start)
+    return (
+        result if _CLOSED.match(view.low, result.end) and count <= 2 and first and len(first[0]) > 2 else None
+    )
 
 
 def _lowercase_given_name(view: View, position: int) -> Entity | None:
     """A lower-case given name that is no common word, as in "hi sarah,": alone before a word that may follow
     a name, or with the family name that follows: "i'm jane doe btw"."""
     word = _WORD.match(view.low, position)
-    if (
-        not word
-        or word[0] not in GIVEN_NAMES
-        or word[0] in THINGS_TOO
-        or PATTERNS.place.match(view.low, word.end())
-    ):
+    if not word or word[0] not in GIVEN_NAMES or word[0] in THINGS_TOO:
         return None
-    if PATTERNS.after_weak.match(view.low, word.end()):
-        return _entity(view, word.start(), word.end())
+    if PATTERNS.place.match(view.low, word.end()):
+        return None
     family = _NEXT_LOWERCASE.match(view.text, word.end())
-    if (
-        family
-        and len(family[1]) > 2
-        and family[1] not in NOT_NAMES
-        and not PATTERNS.place.match(view.low, family.end())
-    ):
-        return _entity(view, word.start(), family.end())
-    return _entity(view, word.start(), word.end()) if family and family[1] in NOT_NAMES else None
+    if PATTERNS.after_weak.match(view.low, word.end()) or (family and family[1] in NOT_NAMES):
+        return _entity(view, word.start(), word.end())
+    is_name = family and len(family[1]) > 2 and not PATTERNS.place.match(view.low, family.end())
+    return _entity(view, word.start(), family.end()) if family and is_name else None
 
 
 def _signature(view: View, match: re.Match[str]) -> Iterator[Entity]:
     result = _words(view, match.end(), lower=False, most=3)
-    if not result or not _SIGNATURE_END.match(view.low, result.end):
-        return
-    if _is_sure(view, result) or not _SENTENCE_BREAK.search(match[0]):
+    ends = result and _SIGNATURE_END.match(view.low, result.end)
+    if result and ends and (_is_sure(view, result) or not _SENTENCE_BREAK.search(match[0])):
         yield result
 
 
@@ -360,11 +330,8 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
             announced = lower and low in NAMES_TOO and word[0][0].isupper()
             if (low in NOT_NAMES and not announced) or not (word[0][0].isupper() or lower):
                 break
-            if (
-                lower
-                and word[0][0].islower()
-                and (len(low) < 3 or (count and not view.text[start].islower()))
-            ):
+            is_further = count and not view.text[start].islower()
+            if lower and word[0][0].islower() and (len(low) < 3 or is_further):
                 break  # a further lower-case word counts only if the first one is lower-case too
             end = word.end()
         count += 1
@@ -380,11 +347,12 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
 def _skip_gap(view: View, position: int) -> int:
     """The position after one space, or after a full stop and a space that follow an initial or a title."""
     gap = _NEXT_WORD.match(view.text, position)
-    if not gap or (
-        gap[0].startswith(".") and not PATTERNS.short_word.search(view.text[max(0, position - 5) : position])
-    ):
-        return position
-    return gap.end()
+    is_end = (
+        gap
+        and gap[0][0] == "."
+        and not PATTERNS.short_word.search(view.text[max(0, position - 5) : position])
+    )
+    return position if not gap or is_end else gap.end()
 
 
 def _entity(view: View, start: int, end: int) -> Entity:

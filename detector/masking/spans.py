@@ -87,13 +87,8 @@ class MaskedText:
 
 def find_placeholders(text: str) -> list[Entity]:
     """The placeholders in `text`; the key of each is its text."""
-    if "[" not in text:
-        return []
-    results: list[Entity] = []
-    for match in PLACEHOLDER.finditer(text):
-        kind = next(kind for kind in KINDS if kind == match[1])
-        results.append(Entity(match.start(), match.end(), kind, match[0]))
-    return results
+    kinds: dict[str, Kind] = {kind: kind for kind in KINDS}
+    return [Entity(*match.span(), kinds[match[1]], match[0]) for match in PLACEHOLDER.finditer(text)]
 
 
 def replace_spans(text: str, results: Sequence[Entity], placeholders: Sequence[str]) -> MaskedText:

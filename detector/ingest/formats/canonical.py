@@ -24,7 +24,7 @@ from dialint.detector.ingest.formats.tool_turns import (
 )
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, first_object
 from dialint.detector.ingest.mapping import nearest
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.words import format_word, is_note_type
 
 TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
@@ -51,7 +51,7 @@ def _read(record: dict[str, Any], _: str) -> Iterator[RawDialogue]:
     name = raw_id if isinstance(raw_id, str) else None
     turns = record.get("turns")
     if not isinstance(turns, list):
-        raise BadRecord("E_TYPE", "turns", _kind(turns), "a list of turns", name)
+        raise BadRecord("E_TYPE", "turns", json_kind(turns), "a list of turns", name)
     yield RawDialogue(
         raw_id,
         [_turn(turn, f"turns[{index}]", warnings, name) for index, turn in enumerate(turns)],
@@ -70,7 +70,7 @@ def _unknown_field(name: str, path: str) -> Message:
 
 def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> RawTurn:
     if not isinstance(turn, dict):
-        raise BadRecord("E_TYPE", path, _kind(turn), "an object with role and text", name)
+        raise BadRecord("E_TYPE", path, json_kind(turn), "an object with role and text", name)
     unknown = turn.keys() - TURN_FIELDS
     warnings.update(_unknown_field(key, "turns[].") for key in unknown)
     return RawTurn(
@@ -87,27 +87,17 @@ def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> 
 
 def _typed_fields(record: dict[str, Any], name: str | None) -> dict[str, Any]:
     sources, metadata, masked = record.get("sources"), record.get("metadata"), record.get("masked")
-    if not (
-        sources is None or (isinstance(sources, list) and all(isinstance(item, str) for item in sources))
-    ):
-        raise BadRecord("E_TYPE", "sources", _kind(sources), "a list of texts", name)
+    if not isinstance(sources, list | None) or not all(isinstance(item, str) for item in sources or ()):
+        raise BadRecord("E_TYPE", "sources", json_kind(sources), "a list of texts", name)
     if not isinstance(metadata, dict | None):
-        raise BadRecord("E_TYPE", "metadata", _kind(metadata), "an object", name)
+        raise BadRecord("E_TYPE", "metadata", json_kind(metadata), "an object", name)
     if not isinstance(masked, bool | None):  # only our masking says so
-        raise BadRecord("E_TYPE", "masked", _kind(masked), "true or false", name)
+        raise BadRecord("E_TYPE", "masked", json_kind(masked), "true or false", name)
     extra = {field: record[field] for field in METADATA_FIELDS if isinstance(record.get(field), str)}
     return {
         "sources": None if sources is None else tuple(sources),
         "metadata": {**(metadata or {}), **extra} if metadata or extra else None,
     }
-
-
-def _kind(value: object) -> str:
-    names = {
-        dict: Message("object"), list: Message("list"), str: Message("text"), bool: Message("boolean"),
-        type(None): Message("nothing"),
-    }  # fmt: skip
-    return names.get(type(value), Message("number"))
 
 
 canonical = LogFormat("canonical", _matches, _read)
@@ -134,12 +124,10 @@ def _read_row(row: dict[str, Any], raw_id: object) -> RawDialogue:
         turns.append(_row_turn(turn, f"turns[{index}]", name, is_tau=is_tau))
     if is_tau and not any(turn.tool_calls for turn in turns):
         read_reasoning(turns)
-    metadata = {key: row[key] for key in METADATA_FIELDS if isinstance(row.get(key), str)}
-    texts = {key: row.get(key) for key in TEXT_FIELDS}
-    sources = row.get("sources")
-    return RawDialogue(
-        raw_id, turns, {**texts, "metadata": metadata, "sources": tuple(sources) if sources else None}
-    )
+    values = {key: row.get(key) for key in TEXT_FIELDS}
+    values["metadata"] = {key: row[key] for key in METADATA_FIELDS if isinstance(row.get(key), str)}
+    values["sources"] = tuple(row.get("sources") or ()) or None
+    return RawDialogue(raw_id, turns, values)
 
 
 def _row_turn(raw: dict[str, Any], path: str, name: str | None, *, is_tau: bool) -> RawTurn:

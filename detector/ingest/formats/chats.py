@@ -29,12 +29,11 @@ from dialint.detector.ingest.log_format import (
     RawTurn,
     as_name,
     first_object,
-    json_kind,
     map_role,
     object_at,
     object_list,
 )
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import parse_result
 from dialint.detector.yaml_document import read_document
@@ -45,13 +44,11 @@ SHAREGPT_ROLES = {**ROLES, **WORDS["sharegpt_roles"]}
 TEXTS, CALLS, RESULTS, SILENT = (frozenset(WORDS[kind]) for kind in ("texts", "calls", "results", "silent"))
 
 
-def matches_chat(record: Any) -> bool:
-    """A chat, or a preference row."""
-    if not isinstance(record, dict):
-        return False
-    if "preferred_output" in record:
+def _is_chat(record: Any) -> bool:
+    """Whether a record is a chat, or a preference row."""
+    if isinstance(record, dict) and "preferred_output" in record:
         return isinstance(record.get("input"), dict)
-    return _chat_key(record) is not None
+    return isinstance(record, dict) and _chat_key(record) is not None
 
 
 def _chat_key(record: dict[str, Any]) -> str | None:
@@ -80,11 +77,9 @@ def _speaker(message: dict[str, Any]) -> object:
     return kind if role is None and isinstance(kind, str) and kind in ROLES else role
 
 
-def matches_sharegpt(record: Any) -> bool:
-    """A ShareGPT row, under any spelling of the list and of its keys."""
-    if not isinstance(record, dict):
-        return False
-    first = next((first for key in WORDS["sharegpt_lists"] if (first := first_object(record, key))), {})
+def _is_sharegpt(record: Any) -> bool:
+    """Whether a record is a ShareGPT row, under any spelling of the list and of its keys."""
+    first = next(filter(None, (first_object(record, key) for key in WORDS["sharegpt_lists"])), {})
     return "value" in first or "role" in first
 
 
@@ -169,34 +164,24 @@ def read_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialo
         turns.append(RawTurn("system", record["system"]))
     for index, message in enumerate(object_list(record, key, name)):
         speaker = message.get("from", message.get("role"))
-        value = message["value"] if "value" in message else message.get("content")
-        text = content_text(value, f"{key}[{index}].value", name)
-        if speaker in WORDS["sharegpt_calls"]:
-            turns.append(RawTurn("bot", "", tool_calls=_sharegpt_calls(text, f"{key}[{index}].value", name)))
+        value, path = message.get("value", message.get("content")), f"{key}[{index}].value"
+        text = content_text(value, path, name)
+        if speaker not in WORDS["sharegpt_calls"]:
+            turns.append(RawTurn(map_role(speaker, SHAREGPT_ROLES), text))
             continue
-        turns.append(RawTurn(map_role(speaker, SHAREGPT_ROLES), text))
+        value = parse_result(text)
+        if value is None:
+            raise BadRecord(
+                "E_TYPE", path, "another text", "the JSON of a call with name and arguments", name
+            )
+        calls = read_calls(value if isinstance(value, list) else [value], path, name)
+        turns.append(RawTurn("bot", "", tool_calls=calls))
     yield RawDialogue(name, turns, path=key)
 
 
 def _id(record: dict[str, Any], fallback_id: str) -> str:
-    for key in ("id", "dialogue_id", "conversation_id", "thread_id", "session_id"):
-        result = as_name(record.get(key))
-        if result is not None:
-            return result
-    return fallback_id
-
-
-def _sharegpt_calls(text: str, path: str, name: str) -> tuple[ToolCall, ...]:
-    """The call, or the list of calls, that a message is the JSON text of.
-
-    Raises:
-        BadRecord: E_TYPE.
-    """
-    value = parse_result(text)
-    calls = value if isinstance(value, list) else [value]
-    if value is None:
-        raise BadRecord("E_TYPE", path, "another text", "the JSON of a call with name and arguments", name)
-    return read_calls(calls, path, name)
+    keys = ("id", "dialogue_id", "conversation_id", "thread_id", "session_id")
+    return next(filter(None, (as_name(record.get(key)) for key in keys)), fallback_id)
 
 
 def part_kind(part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -230,7 +215,6 @@ def read_content(
         raise BadRecord("E_TYPE", path, json_kind(content), "a text, a list of parts or null", name)
     turns: list[RawTurn] = []
     texts: list[str] = []
-    own = RawTurn(role, "")
     calls: list[ToolCall] = []
     is_silent = bool(content)
 
@@ -264,7 +248,7 @@ def read_content(
             close()
             turns.append(result_turn(body))
     close()
-    return turns if turns or is_silent else [own]
+    return turns if turns or is_silent else [RawTurn(role, "")]
 
 
 def result_turn(body: dict[str, Any]) -> RawTurn:
@@ -273,12 +257,8 @@ def result_turn(body: dict[str, Any]) -> RawTurn:
     error = next((body[key] for key in ("is_error", "isError") if isinstance(body.get(key), bool)), None)
     if error is None and body.get("status") in ("error", "success"):
         error = body["status"] == "error"
-    if (
-        error is None
-        and isinstance(value, dict)
-        and (value.keys() == {"error"} or value.get("type") in WORDS["errors"])
-    ):
-        error = True
+    if error is None and isinstance(value, dict):
+        error = True if value.keys() == {"error"} or value.get("type") in WORDS["errors"] else None
     return tool_turn(result_text(value), call_id(body), error)
 
 
@@ -288,18 +268,15 @@ def result_text(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return "\n".join(_part_texts(value))
+        texts = (part.get("text", part.get("json", part)) for part in value)
+        return "\n".join(
+            one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in texts
+        )
     if isinstance(value, dict):
         inner = [value[key] for key in value if key != "type"]
         if len(inner) == 1 and isinstance(inner[0], str) and set(value) <= {*WORDS["wrappers"], "type"}:
             return inner[0]
     return json.dumps(value, ensure_ascii=False)
-
-
-def _part_texts(parts: list[dict[str, Any]]) -> Iterator[str]:
-    for part in parts:
-        text = part.get("text", part.get("json", part))
-        yield text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
 
 
 def content_text(content: object, path: str, name: str | None) -> str:
@@ -312,5 +289,5 @@ def content_text(content: object, path: str, name: str | None) -> str:
     return "\n".join(str(turn.text) for turn in turns if turn.role == "" and turn.text)
 
 
-openai = LogFormat("openai", matches_chat, read_chat, is_common=True)
-sharegpt = LogFormat("sharegpt", matches_sharegpt, read_sharegpt, is_common=True)
+openai = LogFormat("openai", _is_chat, read_chat, is_common=True)
+sharegpt = LogFormat("sharegpt", _is_sharegpt, read_sharegpt, is_common=True)

@@ -9,16 +9,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC
 from itertools import groupby
 from typing import Any
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import traces
 from dialint.detector.ingest.formats.chats import add_message
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, as_name, json_kind
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, as_name
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (
     ANY,
@@ -47,10 +49,8 @@ def log_format(mapping: TreeMapping) -> LogFormat:
     members = tuple(text for text in lists if text and not set("[]./") & set(text))
 
     def matches(record: Any) -> bool:
-        pieces = _dialogues(mapping, record)[:N_COMPARED]
-        return (bool(pieces) and not mapping.recognise) or any(
-            holds(mapping.recognise, piece, Scope(piece)) for piece in pieces
-        )
+        signs, pieces = mapping.recognise, _dialogues(mapping, record)[:N_COMPARED]
+        return any(not signs or holds(signs, piece, Scope(piece)) for piece in pieces)
 
     def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Any]]:
         for piece in _dialogues(mapping, record):
@@ -114,9 +114,7 @@ def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> RawDialogue:
     if n_silent and any(turn.role != "tool" for turn in with_words):
         warnings["W_EVENT_SKIPPED"] += n_silent
         turns = with_words
-    draft = RawDialogue(name, turns, values, warnings, path.removesuffix("[]"))
-    draft.named = mapping.named
-    return draft
+    return RawDialogue(name, turns, values, warnings, path.removesuffix("[]"), mapping.named)
 
 
 def _in_order(turns: list[tuple[Any, RawTurn]]) -> list[RawTurn]:
@@ -165,11 +163,8 @@ def _messages(of: Paths, scope: Scope, name: str) -> tuple[list[Any], str]:
             return [scope.dialogue], ""
         listed, items = path.text.removesuffix("[]"), path.values(scope.dialogue, scope)
         if path.steps[-1].kind == "all":
-            held = [
-                value
-                for value in path.parent.values(scope.dialogue, scope)
-                if value != [] and not isinstance(value, str)
-            ]
+            parents = replace(path, steps=path.steps[:-1]).values(scope.dialogue, scope)
+            held = [value for value in parents if value != [] and not isinstance(value, str)]
             if not items and held and len(of) == 1:
                 raise BadRecord("E_TYPE", listed, json_kind(held[0]), "a list", name)
         else:
@@ -197,9 +192,8 @@ def _read(
     if kind.transcript:
         text = first_value(kind.transcript, item, scope)
         for line in read_transcript(text) if isinstance(text, str) else ():
-            yield RawTurn(
-                mapping.roles.get(line.speaker, line.role or line.speaker), line.text, line.after(at)
-            )
+            who = mapping.roles.get(line.speaker, line.role or line.speaker)
+            yield RawTurn(who, line.text, line.after(at))
         return
     if kind.chat:
         if not isinstance(item, dict):
@@ -218,9 +212,8 @@ def _read(
     call_id, author = first_value(kind.call_id, item, scope), first_value(kind.author, item, scope)
     if role == "tool":
         failed = holds(kind.failed_if, item, scope) if kind.failed_if else None
-        result = (
-            text if isinstance(text, str) else "" if text is None else json.dumps(text, ensure_ascii=False)
-        )
+        text = "" if text is None else text
+        result = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
         yield tool_turn(result, call_id, failed, at)
         return
     turn = RawTurn(role, "" if text is None else text, at, as_name(author), html=html)
@@ -245,10 +238,8 @@ def _role(kind: TurnMapping, mapping: TreeMapping, item: Any, scope: Scope) -> o
     word = word_of(value)
     if word in mapping.roles:
         return mapping.roles[word]
-    beginnings = (
-        role for start, role in mapping.roles.items() if start.endswith(ANY) and word.startswith(start[:-1])
-    )
-    return next(beginnings, word)
+    roles = mapping.roles.items()
+    return next((role for start, role in roles if start[-1:] == ANY and word.startswith(start[:-1])), word)
 
 
 def _text(value: object, join: str) -> object:
@@ -281,10 +272,8 @@ def _span(draft: RawDialogue) -> dict[str, Any]:
     messages = []
     for index, turn in enumerate(draft.turns):
         if not isinstance(turn.text, str) or not isinstance(turn.role, str):
-            path = f"{draft.path}[{index}]"
-            raise BadRecord(
-                "E_TYPE", path, json_kind(turn.text), "a message with role and text", str(draft.id)
-            )
+            path, expected = f"{draft.path}[{index}]", Message("a message with role and text")
+            raise BadRecord("E_TYPE", path, json_kind(turn.text), expected, str(draft.id))
         messages.append({**traces.as_message(turn), "at": _iso(turn.at)})
     times = [str(message["at"]) for message in messages if message["at"]]
     return {

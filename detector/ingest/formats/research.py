@@ -9,7 +9,8 @@ list of calls said nothing to the customer beside them: the loop runs the call a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from dialint.detector.ingest.formats.chats import content_text
@@ -20,27 +21,19 @@ from dialint.detector.ingest.formats.tool_turns import (
     silence,
     tool_turn,
 )
-from dialint.detector.ingest.log_format import (
-    LogFormat,
-    RawDialogue,
-    RawTurn,
-    as_name,
-    json_kind,
-    map_role,
-    object_list,
-)
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, as_name, map_role, object_list
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 
 ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
+ROLES = {"user": "customer", "assistant": "bot", "system": "system"}
 
 
-def matches_abcd(record: Any) -> bool:
-    """A conversation of ABCD v1.1."""
-    return isinstance(record, dict) and "convo_id" in record and ("original" in record or "delexed" in record)
+def _has(*keys: str) -> Callable[[Any], bool]:
+    return lambda record: isinstance(record, dict) and all(key in record for key in keys)
 
 
-def read_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One conversation; its id is `convo_id`. The original words are read where they are there."""
+def _read_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
+    """One conversation of ABCD v1.1. The original words are read where they are there."""
     name = as_name(record.get("convo_id")) or fallback_id
     if "original" not in record:
         items = object_list(record, "delexed", name)
@@ -58,13 +51,8 @@ def read_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]
     yield RawDialogue(name, turns, path="original")
 
 
-def matches_multiwoz(record: Any) -> bool:
-    """One value of MultiWOZ's `data.json`."""
-    return isinstance(record, dict) and isinstance(record.get("log"), list)
-
-
-def read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One dialogue; its id is its key. Even turns are the customer's, odd ones the human wizard's."""
+def _read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
+    """One value of `data.json`. Even turns are the customer's, odd ones the human wizard's."""
     turns = [
         RawTurn("agent" if index % 2 else "customer", item.get("text"))
         for index, item in enumerate(object_list(record, "log", fallback_id))
@@ -72,70 +60,54 @@ def read_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialo
     yield RawDialogue(as_name(record.get("dialogue_id")) or fallback_id, turns, path="log")
 
 
-ROLES = {"user": "customer", "assistant": "bot", "system": "system"}
-
-
-def matches_tau(record: Any) -> bool:
-    """A results row of tau-bench."""
-    return isinstance(record, dict) and "traj" in record and "task_id" in record
-
-
-def matches_tau2(record: Any) -> bool:
-    """A simulation of tau2-bench."""
-    return isinstance(record, dict) and "messages" in record and "task_id" in record
-
-
-def read_tau(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One episode; its id is ``<task_id>-<trial>``."""
-    yield _episode(record, "traj", fallback_id)
-
-
-def read_tau2(record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
-    """One simulation; its id is its `id`, else ``<task_id>-<trial>``."""
-    yield _episode(record, "messages", fallback_id)
-
-
-def _episode(record: dict[str, Any], key: str, fallback_id: str) -> RawDialogue:
+def _read_episode(key: str, record: dict[str, Any], fallback_id: str) -> Iterator[RawDialogue]:
+    """One episode of tau-bench or tau2-bench; its id is its `id`, else ``<task_id>-<trial>``."""
     name = record.get("id")
     if not isinstance(name, str):
         task, trial = as_name(record.get("task_id")), as_name(record.get("trial"))
         name = f"{task}-{trial}" if task and trial else task or fallback_id
-    messages = list(_flat(object_list(record, key, name)))
+    messages: list[dict[str, Any]] = []
+    for message in object_list(record, key, name):
+        nested = message.get("tool_messages")
+        messages += (
+            [one for one in nested if isinstance(one, dict)] if isinstance(nested, list) else [message]
+        )
     turns = [_turn(message, f"{key}[{index}]", name) for index, message in enumerate(messages)]
     if not any(message.get("tool_calls") for message in messages):
         read_reasoning(turns)
-    return RawDialogue(name, turns, path=key)
-
-
-def _flat(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for message in messages:
-        nested = message.get("tool_messages")
-        if isinstance(nested, list):
-            yield from (item for item in nested if isinstance(item, dict))
-        else:
-            yield message
+    yield RawDialogue(name, turns, path=key)
 
 
 def _turn(message: dict[str, Any], path: str, name: str) -> RawTurn:
-    role, at = message.get("role"), message.get("timestamp")
+    role, at, calls = message.get("role"), message.get("timestamp"), message.get("tool_calls")
     text = content_text(message.get("content"), f"{path}.content", name)
-    if role == "tool" and message.get("requestor") == "user":  # a look at the customer's own device
+    if (role == "tool" and message.get("requestor") == "user") or (
+        role == "user" and calls and not text.strip()
+    ):  # a look at the customer's own device
         return RawTurn("system", text, at)
     if role == "tool":
-        call_id = message.get("tool_call_id") or message.get("id")
-        return tool_turn(text, call_id, message.get("error"), at)
+        return tool_turn(text, message.get("tool_call_id") or message.get("id"), message.get("error"), at)
     if role == "user" and text.startswith(TOOL_OUTPUT):
         return tool_turn(text, at=at)
-    calls = message.get("tool_calls")
-    if role == "user" and calls and not text.strip():
-        return RawTurn("system", text, at)
     turn = RawTurn(map_role(role, ROLES), text, at)
     if role == "assistant" and calls:
         silence(turn, read_calls(calls, f"{path}.tool_calls", name))
     return turn
 
 
-tau = LogFormat("tau", matches_tau, read_tau)
-tau2 = LogFormat("tau2", matches_tau2, read_tau2, members=("simulations",))
-abcd = LogFormat("abcd", matches_abcd, read_abcd, members=("train", "dev", "test"))
-multiwoz = LogFormat("multiwoz", matches_multiwoz, read_multiwoz, members=("*",))
+tau = LogFormat("tau", _has("traj", "task_id"), partial(_read_episode, "traj"))
+tau2 = LogFormat(
+    "tau2", _has("messages", "task_id"), partial(_read_episode, "messages"), members=("simulations",)
+)
+abcd = LogFormat(
+    "abcd",
+    lambda record: _has("convo_id", "original")(record) or _has("convo_id", "delexed")(record),
+    _read_abcd,
+    members=("train", "dev", "test"),
+)
+multiwoz = LogFormat(
+    "multiwoz",
+    lambda record: isinstance(record, dict) and isinstance(record.get("log"), list),
+    _read_multiwoz,
+    members=("*",),
+)

@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from pydantic import JsonValue
-
 from dialint.detector.errors import Message
-from dialint.detector.ingest.log_format import RawTurn, as_name, json_kind
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.log_format import RawTurn, as_name
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.validation import CONTROL
 from dialint.detector.offsets import Piece, assemble
 from dialint.detector.records import ToolCall
@@ -95,24 +93,18 @@ def call_id(value: dict[str, Any]) -> object:
 
 def tool_call(name: str, arguments: object = None, call_id: object = None) -> ToolCall:
     """A call. `arguments` are an object or its JSON text; anything else becomes the argument `INPUT`."""
-    value = arguments
-    if isinstance(value, str):
-        try:
-            decoded = json.loads(value, parse_constant=str) if value.strip() else {}
-        except (ValueError, RecursionError):
-            decoded = None
-        value = decoded if isinstance(decoded, dict) else value
-    if value is None:
-        value = {}
-    cleaned = _clean(value if isinstance(value, dict) else {INPUT: value}, 0)
-    return ToolCall(
-        name=CONTROL.sub(" ", name),
-        arguments=cleaned if isinstance(cleaned, dict) else {INPUT: cleaned},
-        id=as_name(call_id),
+    value: Any = (
+        {} if arguments is None or (isinstance(arguments, str) and not arguments.strip()) else arguments
     )
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            decoded = json.loads(value, parse_constant=str)
+            value = decoded if isinstance(decoded, dict) else value
+    cleaned = _clean(value if isinstance(value, dict) else {INPUT: value}, 0)
+    return ToolCall(name=CONTROL.sub(" ", name), arguments=cleaned, id=as_name(call_id))
 
 
-def _clean(value: Any, depth: int) -> JsonValue:
+def _clean(value: Any, depth: int) -> Any:
     """`value` as JSON without control characters."""
     if isinstance(value, str):
         return CONTROL.sub(" ", value.encode("utf-8", "replace").decode())
@@ -182,41 +174,27 @@ def read_reasoning(turns: list[RawTurn]) -> None:
         if not isinstance(text, str) or (ACTION not in text and not text.lstrip().startswith("{")):
             continue
         start = text.rindex(ACTION) + len(ACTION) if ACTION in text else 0
-        action = _action(text[start:])
-        name = action.get("name") if action else None
-        if action and isinstance(name, str) and name and name != "respond" and _has_result(turns, index):
-            silence(turn, (tool_call(name, action.get("arguments")),))
+        action: Any = None
+        with suppress(ValueError, RecursionError):
+            action = json.loads(text[start:].strip())
+        name, arguments = map(action.get, ("name", "arguments")) if isinstance(action, dict) else (None, None)
+        if isinstance(name, str) and name and name != "respond" and _has_result(turns, index):
+            silence(turn, (tool_call(name, arguments),))
             continue
-        pieces = list(_response_pieces(text, start)) if name == "respond" and action is not None else []
-        if not pieces or assemble(text, pieces)[0] != _content(action):
+        content = arguments.get("content") if isinstance(arguments, dict) else None
+        pieces = list(_response_pieces(text, start)) if name == "respond" else []
+        if not pieces or assemble(text, pieces)[0] != content:
             stripped = text[start:].strip()
             first = start + text[start:].find(stripped)
             pieces = [Piece(first, first + len(stripped))]
         turn.text, turn.edits = assemble(text, pieces)
 
 
-def _action(text: str) -> dict[str, Any] | None:
-    try:
-        action = json.loads(text.strip())
-    except (ValueError, RecursionError):
-        return None
-    return action if isinstance(action, dict) else None
-
-
-def _content(action: dict[str, Any] | None) -> object:
-    arguments = action.get("arguments") if action else None
-    return arguments.get("content") if isinstance(arguments, dict) else None
-
-
 def _has_result(turns: list[RawTurn], index: int) -> bool:
     """Whether a tool's result follows the turn at `index` before the customer's next one; also at the end of
     a log, where nobody saw the call."""
-    for turn in turns[index + 1 :]:
-        if turn.role == "tool":
-            return True
-        if turn.role == "customer":
-            return False
-    return True
+    roles = (turn.role for turn in turns[index + 1 :])
+    return next((role for role in roles if role in ("tool", "customer")), "tool") == "tool"
 
 
 def _response_pieces(text: str, start: int) -> Iterator[Piece]:

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from dialint.detector.ingest.formats.chats import ROLES, read_content, result_text
@@ -28,12 +29,11 @@ from dialint.detector.ingest.log_format import (
     RawDialogue,
     RawTurn,
     as_name,
-    json_kind,
     map_role,
     object_at,
     object_list,
 )
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.records import ToolCall
 
@@ -53,17 +53,8 @@ Message = dict[str, Any]
 """JSON: `role`, `text`, `calls` as [name, arguments, id], `call_id`, `error` and `at`."""
 
 
-def matches_opentelemetry(record: Any) -> bool:
-    """An export of spans, or one span, with attributes of the GenAI conventions."""
-    return _has_attributes(record, ("gen_ai.",))
-
-
-def matches_openinference(record: Any) -> bool:
-    """An export of spans, or one span, with attributes of OpenInference."""
-    return _has_attributes(record, ("openinference.", OPEN_INPUT, OPEN_OUTPUT))
-
-
-def _has_attributes(record: Any, prefixes: tuple[str, ...]) -> bool:
+def _has_attributes(prefixes: tuple[str, ...], record: Any) -> bool:
+    """Whether a record is an export of spans, or one span, with such attributes."""
     try:
         return any(
             key.startswith(prefixes)
@@ -121,7 +112,7 @@ class _Thread:
     def __init__(self, instructions: str) -> None:
         self.instructions = instructions
         self.messages: list[Message] = []
-        self._keys: list[_Key] = []
+        self._keys: list[str] = []
 
     def continues(self, span: Span) -> bool:
         """Whether the span goes on from the messages so far."""
@@ -139,7 +130,7 @@ class _Thread:
         self.messages += incoming[n_known:]
         self._keys += keys[n_known:]
 
-    def _overlap(self, new: list[_Key]) -> int:
+    def _overlap(self, new: list[str]) -> int:
         """How many of the last messages are the first of `new`, at most all (Knuth, Morris and Pratt)."""
         borders = [0] * len(new)
         n = 0
@@ -156,18 +147,11 @@ class _Thread:
         return n
 
 
-_Key = tuple[str, str, str]
-
-
-def _keys(span: Span) -> list[_Key]:
+def _keys(span: Span) -> list[str]:
     """What makes two messages the same: role, words, and calls without their ids."""
     return [
-        (
-            str(message["role"]),
-            message["text"].strip(),
-            json.dumps([call[:2] for call in message["calls"]], sort_keys=True),
-        )
-        for message in span["messages"]
+        json.dumps([one["role"], one["text"].strip(), [call[:2] for call in one["calls"]]], sort_keys=True)
+        for one in span["messages"]
     ]
 
 
@@ -292,12 +276,8 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
         value = flat.get("gen_ai.tool.call.result", flat.get("output.value"))
         if call_id is None or value is None:
             return None
-        return {
-            "start": start,
-            "call_id": call_id,
-            "result": result_text(value),
-            "error": _has_failed(span, flat),
-        }
+        failed = _has_failed(span, flat)
+        return {"start": start, "call_id": call_id, "result": result_text(value), "error": failed}
     messages: list[Message] = []
     for key, read, at in (
         (INPUT, _gen_ai_messages, start),
@@ -385,13 +365,11 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
         place = f"{path}{key}[{index}]"
         if not isinstance(item, dict):
             raise BadRecord("E_TYPE", place, json_kind(item), "a message", dialogue)
-        if not isinstance(item.get("role"), str):
-            raise BadRecord("E_TYPE", f"{place}.role", json_kind(item.get("role")), "a text", dialogue)
-        content = item.get("parts", item.get("content"))
-        role = map_role(item["role"], ROLES)
-        for turn in read_content(role, content, f"{place}.parts", dialogue, Counter()):
-            if key != OUTPUT or index == 0:
-                yield as_message(turn)
+        role, content = item.get("role"), item.get("parts", item.get("content"))
+        if not isinstance(role, str):
+            raise BadRecord("E_TYPE", f"{place}.role", json_kind(role), "a text", dialogue)
+        turns = read_content(map_role(role, ROLES), content, f"{place}.parts", dialogue, Counter())
+        yield from map(as_message, turns if key != OUTPUT or index == 0 else ())
 
 
 def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
@@ -434,5 +412,12 @@ def _list_numbered(flat: dict[str, Any], prefix: str) -> Iterator[tuple[int, dic
     yield from sorted(groups.items())
 
 
-opentelemetry = LogFormat("opentelemetry", matches_opentelemetry, read_conversation, parts=parts)
-openinference = LogFormat("openinference", matches_openinference, read_conversation, parts=parts)
+opentelemetry = LogFormat(
+    "opentelemetry", partial(_has_attributes, ("gen_ai.",)), read_conversation, parts=parts
+)
+openinference = LogFormat(
+    "openinference",
+    partial(_has_attributes, ("openinference.", OPEN_INPUT, OPEN_OUTPUT)),
+    read_conversation,
+    parts=parts,
+)

@@ -32,9 +32,8 @@ _OFFSET_LINE = re.compile(
     rf"\(\s*(?:(\d{{1,3}})h\s+)?(?:(\d{{1,3}})m\s+)?(\d{{1,5}})s\s*\)\s*{_NAME}:[ \t]?(.*)$"
 )
 _AGENT_HEADER = re.compile(r"Agent ([^:]{1,60})$")
-_CUE = re.compile(
-    r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}[ \t]+-->[ \t]+(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
-)
+_CLOCK = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+_CUE = re.compile(rf"{_CLOCK}[ \t]+-->[ \t]+{_CLOCK}")
 _VOICE = re.compile(r"<v(?:\.[^\s>]{0,100})?[ \t]+([^>]{1,200})>")
 _TAG = re.compile(r"</?[a-z0-9:.]{1,40}(?:[ \t][^<>]{0,200})?>", re.IGNORECASE)
 _HALVES = {
@@ -60,7 +59,7 @@ N_COMPARED = 200
 MAX_SPEAKERS = 6
 
 
-@dataclass
+@dataclass(frozen=True)
 class Line:
     """A turn of a transcript. `offset_s` counts from the start of the conversation; `role` is that which the
     transcript itself gives the speaker."""
@@ -83,32 +82,29 @@ def read_transcript(text: str) -> list[Line]:
         text, _ = assemble(text, read_html(text).pieces)
     text = _BRACKETED.sub(r"\1", text)
     agents: set[str] = set()
-    results: list[Line] = []
+    said: list[tuple[str, int | None, list[str]]] = []
     lines = [line.strip() for line in text.splitlines()]
     timed = any(map(_OFFSET_LINE.match, lines))
-    more: list[list[str]] = []
     for line in lines:
         match = (_OFFSET_LINE if timed else _LINE).match(line)
-        header = _AGENT_HEADER.match(line)
-        if match is None and header is not None:
-            agents.add(header[1])
-        elif match is None:
-            if results and line:
-                more[-1].append(line)
-        elif timed:
+        if match is not None and timed:
             hours, minutes, seconds, speaker, words = match.groups()
             offset = int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds)
-            results.append(Line(speaker, "", offset))
-            more.append([words])
-        else:
-            results.append(Line(match[1], ""))
-            more.append([match[2] or ""])
-    for turn, words in zip(results, more, strict=True):
-        turn.text = "\n".join(filter(None, words))
-    if agents and any(line.speaker in agents for line in results):
-        for turn in results:
-            turn.role = "agent" if turn.speaker in agents else "customer"
-    return results
+            said.append((speaker, offset, [words]))
+        elif match is not None:
+            said.append((match[1], None, [match[2]]))
+        elif header := _AGENT_HEADER.match(line):
+            agents.add(header[1])
+        elif said:
+            said[-1][2].append(line)
+    agents.intersection_update(speaker for speaker, _, _ in said)
+    return [
+        Line(
+            speaker, "\n".join(filter(None, words)), offset,
+            None if not agents else "agent" if speaker in agents else "customer",
+        )
+        for speaker, offset, words in said
+    ]  # fmt: skip
 
 
 def _is_script(text: str) -> bool:
@@ -120,11 +116,8 @@ def _is_script(text: str) -> bool:
 
 
 def _read_script(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDialogue]:
-    yield _dialogue(fallback_id, [RawTurn(line.speaker, line.text) for line in read_transcript(text)])
-
-
-def _dialogue(name: str, turns: list[RawTurn], warnings: Counter[str] | None = None) -> RawDialogue:
-    return RawDialogue(name, turns, warnings=warnings or Counter(), named=True)
+    turns = [RawTurn(line.speaker, line.text) for line in read_transcript(text)]
+    yield RawDialogue(fallback_id, turns, named=True)
 
 
 def _is_vtt(text: str) -> bool:
@@ -144,7 +137,8 @@ def _read_cues(text: str, fallback_id: str, _: ReadConfig) -> Iterator[RawDialog
             turns[-1][1].append(words)
         else:
             turns.append((speaker or "unnamed", [words]))
-    yield _dialogue(fallback_id, [RawTurn(speaker, " ".join(words)) for speaker, words in turns])
+    said = [RawTurn(speaker, " ".join(words)) for speaker, words in turns]
+    yield RawDialogue(fallback_id, said, named=True)
 
 
 def _cues(text: str) -> Iterator[tuple[str, str]]:
@@ -177,18 +171,15 @@ def _head_text(line: str) -> str:
 
 def _read_whatsapp(text: str, fallback_id: str, config: ReadConfig) -> Iterator[RawDialogue]:
     """One chat. Notices, deleted messages and media without words are counted and left out."""
-    warnings: Counter[str] = Counter()
-    messages: list[tuple[re.Match[str], list[str]]] = []
-    numbers: list[int] = []
+    messages: list[tuple[int, re.Match[str], list[str]]] = []
     for number, line in enumerate(text.replace("\r\n", "\n").rstrip("\n").split("\n"), 1):
         head = _HEAD.match(_head_text(line))
-        if head is not None and (not messages or _style(head) == _style(messages[0][0])):
-            messages.append((head, [_after_head(line, head)]))
-            numbers.append(number)
+        if head is not None and (not messages or _style(head) == _style(messages[0][1])):
+            messages.append((number, head, [_after_head(line, head)]))
         elif messages:
-            messages[-1][1].append(line)
-    times = _times([head for head, _ in messages], config)
-    for number, before, after in zip(numbers[1:], times, times[1:], strict=False):
+            messages[-1][2].append(line)
+    times = _times([head for _, head, _ in messages], config)
+    for (number, _, _), before, after in zip(messages[1:], times, times[1:], strict=False):
         if before and after and after < before and not config.sort_turns:
             found = Message("line {n} of the file is earlier than the message before", n=number)
             expected = Message(
@@ -196,28 +187,22 @@ def _read_whatsapp(text: str, fallback_id: str, config: ReadConfig) -> Iterator[
             )
             raise BadRecord("E_TIME", "", found, expected, fallback_id)
     turns = []
-    for (_, rest), at in zip(messages, times, strict=True):
+    for (_, _, rest), at in zip(messages, times, strict=True):
         match = _SPEAKER.fullmatch("\n".join(rest).lstrip("\u200e\u200f\u202a\u202c "))
-        if match is None or any(_is_open(match[1], *signs) for signs in _QUOTES):
-            warnings["W_EVENT_SKIPPED"] += 1
-            continue
-        words = _without_edit_mark(match[2])
-        bare = _MARKS.sub("", words).strip()
-        if words.startswith("\u200e") or _is_notice(bare) or _MEDIA.fullmatch(bare):
-            warnings["W_EVENT_SKIPPED"] += 1
-            continue
-        turns.append(RawTurn(_MARKS.sub("", match[1]).strip(), words, at))
-    yield _dialogue(fallback_id, turns, warnings)
+        if match is not None and not any(_is_open(match[1], *signs) for signs in _QUOTES):
+            words = _without_edit_mark(match[2])
+            bare = _MARKS.sub("", words).strip()
+            if not (words.startswith("\u200e") or _is_notice(bare) or _MEDIA.fullmatch(bare)):
+                turns.append(RawTurn(_MARKS.sub("", match[1]).strip(), words, at))
+    warnings = +Counter(W_EVENT_SKIPPED=len(messages) - len(turns))
+    yield RawDialogue(fallback_id, turns, warnings=warnings, named=True)
 
 
 def _is_notice(words: str) -> bool:
     """Whether a message was deleted, or had no words: a picture, a call."""
     folded = fold(words).rstrip(".")
-    return (
-        folded in phrases("deleted_messages")
-        or folded in phrases("wordless_messages")
-        or ("\n" not in words and folded.startswith(starts("deleted_by")))
-    )
+    is_whole = folded in phrases("deleted_messages") or folded in phrases("wordless_messages")
+    return is_whole or ("\n" not in words and folded.startswith(starts("deleted_by")))
 
 
 def _without_edit_mark(words: str) -> str:
@@ -268,15 +253,13 @@ def _times(heads: list[re.Match[str]], config: ReadConfig) -> list[datetime | No
     Raises:
         BadRecord: E_TIME, neither says.
     """
-    wanted = config.mapped.time_format
+    wanted, zone = config.mapped.time_format, config.mapped.time_zone
     texts = list(map(_time_text, heads))
     dates = DateOrderDetector()
     for text in texts:
         dates.add(text)
-    ways = {
-        order: [TimeFormat.of(order, config.mapped.time_zone).parse(text) for text in texts]
-        for order in (DAY_FIRST, MONTH_FIRST)
-    }
+    orders = (DAY_FIRST, MONTH_FIRST)
+    ways = {order: list(map(TimeFormat.of(order, zone).parse, texts)) for order in orders}
     if wanted in ways:
         return ways[wanted]
     if not dates.is_ambiguous:

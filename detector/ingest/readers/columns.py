@@ -302,11 +302,9 @@ class Survey:
                 words=", ".join(map(repr, map(format_word, words))), word=format_word(words[-1]),
             )  # fmt: skip
         notes = tuple(name for name in self._words if name in self._first and name in self._mixed)
-        names = {
-            meaning: name
-            for meaning, name in self._columns.names.items()
-            if meaning != "channel" or name not in notes
-        }
+        names = dict(self._columns.names)
+        if names.get("channel") in notes:
+            del names["channel"]
         return replace(self._columns, notes=notes, names=names, speakers=speakers)
 
     @property

@@ -155,10 +155,9 @@ def survey_log(source: Source, detected: DetectedFormat, config: ReadConfig) -> 
             ambiguous dates; E_NO_RECORDS if there is no row but the header.
     """
     table = None if detected.by_mapping else _open_table(source, detected, config)
-    if table is not None and table.paths:
-        check_sizes(source, list(table.paths), config)
-    elif detected.paths is not None:
-        check_sizes(source, list(detected.paths), config)
+    paths = table.paths if table is not None else detected.paths
+    if paths:
+        check_sizes(source, list(paths), config)
     if detected.by_mapping:
         survey = _survey_mapped(source, detected, config)
     elif table is None:
@@ -232,15 +231,10 @@ def _path_error(
     near = [one for one in there if one.rpartition("[]")[0] == path.rpartition("[]")[0]]
     choices = ", ".join((near + [one for one in there if one not in near])[:N_PATHS])
     return InputRefused(
-        CODE,
-        "{place}: {path!r} is in none of the first {n} records of {file}; {nearest}there are {paths}",
-        place=config.mapped.places.get(meaning, meaning),
-        path=path,
-        n=n_records,
-        file=source.name,
-        nearest=nearest(path, there),
-        paths=choices or Message("none"),
-    )
+        CODE, "{place}: {path!r} is in none of the first {n} records of {file}; {nearest}there are {paths}",
+        place=config.mapped.places.get(meaning, meaning), path=path, n=n_records, file=source.name,
+        nearest=nearest(path, there), paths=choices or Message("none"),
+    )  # fmt: skip
 
 
 def _read_text(

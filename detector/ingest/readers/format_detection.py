@@ -106,12 +106,11 @@ def text_formats(config: ReadConfig) -> list[TextFormat]:
 
 def _load_formats(config: ReadConfig) -> list[LogFormat | TextFormat]:
     files = [] if config.format_file is None else [config.format_file]
-    entries = plugins(FORMATS, files, LogFormat | TextFormat).items()
-    return [
-        entry.load(LogFormat | TextFormat)
-        for name, entry in entries
-        if (entry.content is not None if files else config.format in ("auto", name))
-    ]
+    kind = LogFormat | TextFormat
+    entries = plugins(FORMATS, files, kind).items()
+    if files:
+        return [entry.load(kind) for _, entry in entries if entry.content is not None]
+    return [entry.load(kind) for name, entry in entries if config.format in ("auto", name)]
 
 
 @cache
@@ -141,11 +140,8 @@ def _detect_parquet(source: Source, config: ReadConfig) -> DetectedFormat:
         turns = leaf_paths(file, "turns")
         turn_fields = {path.rpartition(".")[2] for path in turns}
         if not ids or not set(ids) <= set(names) or not {"role", "text"} <= turn_fields or "turns" in turns:
-            raise file_error(
-                "E_PARQUET",
-                source.name,
-                "wrong schema; expected columns dialogue_id and turns, a list of {role, text}",
-            )
+            problem = Message("wrong schema; expected columns dialogue_id and turns, a list of {role, text}")
+            raise file_error("E_PARQUET", source.name, problem)
         used = {*ids, "sources", *TEXT_FIELDS, *METADATA_FIELDS}
         paths = [path for name in names if name in used for path in leaf_paths(file, name)]
         paths += [path for path in turns if path.rpartition(".")[2] in ROW_TURN_FIELDS]
@@ -155,9 +151,8 @@ def _detect_parquet(source: Source, config: ReadConfig) -> DetectedFormat:
 def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     text = prefix.removeprefix(BOM).lstrip()
     if not text:
-        raise file_error(
-            "E_NO_RECORDS", source.name, "nothing but blank lines" if prefix else "the file is empty"
-        )
+        problem = Message("nothing but blank lines") if prefix else Message("the file is empty")
+        raise file_error("E_NO_RECORDS", source.name, problem)
     if config.format in ("csv", "parquet"):
         if config.format == "parquet" or text[:1] in b"{[":
             raise file_error("E_FORMAT", source.name, "is not {name}", name=config.format)
@@ -207,11 +202,9 @@ def _text(
             return DetectedFormat("text", text=format)
     if advice := header_below(filter(str.strip, start.split("\n")), config):
         raise file_error("E_FORMAT", source.name, advice)
-    raise file_error(
-        "E_FORMAT", source.name, "{problem}; {hint}",
-        problem=Message("is none of the formats that are read"),
-        hint=Message("name it with --input-format, or {hint}", hint=preview_hint(source.name)),
-    )  # fmt: skip
+    problem = Message("is none of the formats that are read")
+    hint = Message("name it with --input-format, or {hint}", hint=preview_hint(source.name))
+    raise file_error("E_FORMAT", source.name, "{problem}; {hint}", problem=problem, hint=hint)
 
 
 def _first_row(text: bytes, names: list[str], header: str, config: ReadConfig) -> dict[str, str]:
@@ -303,11 +296,8 @@ def _document(whole: Any, shapes: list[LogFormat]) -> DetectedFormat | None:
     for shape in shapes:
         if isinstance(whole, list) and any(map(shape.matches, whole[:N_ELEMENTS])):
             return DetectedFormat("document", shape, "elements")
-        if (
-            isinstance(whole, dict)
-            and shape.members == ("*",)
-            and all(map(shape.matches, whole.values() or [0]))
-        ):
+        is_keyed = isinstance(whole, dict) and shape.members == ("*",)
+        if is_keyed and all(map(shape.matches, whole.values() or [0])):
             return DetectedFormat("document", shape, "members")
     return None
 

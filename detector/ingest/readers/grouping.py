@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import groupby
@@ -70,12 +70,10 @@ class Group:
     def dialogue(self, name: object, path: str = "turns") -> RawDialogue:
         """The dialogue of the rows: its turns in the order of the mapping's order column, by number if all
         values are numbers, else as texts; without one, in the order of the log."""
-        turns = self.turns
-        if self.places:
-            try:
-                keys: list[Any] = [float(str(position)) for position in self.places]
-            except ValueError:
-                keys = [str(position) for position in self.places]
+        turns, keys = self.turns, list[Any](map(str, self.places))
+        with suppress(ValueError):
+            keys = list(map(float, keys))
+        if keys:
             turns = [turns[at] for at in sorted(range(len(turns)), key=keys.__getitem__)]
         return RawDialogue(name, turns, self._fields(), path=path)
 
@@ -139,9 +137,8 @@ def mapped_dialogue(
     group = Group(columns, times)
     for cells in rows:
         group.add(cells)
-    if columns.ids:
-        return group.dialogue(columns.dialogue_id(rows[0]) if rows else None, shape.path)
-    return group.dialogue(fallback_id, shape.path)
+    own_id = columns.dialogue_id(rows[0]) if rows else None
+    return group.dialogue(own_id if columns.ids else fallback_id, shape.path)
 
 
 @contextmanager

@@ -24,10 +24,7 @@ from dialint.detector.ingest.sources import Source
 MAX_DEPTH = 32
 MAX_VALUE_BYTES = 400 << 20
 """Memory that one JSON text may take as objects: `{}` takes 64 bytes, a distinct key 200."""
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
-_BLOCK = 1 << 20
 _SPACE = " \t\r\n"
 _CUT_LITERAL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul)?")
 
@@ -50,34 +47,32 @@ def decode(raw: bytes) -> Any:
     if b"\0" in raw:
         raise BadRecord("E_NUL", "", "NUL byte", "text without NUL")
     _check_size(raw)
-    _check_depth(raw)
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise BadRecord("E_UTF8", "", Message("byte {n}", n=error.start), "UTF-8 text") from None
-    value = _parse(text.lstrip("\ufeff"))
+    try:
+        value = _parse(text.lstrip("\ufeff"))
+        is_deep = raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_too_deep(value)
+    except RecursionError:
+        is_deep = True
+    if is_deep:
+        found = Message("depth over {n}", n=MAX_DEPTH)
+        raise BadRecord("E_DEPTH", "", found, Message("at most {n} levels", n=MAX_DEPTH))
     if "\\u" in text:
         check_characters(value)
     return value
 
 
-def _check_depth(raw: bytes) -> None:
-    """Raises:
-    BadRecord: E_DEPTH, brackets nest deeper than 32.
-    """
-    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
-        return
-    import numpy as np
-
-    brackets = np.frombuffer(_STRING.sub(b"", raw).translate(None, _NO_BRACKET), dtype=np.uint8)
-    depth = 0
-    for start in range(0, len(brackets), _BLOCK):
-        block = brackets[start : start + _BLOCK]
-        depths = depth + np.cumsum(np.where((block == ord("[")) | (block == ord("{")), 1, -1))
-        if depths.max() > MAX_DEPTH:
-            found = Message("depth over {n}", n=MAX_DEPTH)
-            raise BadRecord("E_DEPTH", "", found, Message("at most {n} levels", n=MAX_DEPTH))
-        depth = depths[-1]
+def _is_too_deep(value: Any) -> bool:
+    """Whether lists and objects nest deeper than `MAX_DEPTH`."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        lists = (
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        )
+        level = [item for items in lists for item in items]
+    return any(isinstance(one, dict | list) for one in level)
 
 
 def _check_size(raw: bytes) -> None:

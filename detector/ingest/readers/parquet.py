@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from dialint.detector.errors import InputRefused, Message
+from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import (
     BadRecord,
@@ -68,9 +68,8 @@ def _damage(source: Source) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise file_error(
-            "E_PARQUET", source.name, "cannot be read ({error})", error=type(error).__name__
-        ) from None
+        problem = Message("cannot be read ({error})", error=type(error).__name__)
+        raise file_error("E_PARQUET", source.name, problem) from None
 
 
 def leaf_paths(file: Any, name: str | None = None) -> list[str]:
@@ -118,28 +117,24 @@ def _check_footer(file: Any, source: Source, paths: list[str], config: ReadConfi
             most += chunk.num_values * (chunk.total_uncompressed_size + VALUE_BYTES)
             if total > limit:
                 raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
-            problem = _chunk_problem(
-                chunk, kind, Message("row group {index}, column {path}", index=index, path=kind.path)
+            _check_chunk(
+                source, chunk, kind, Message("row group {index}, column {path}", index=index, path=kind.path)
             )
-            if problem is not None:
-                raise InputRefused(problem[0], "{file}: {message}", file=source.name, message=problem[1])
     return most
 
 
-def _chunk_problem(chunk: Any, kind: Any, where: Message) -> tuple[str, Message] | None:
-    """Code and message for a column chunk of which one row may take too much; None if there is no problem."""
-    n, size = chunk.num_values, chunk.total_uncompressed_size
+def _check_chunk(source: Source, chunk: Any, kind: Any, where: Message) -> None:
+    """Refuse a file with a column chunk of which one row may take too much."""
+    n, size, name = chunk.num_values, chunk.total_uncompressed_size, source.name
     if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
-        return "E_PARQUET", Message(
-            "{where}: values of {n} bytes each; write it as text", where=where, n=kind.length
-        )
+        problem = Message("{where}: values of {n} bytes each; write it as text", where=where, n=kind.length)
+        raise file_error("E_PARQUET", name, problem)
     if kind.max_repetition_level and n > MAX_GROUP_VALUES:
-        return "E_EXPANSION", Message("{where}: {n} values; write smaller row groups", where=where, n=n)
+        problem = Message("{where}: {n} values; write smaller row groups", where=where, n=n)
+        raise file_error("E_EXPANSION", name, problem)
     if kind.max_repetition_level and "DELTA_BYTE_ARRAY" in chunk.encodings and n * size > MAX_REPEATED_BYTES:
-        return "E_PARQUET", Message(
-            "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary", where=where
-        )
-    return None
+        problem = Message("{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary", where=where)
+        raise file_error("E_PARQUET", name, problem)
 
 
 def _expansion_limit(source: Source, config: ReadConfig) -> int:
@@ -204,32 +199,26 @@ def _rows(
             with _damage(source):
                 if any(faults):
                     single = [part.slice(at, 1) for at in range(part.num_rows)]
-                    rows = [
-                        _short_row(row) if bad else row.to_pylist()[0]
-                        for row, bad in zip(single, faults, strict=True)
-                    ]
+                    pairs = zip(single, faults, strict=True)
+                    rows = [_short_row(row) if bad else row.to_pylist()[0] for row, bad in pairs]
                 else:
                     rows = part.to_pylist()
             for row, bad in zip(rows, faults, strict=True):
-                yield row, _row_fault(row, bad)
+                try:
+                    if bad is None:
+                        check_characters(row)
+                except BadRecord as fault:
+                    bad = fault
+                if bad is not None:
+                    names = (row[key] for key in ("dialogue_id", "id") if isinstance(row.get(key), str))
+                    bad.dialogue_id = next(names, None)
+                yield row, bad
 
 
 def _size_fault(size: int, n_turns: int, config: ReadConfig) -> BadRecord | None:
     if size > config.max_record_bytes:
         return record_too_large(size, config.max_record_bytes)
     return too_many_turns(n_turns, config.max_turns, "turns") if n_turns > config.max_turns else None
-
-
-def _row_fault(row: dict[str, Any], bad: BadRecord | None) -> BadRecord | None:
-    try:
-        if bad is not None:
-            raise bad
-        check_characters(row)
-    except BadRecord as fault:
-        names = (row[key] for key in ("dialogue_id", "id") if isinstance(row.get(key), str))
-        fault.dialogue_id = next(names, None)
-        return fault
-    return None
 
 
 def _n_turns(batch: Any) -> list[int]:
@@ -299,16 +288,12 @@ def parquet_table(source: Source, config: ReadConfig) -> MessageTable:
             hint = preview_hint(source.name)
             raise file_error("E_PARQUET", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
         texts = {name for name, kind in zip(names, kinds, strict=True) if _is_text(kind)}
-        notes = tuple(
-            name
-            for name in columns.notes
-            if name in texts and may_mark_notes(name) and names.count(name) == 1
-        )
+        once = {name for name in texts if may_mark_notes(name) and names.count(name) == 1}
+        notes = tuple(name for name in columns.notes if name in once)
         used = {*columns.ids, *columns.names.values(), *notes}
         if any(names.count(name) > 1 for name in used):
-            raise file_error(
-                "E_PARQUET", source.name, "wrong schema; a column that is read stands there twice"
-            )
+            problem = Message("wrong schema; a column that is read stands there twice")
+            raise file_error("E_PARQUET", source.name, problem)
         paths = [path for name in names if name in used for path in leaf_paths(file, name)]
 
     def rows(warnings: Counter[str]) -> Iterator[Row]:

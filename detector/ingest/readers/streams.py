@@ -13,8 +13,8 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,9 +67,8 @@ def check_ending(source: Source) -> str:
     start, name = magic(source), PurePath(source.name).name.lower()
     for sign, what in FOREIGN.items():
         if start.startswith(sign):
-            raise file_error(
-                "E_FORMAT", source.name, "is {what}; export the log as JSON lines, CSV or Parquet", what=what
-            )
+            problem = Message("is {what}; export the log as JSON lines, CSV or Parquet", what=what)
+            raise file_error("E_FORMAT", source.name, problem)
     for ending, sign in ((".gz", GZIP), (".zst", ZSTD)):
         is_packed = start.startswith(sign)
         if start and name and name.endswith(ending) != is_packed:
@@ -115,17 +114,14 @@ def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[b
 
 
 def _check_expansion(expanded: Iterator[bytes], source: Source, config: ReadConfig) -> Iterator[bytes]:
-    total = 0
+    total, most, ratio = 0, config.max_expanded_bytes, config.max_ratio
     for block in expanded:
         total += len(block)
-        if total > config.max_expanded_bytes:
-            raise file_error(
-                "E_EXPANSION", source.name, "expands to over {n} bytes", n=config.max_expanded_bytes
-            )
-        if total > RATIO_FROM_BYTES and total > config.max_ratio * max(source.size, 1):
-            raise file_error(
-                "E_EXPANSION", source.name, "expands to over {ratio:g} times its size", ratio=config.max_ratio
-            )
+        if total > most:
+            raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=most)
+        if total > RATIO_FROM_BYTES and total > ratio * max(source.size, 1):
+            problem = Message("expands to over {ratio:g} times its size", ratio=ratio)
+            raise file_error("E_EXPANSION", source.name, problem)
         if block:
             yield block
 
@@ -175,9 +171,8 @@ def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
             try:
                 yield frame.decompress(piece)
             except zstandard.ZstdError:
-                raise file_error(
-                    "E_ZST_CORRUPT", name, "the zstd data are damaged, or something follows"
-                ) from None
+                problem = Message("the zstd data are damaged, or something follows")
+                raise file_error("E_ZST_CORRUPT", name, problem) from None
             if frame.eof:
                 data, frame = frame.unused_data + data, None
     if frame is not None:
@@ -212,8 +207,7 @@ def _undecodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("dialint-mark", _undecodable)
 
 
-@dataclass(frozen=True)
-class Encoding:
+class Encoding(NamedTuple):
     """A codec's name, and whether it was guessed from the text."""
 
     name: str = "utf-8"
@@ -244,19 +238,15 @@ def without_bom(stream: Iterable[bytes]) -> Iterator[bytes]:
 
 def _as_utf8(stream: Iterator[bytes], encoding: str, source: Source) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("dialint-mark")
-    last = False
-    while not last:
-        block = next(stream, None)
-        last = block is None
+    for block in chain(stream, (b"",)):  # no block of a stream is empty
         try:
-            text = decoder.decode(block or b"", last)
+            text = decoder.decode(block, not block)
         except UnicodeError:
-            raise file_error(
-                "E_ENCODING",
-                source.name,
+            problem = Message(
                 "is not {name}: it does not begin with a byte order mark; name another --encoding",
                 name=encoding,
-            ) from None
+            )
+            raise file_error("E_ENCODING", source.name, problem) from None
         if text:
             yield text.encode("utf-8", "surrogatepass")
 
@@ -314,12 +304,10 @@ def _refuse_wide_encoding(head: bytes, source: Source) -> None:
     guess = "utf-16-le" if odd > even else "utf-16-be"
     if even + odd > 0.6 * len(head):
         guess = "utf-32-le" if head[0] else "utf-32-be"
-    raise file_error(
-        "E_ENCODING",
-        source.name,
-        "looks like {name} without a byte order mark; if it is, say --encoding {name}",
-        name=guess,
+    problem = Message(
+        "looks like {name} without a byte order mark; if it is, say --encoding {name}", name=guess
     )
+    raise file_error("E_ENCODING", source.name, problem)
 
 
 def _guess_encoding(sample: bytes, source: Source) -> str:

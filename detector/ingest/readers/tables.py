@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import BadRecord, file_error, preview_hint
+from dialint.detector.ingest.outcomes import BadRecord, file_error, json_kind, preview_hint
 from dialint.detector.ingest.readers.columns import Columns, MessageTable, Row
 from dialint.detector.ingest.readers.json_records import ParsedJson, json_lines, json_parts
 from dialint.detector.ingest.readers.parquet import parquet_records
@@ -50,13 +50,15 @@ def read_table(path: Path, config: ReadConfig = DEFAULT_CONFIG) -> Iterator[tupl
     (source,) = open_logs([str(path)])
     for line, _, row in read_rows(source, detect_table_format(source, config), config):
         if isinstance(row, BadRecord):
-            where = Message("line {n}", n=line)
-            if row.path:
-                where = Message("line {n}, {path}", n=line, path=row.path)
+            where = (
+                Message("line {n}, {path}", n=line, path=row.path)
+                if row.path
+                else Message("line {n}", n=line)
+            )
+            problem = {"found": row.found, "expected": row.expected}
             raise file_error(
-                row.code, source.name, "{where}: {found}; expected {expected}",
-                where=where, found=row.found, expected=row.expected,
-            )  # fmt: skip
+                row.code, source.name, "{where}: {found}; expected {expected}", where=where, **problem
+            )
         yield line, row
 
 
@@ -96,7 +98,7 @@ def read_rows(
     return (
         one
         if isinstance(one.value, dict | BadRecord)
-        else one._replace(value=BadRecord("E_TYPE", "", type(one.value).__name__, "an object"))
+        else one._replace(value=BadRecord("E_TYPE", "", json_kind(one.value), "an object"))
         for one in values
     )
 
@@ -121,8 +123,7 @@ def csv_records(source: Source, config: ReadConfig, delimiter: str) -> Iterator[
 def _unescape(cell: str) -> str | None:
     """The text of a cell; only escapes that this package's writer makes are undone."""
     cell = cell.replace("\ufeff", "")
-    escaped = cell.startswith("'") and needs_escape(cell[1:])
-    return unescape_cell(cell) if escaped else cell or None
+    return unescape_cell(cell) if cell.startswith("'") and needs_escape(cell[1:]) else cell or None
 
 
 class CsvReader:
@@ -157,10 +158,8 @@ class CsvReader:
         except csv.Error as error:
             is_open = "end of data" in str(error)
             cause = Message("a quote is not closed") if is_open else Message("bad quoting or a huge field")
-            raise file_error(
-                "E_CSV", self._file, "line {n}, byte {offset}: {cause}",
-                n=self.line, offset=self.offset, cause=cause,
-            ) from None  # fmt: skip
+            where = Message("line {n}, byte {offset}: {cause}", n=self.line, offset=self.offset, cause=cause)
+            raise file_error("E_CSV", self._file, where) from None
         finally:
             if limit is not None:  # the csv module has one limit for the whole process
                 csv.field_size_limit(limit)
@@ -175,19 +174,13 @@ class CsvReader:
     def _read_lines(self) -> Iterator[str]:
         for number, offset, raw, lost in self._lines:
             if lost:
-                raise file_error(
-                    "E_CSV", self._file, "line {n}: over {limit} bytes", n=number, limit=self._limit
-                )
+                problem = Message("line {n}: over {limit} bytes", n=number, limit=self._limit)
+                raise file_error("E_CSV", self._file, problem)
             self._next_line, self._next_offset = number + 1, offset + len(raw) + 1
             self.n_returns += raw.endswith(b"\r")
             if self._next_offset - self.offset > self._limit:
-                raise file_error(
-                    "E_CSV",
-                    self._file,
-                    "line {n}: a row of over {limit} bytes",
-                    n=self.line,
-                    limit=self._limit,
-                )
+                problem = Message("line {n}: a row of over {limit} bytes", n=self.line, limit=self._limit)
+                raise file_error("E_CSV", self._file, problem)
             if raw.startswith(BOM) and number == self.line:
                 self.n_marks += 1
                 raw = raw.removeprefix(BOM)
@@ -276,8 +269,7 @@ def _bad_header(
             problem = Message(
                 "the delimiter is not {sign!r}; try --delimiter {name}", sign=delimiter, name=name
             )
-    problem = header_below(text_lines(source, config), config) or Message(
-        "line {n}: {problem}", n=1, problem=problem
-    )
+    problem = Message("line {n}: {problem}", n=1, problem=problem)
+    problem = header_below(text_lines(source, config), config) or problem
     hint = preview_hint(source.name)
     return file_error("E_CSV", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
