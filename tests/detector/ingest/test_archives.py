@@ -29,10 +29,20 @@ def ids(path: Path) -> list[str]:
     return [one.id for one in reading.dialogues(path, ReadConfig())[0]]
 
 
-def zipped(path: Path, members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
-    with zipfile.ZipFile(path, "w", method) as archive:
+def archive(
+    members: dict[str, str | bytes],
+    change: Callable[[bytes], bytes] = lambda data: data,
+    method: int = zipfile.ZIP_DEFLATED,
+) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as file:
         for name, data in members.items():
-            archive.writestr(name, data)
+            file.writestr(name, data)
+    return change(out.getvalue())
+
+
+def zipped(path: Path, members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    path.write_bytes(archive(members, method=method))
     return path
 
 
@@ -50,10 +60,10 @@ def test_the_logs_of_a_folder_and_of_an_archive_are_read_in_order(tmp_path: Path
     (folder / "verdicts.rejects.jsonl").write_text("x")
     (folder / "link.jsonl").symlink_to(folder / "a.jsonl")
     assert ids(folder) == ["d1", "d2"]
-    archive = zipped(tmp_path / "export.zip", MEMBERS)
-    assert ids(archive) == ["d1", "d2"]
-    assert [(one.name, one.label) for one in open_logs([str(archive)])] == [
-        (f"{archive}/a.jsonl", "a.jsonl"), (f"{archive}/b/two.jsonl", "two.jsonl")]  # fmt: skip
+    export = zipped(tmp_path / "export.zip", MEMBERS)
+    assert ids(export) == ["d1", "d2"]
+    assert [(one.name, one.label) for one in open_logs([str(export)])] == [
+        (f"{export}/a.jsonl", "a.jsonl"), (f"{export}/b/two.jsonl", "two.jsonl")]  # fmt: skip
     zipped(folder / "more.zip", {"three.jsonl": log("d3")})
     assert ids(folder) == ["d1", "d2", "d3"]
     (tmp_path / "empty").mkdir()
@@ -68,14 +78,6 @@ def link() -> bytes:
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr(info, "/etc/passwd")
     return out.getvalue()
-
-
-def archive(members: dict[str, str | bytes], change: Callable[[bytes], bytes] = lambda data: data) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in members.items():
-            file.writestr(name, data)
-    return change(out.getvalue())
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 import time
 from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import reading
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
-from dialint.detector.ingest.validation import Clean, clean_texts
 from dialint.detector.ingest.html_text import is_html, read_html
-from dialint.detector.ingest.read import Counts, ReadConfig, Reject, open_logs, read
+from dialint.detector.ingest.read import Counts, ReadConfig
+from dialint.detector.ingest.validation import Clean, clean_texts
 from dialint.detector.offsets import assemble, from_original, to_original
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 
@@ -29,8 +33,6 @@ def clean(text: str, *before: str, html: bool | None = None) -> Clean:
     """A text cleaned, which comes after others in its dialogue."""
     return clean_texts([*before, text], [None] * len(before) + [html], MOST)[-1]
 
-
-# --- HTML -----------------------------------------------------------------------------------------------
 
 PLAIN = (
     "My page shows <br> where a line should end.",
@@ -96,8 +98,6 @@ def test_what_a_field_says_counts() -> None:
     assert clean("<p>a</p>", html=False).text == "<p>a</p>"
     assert clean("<p><img src='x'></p>", html=True).text == ""
 
-
-# --- quoted replies -------------------------------------------------------------------------------------
 
 ABOVE = {
     "gmail": "On Mon, 2 Mar 2026 at 10:14, Anna <anna@example.org> wrote:\n",
@@ -176,8 +176,6 @@ def test_own_words_stay(text: str) -> None:
     assert clean(text, "Hello", "Anything else?") == Clean(text)
 
 
-# --- signatures, footers, chrome ----------------------------------------------------------------------------
-
 BELOW = {
     "delimiter": "\n\n-- \nTom Baker\nAcme Ltd\nFirst floor",
     "telephone": "\n\nSent from my iPhone",
@@ -231,8 +229,6 @@ def test_where_nothing_would_remain_all_stays(above: str) -> None:
     assert clean(text) == Clean(text)
 
 
-# --- offsets ----------------------------------------------------------------------------------------------
-
 WORDS = st.text("abc &<>'\";éß漢😀x1", min_size=1, max_size=12)
 TAGS = st.sampled_from(
     ["<p>", "</p>", "<br>", "<b>", "</b>", "&nbsp;", "\n", '<a href="x>y">', "</a>", "<!-- c -->", "&amp;"]
@@ -256,16 +252,8 @@ def test_each_character_kept_leads_back_to_its_place(parts: list[str]) -> None:
             assert source == char
         assert from_original(edits, start, end) == (place, place + 1)
     assert from_original(edits, 0, len(html)) == (0, len(text))
-    assert "".join(text.split()) == "".join(read_back(html).split())
-
-
-def read_back(html: str) -> str:
-    """The text of simple HTML, by other means."""
-    import re
-    from html import unescape
-
     bare = re.sub(r'<!-- c -->|<a href="x>y">|</?(?:p|b|br|a)>', "", html)
-    return unescape(bare)
+    assert "".join(text.split()) == "".join(unescape(bare).split())
 
 
 @given(st.lists(st.sampled_from(
@@ -285,8 +273,6 @@ def test_what_is_kept_of_any_mail_are_its_own_lines(lines: list[str]) -> None:
     assert bool(found.counted) == bool(found.edits)
 
 
-# --- ways in --------------------------------------------------------------------------------------------------
-
 MAIL = f"<div>{ANSWER.replace(chr(10), '<br>')}</div><blockquote type='cite'>{ASKED}</blockquote>"
 TEXTS = [("customer", "Where &amp; when?"), ("agent", MAIL), ("agent", "Is there more?")]
 
@@ -297,25 +283,16 @@ def as_canonical(folder: Path) -> Path:
 
 
 def as_csv(folder: Path) -> Path:
-    path = folder / "log.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["ticket_id", "role", "body"])
-        writer.writerows(("d", role, text) for role, text in TEXTS)
-    return path
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(
+        [["ticket_id", "role", "body"], *(["d", role, text] for role, text in TEXTS)]
+    )
+    return written(folder / "log.csv", out.getvalue())
 
 
 def as_parquet(folder: Path) -> Path:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    path = folder / "log.parquet"
-    rows = {
-        "ticket_id": ["d"] * 3,
-        "role": [role for role, _ in TEXTS],
-        "html_body": [text for _, text in TEXTS],
-    }
-    parquet.write_table(pa.table(rows), path)
+    path, (roles, texts) = folder / "log.parquet", zip(*TEXTS, strict=True)
+    parquet.write_table(pa.table({"ticket_id": ["d"] * 3, "role": roles, "html_body": texts}), path)
     return path
 
 
@@ -345,24 +322,19 @@ def test_every_way_in_cleans(tmp_path: Path, way: Callable[[Path], Path]) -> Non
 
 
 def test_many_tags_reject_the_dialogue(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
     turns = [{"role": "agent", "text": "<p>" + "<b></b>" * 60_000 + "a</p>"}]
-    path.write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
-    (reject,) = read(open_logs([str(path)]), ReadConfig(max_bad=1.0), Counts())
-    assert isinstance(reject, Reject)
+    path = written(tmp_path / "log.jsonl", json.dumps({"id": "d", "turns": turns}))
+    _, (reject,), _ = reading.load(path)
     assert reject.code == "E_TURN_SIZE"
 
 
-# --- verdicts ---------------------------------------------------------------------------------------------------
-
-
 def verdict(turn: int, start: int, end: int, quote: str) -> Verdict:
-    finding = Finding(
-        code="T1", turn=turn, severity="S2", probability=0.9, quote=quote, start=start, end=end, reason="r"
+    place = {"turn": turn, "start": start, "end": end, "quote": quote}
+    finding = Finding.model_validate(
+        {"code": "T1", "severity": "S2", "probability": 0.9, "reason": "r", **place}
     )
-    return Verdict(
-        dialogue_id="d", release="r", taxonomy="1", status="scored", quality=50.0, findings=(finding,)
-    )
+    verdict = {"dialogue_id": "d", "release": "r", "taxonomy": "1", "status": "scored", "quality": 50.0}
+    return Verdict.model_validate({**verdict, "findings": (finding,)})
 
 
 def test_a_verdict_of_a_log_is_placed_in_its_dialogue(tmp_path: Path) -> None:
@@ -385,8 +357,6 @@ def test_edits_are_kept_in_records_and_only_where_there_are_some(tmp_path: Path)
     assert [turn.text for turn in bare.turns] == [turn.text for turn in dialogue.turns]
     assert not any(turn.edits for turn in bare.turns)
 
-
-# --- cost -------------------------------------------------------------------------------------------------------
 
 PUMPS = (
     "\n", "> ", ">\n", "> a\n", "On ", "On 1 a\n", "On 1:11 a wrote:\n", "On 1:11 a wrote:\n> x\n", "From: a\n",

@@ -19,6 +19,7 @@ from dialint.app.commands.ingest import OutputFormat as Named
 from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.convert import (
+    AGENTS,
     CSV_FIELDS,
     ENDINGS,
     MARKED,
@@ -94,35 +95,19 @@ def dialogues(draw: st.DrawFn) -> list[Dialogue]:
 def as_kept(dialogue: Dialogue, to: OutputFormat) -> Dialogue:
     """What is left of a dialogue in a format, by its own table."""
     kept = RETAINED_FIELDS[to]
-    changed = {
-        "role": lambda turn: (
-            turn.role if "agents, read again as bots" in kept or turn.role != "agent" else "bot"
-        ),
-        "at": lambda turn: turn.at if "at" in kept else None,
-        "author": lambda turn: turn.author if "author" in kept else None,
-    }
-    rows = tuple(
-        turn.model_copy(update={name: of(turn) for name, of in changed.items()}) for turn in dialogue.turns
+    no_agents = {} if AGENTS in kept else {"agent": "bot"}
+    gone = {name: None for name in ("at", "author") if name not in kept}
+    turns = tuple(
+        turn.model_copy(update={"role": no_agents.get(turn.role, turn.role), **gone})
+        for turn in dialogue.turns
     )
-    metadata = dialogue.metadata if "metadata" in kept else {}
+    empty = Dialogue(id="d", turns=())
+    names = ("language", "channel", "agent", "team", "policy", "sources", "metadata", "masked")
+    changes: dict[str, Any] = {name: getattr(empty, name) for name in names if name not in kept}
     if to == "parquet":
-        metadata = {name: value for name, value in dialogue.metadata.items() if name in ("source", "split")}
-    gone: dict[str, Any] = {
-        "language": None,
-        "channel": None,
-        "agent": None,
-        "team": None,
-        "policy": None,
-        "sources": (),
-        "masked": False,
-    }
-    return dialogue.model_copy(
-        update={
-            "turns": rows,
-            "metadata": metadata,
-            **{name: value for name, value in gone.items() if name not in kept},
-        }
-    )
+        metadata = dialogue.metadata
+        changes["metadata"] = {name: metadata[name] for name in ("source", "split") if name in metadata}
+    return dialogue.model_copy(update={"turns": turns, **changes})
 
 
 @pytest.mark.parametrize("to", ENDINGS)

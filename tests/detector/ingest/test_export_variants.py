@@ -12,7 +12,7 @@ import reading
 from tool_exports import ANSWERED, ASKED, EPOCHS, HELLO, NOTE, THANKED, TIMES
 
 from dialint.detector.ingest.preview import preview
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, ReadConfig, open_logs
 
 SAID = [("customer", ASKED), ("agent", ANSWERED)]
 BY_BOT = [("customer", ASKED), ("bot", ANSWERED)]
@@ -32,23 +32,13 @@ def _chatwoot(kind: int, text: str | None, minute: int, **more: Any) -> dict[str
 
 def _front(inbound: bool, text: str, minute: int) -> dict[str, Any]:
     related = {"related": {"conversation": "https://front.example/conversations/cnv_1"}}
-    return {
-        "_links": related,
-        "is_inbound": inbound,
-        "text": text or None,
-        "body": text,
-        "created_at": EPOCHS[minute],
-    }
+    message = {"is_inbound": inbound, "text": text or None, "body": text, "created_at": EPOCHS[minute]}
+    return {"_links": related, **message}
 
 
 def _thread(kind: str, who: str, text: str, minute: int) -> dict[str, Any]:
-    return {
-        "type": kind,
-        "state": "published",
-        "createdBy": {"type": who},
-        "body": text,
-        "createdAt": TIMES[minute],
-    }
+    author = {"type": who}
+    return {"type": kind, "state": "published", "createdBy": author, "body": text, "createdAt": TIMES[minute]}
 
 
 def _threads(page: int, *threads: dict[str, Any]) -> dict[str, Any]:
@@ -79,11 +69,8 @@ def _heard(speaker: int, channel: int, text: str, start: float) -> dict[str, Any
 
 def _exchange(asked: str, answered: str, minute: int) -> dict[str, Any]:
     answer = {"queryResult": {"responseMessages": [{"text": {"text": [answered]}}]}}
-    return {
-        "request": {"queryInput": {"text": {"text": asked}}},
-        "response": answer,
-        "createTime": TIMES[minute],
-    }
+    request = {"queryInput": {"text": {"text": asked}}}
+    return {"request": request, "response": answer, "createTime": TIMES[minute]}
 
 
 CHATS = {
@@ -150,14 +137,10 @@ def test_whatsapp_in_its_styles_and_locales(head: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     texts = [f"Ann: {ASKED}", 'Ann changed the subject to "Lamps: new"', f"~\u202fLeo: {ANSWERED}"]
     path.write_text("\ufeff" + "\r\n".join(head.format(at) + text for at, text in enumerate(texts)))
-    config = ReadConfig(role=NAMED)
-    (source,) = open_logs([str(path)])
-    inspect(source, config)
-    (one,) = read([source], config, Counts())
-    assert isinstance(one, Loaded)
-    assert [(turn.role, turn.text) for turn in one.dialogue.turns] == SAID
-    assert [turn.at and turn.at.isoformat()[:16] for turn in one.dialogue.turns] == [
-        "2025-12-31T23:50", "2025-12-31T23:52"]  # fmt: skip
+    (dialogue,), _, _ = reading.dialogues(path, ReadConfig(role=NAMED))
+    assert [(turn.role, turn.text) for turn in dialogue.turns] == SAID
+    times = [turn.at and turn.at.isoformat()[:16] for turn in dialogue.turns]
+    assert times == ["2025-12-31T23:50", "2025-12-31T23:52"]
 
 
 @pytest.mark.parametrize(
@@ -200,13 +183,11 @@ def test_calls_of_phoenix_with_dotted_keys(words: dict[str, str], keys: str, tmp
         "context.trace_id": "c1", "start_time": TIMES[0], "end_time": TIMES[1],
         "attributes.llm.input_messages": [{"message.role": "user", "message.content": ASKED}],
         "attributes.llm.output_messages": [{"message.role": "assistant", "message.tool_calls": [calls], **words}]}))  # fmt: skip
-    (one,) = read(open_logs([str(path)]), ReadConfig(), Counts())
-    assert isinstance(one, Loaded)
-    turn = one.dialogue.turns[-1]
+    (dialogue,), _, _ = reading.dialogues(path)
+    turn = dialogue.turns[-1]
     assert (turn.role, turn.text) == ("bot", words.get("message.content", ""))
-    assert [(call.name, call.arguments, call.id) for call in turn.tool_calls] == [
-        ("track", {"lamp": 20}, "t1")
-    ]
+    calls_read = [(call.name, call.arguments, call.id) for call in turn.tool_calls]
+    assert calls_read == [("track", {"lamp": 20}, "t1")]
 
 
 @pytest.mark.parametrize(
@@ -241,9 +222,7 @@ def test_a_time_that_falls_in_a_chat_may_be_pasted_text(tmp_path: Path) -> None:
     path.write_text(
         f"12/31/25, 11:58 PM - Ann: {ASKED}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n"
     )
-    config = ReadConfig(role=NAMED, max_bad=1.0)
-    (one,) = read(open_logs([str(path)]), config, Counts())
-    assert isinstance(one, Reject)
+    _, (one,), _ = reading.load(path, ReadConfig(role=NAMED, max_bad=1.0))
     assert one.code == "E_TIME"
     assert "--sort-turns" not in one.expected
     assert "line 2" in one.found
@@ -279,8 +258,7 @@ def test_a_message_that_names_nobody_says_what_to_type(role: dict[str, Any], tmp
     message = {key: value for key, value in _front(False, ANSWERED, 2).items() if key != "is_inbound"}
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"_results": [message | role, _front(True, ASKED, 0)]}))
-    (one,) = read(open_logs([str(path)]), ReadConfig(max_bad=1.0), Counts())
-    assert isinstance(one, Reject)
+    _, (one,), _ = reading.load(path)
     assert (one.code, one.found) == ("E_ROLE", "blank")
     assert "--role blank=agent" in one.expected
     assert turns_of(path, "blank=agent")[0] == [SAID]

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError, UserError
-from dialint.detector.ingest.mapping import MEANINGS, load_mapping, parse_route, paths_of, value_at
+from dialint.detector.ingest.mapping import MEANINGS, load_mapping
 from dialint.detector.ingest.read import ReadConfig
 from dialint.detector.records import Dialogue
 
@@ -275,24 +275,12 @@ def test_an_unknown_word_of_privacy_refuses_the_file(tmp_path: Path) -> None:
 
 # properties
 
-keys = st.sampled_from(["a", "b", "a.b", "c[]", "id", ""])
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "a.b", "c", "id"]), inner, max_size=3),
     max_leaves=10,
 )  # fmt: skip
 paths = st.lists(st.sampled_from(["a", "b", "a[]", "b[]", "a.b", "c"]), min_size=1, max_size=3).map(".".join)
-
-
-@given(values)
-def test_every_path_that_is_named_leads_to_a_value(value: Any) -> None:
-    for path in paths_of([value]):
-        assert parse_route(path)
-
-
-@given(values, st.text("ab.c[]", max_size=8))
-def test_no_key_breaks_the_way_to_a_value(value: Any, key: str) -> None:
-    value_at(value, key)
 
 
 @settings(max_examples=150)

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+import reading
 
 from dialint.detector.checks.slots import unfilled_placeholder
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, ReadConfig
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import JUDGED_ROLES, Dialogue
@@ -24,11 +25,8 @@ FILES = (
     "mixed.csv",
     "threads.jsonl",
 )
-ERRORS = {
-    (name, dialogue, turn, code)
-    for name, errors in json.loads((FOLDER / "errors.json").read_text()).items()
-    for dialogue, turn, code in errors
-}
+LISTED = json.loads((FOLDER / "errors.json").read_text())
+ERRORS = {(name, dialogue, turn, code) for name, errors in LISTED.items() for dialogue, turn, code in errors}
 CONFIG = ReadConfig(role=("Kunde=customer", "Mitarbeiter=agent"))
 OURS = (
     "idiots", "Idioten", "идиоты", "idiotas", "thieves", "damn shop", "stupid people", "nervt", "annoying", "надоел",
@@ -41,11 +39,8 @@ SPOKEN_OF = {("m5", 1): "</", ("own-quote", 1): "wrote:"}
 
 
 def loaded(name: str) -> tuple[list[Dialogue], Counts]:
-    sources, counts = open_logs([str(FOLDER / name)]), Counts()
-    inspect(sources[0], CONFIG)
-    outcomes = list(read(sources, CONFIG, counts))
-    dialogues = [each.dialogue for each in outcomes if isinstance(each, Loaded)]
-    assert len(dialogues) == len(outcomes)
+    dialogues, rejects, counts = reading.dialogues(FOLDER / name, CONFIG)
+    assert not rejects
     return dialogues, counts
 
 

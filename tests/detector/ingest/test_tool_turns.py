@@ -94,8 +94,8 @@ def test_sharegpt_holds_calls_and_results(tmp_path: Path) -> None:
             "turns[1].tool_calls",
             "calls of the role customer",
         ),
-        ({"role": "tool", "tool_call_id": 3}, "turns[1].tool_call_id", "int"),
-        ({"role": "tool", "tool_error": "no"}, "turns[1].tool_error", "str"),
+        ({"role": "tool", "tool_call_id": 3}, "turns[1].tool_call_id", "a number"),
+        ({"role": "tool", "tool_error": "no"}, "turns[1].tool_error", "a text"),
         ({"role": "agent", "tool_error": True}, "turns[1].tool_error", "the role agent"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -77,11 +78,6 @@ def test_ids_authors_and_metadata_stay_and_the_input_is_untouched() -> None:
     assert [text.text for text in masked] == [turn.text for turn in after.turns]
 
 
-def test_a_dialogue_without_turns() -> None:
-    after, masked = mask_dialogue(dialogue())
-    assert (after.turns, masked, after.masked) == ((), (), True)
-
-
 PIECES = st.sampled_from((
     "What is your name?", "Ben", "ben", "my name is Ben Park", "Thanks Ben", "call 555 0199", "phone number?", "5550199",
     "[NAME_2]", "Park it, Ben Park", "your passport number please", "533380006", "ok", " ", "Hi ",
@@ -139,3 +135,85 @@ def test_one_person_or_number_has_one_placeholder(first: str, second: str) -> No
     placeholders = re.findall(r"\[\w+\]", " ".join(turn.text for turn in masked.turns))
     assert len(placeholders) > 1
     assert len(set(placeholders)) == 1
+
+
+def test_an_answer_to_a_question_for_a_secret_is_masked() -> None:
+    turns = (
+        "What is your PIN?",
+        "4821",
+        "And your date of birth?",
+        "It's 3.4.1980",
+        "Your account number?",
+        "00123456",
+    )
+    assert texts(*turns)[1::2] == [
+        "[SECRET_1]",
+        "It's [BIRTH_1]",
+        "[ACCOUNT_1]",
+    ]
+
+
+SECRETS: tuple[Any, ...] = (
+    "anna.k@example.com",
+    "Anna Kowalska",
+    "+49 151 12345678",
+    "4111 1111 1111 1111",
+    4111111111111111,
+    "DE89 3704 0044 0532 0130 00",
+)
+KEYS = ("name", "email", "phone_number", "card", "anna.k@example.com", "Anna Kowalska", "+49 151 12345678")
+leaves = st.sampled_from(SECRETS) | st.none() | st.booleans() | st.integers(0, 99) | st.just("ok")
+arguments = st.dictionaries(
+    st.sampled_from(KEYS),
+    st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
+        max_leaves=6,
+    ),
+    max_size=4,
+)
+NEEDLES = ("anna", "kowalska", "example.com", "15112345678", "151 12345678", "4111", "3704")
+
+
+def calling(*calls: ToolCall, result: str = "ok") -> Dialogue:
+    return Dialogue(
+        id="d",
+        turns=(
+            Turn(index=0, role="customer", text="Hello, I am Anna Kowalska."),
+            Turn(index=1, role="agent", text="", tool_calls=calls),
+            Turn(index=2, role="tool", text=result),
+        ),
+    )
+
+
+@settings(max_examples=60)
+@given(st.lists(arguments, min_size=1, max_size=2))
+def test_no_argument_leaks(found: list[dict[str, Any]]) -> None:
+    calls = tuple(ToolCall(name="look_up", arguments=each) for each in found)
+    masked, _ = mask_dialogue(calling(*calls))
+    text = masked.model_dump_json().lower()
+    assert not [needle for needle in NEEDLES if needle in text]
+    assert mask_dialogue(masked)[0] == masked
+
+
+def test_harmless_arguments_stay_as_they_are() -> None:
+    found: dict[str, Any] = {"order_id": "#W4471", "n": 3, "price": 12.5, "deep": [{"ok": True, "x": None}]}
+    masked, _ = mask_dialogue(calling(ToolCall(name="track", arguments=found, id="c1")))
+    assert masked.turns[1].tool_calls == (ToolCall(name="track", arguments=found, id="c1"),)
+
+
+def test_the_same_value_gets_the_same_placeholder_in_words_arguments_and_results() -> None:
+    masked, texts = mask_dialogue(
+        calling(
+            ToolCall(name="look_up", arguments={"name": "Anna Kowalska"}), result='{"name": "Anna Kowalska"}'
+        )
+    )
+    assert [turn.text for turn in masked.turns] == ["Hello, I am [NAME_1].", "", '{"name": "[NAME_1]"}']
+    assert masked.turns[1].tool_calls[0].arguments == {"name": "[NAME_1]"}
+    assert texts[2].to_original(10, 18) == (10, 23)
+
+
+def test_numbers_are_masked_by_what_their_key_says() -> None:
+    call = ToolCall(name="look_up", arguments={"phone_number": 4915112345678, "pages": 12})
+    masked, _ = mask_dialogue(calling(call))
+    assert masked.turns[1].tool_calls[0].arguments == {"phone_number": "[PHONE_1]", "pages": 12}
