@@ -128,7 +128,6 @@ LATE = {
     "dialint.detector.policy.evaluate": "'|'.join(map(translate, wild))",  # of fnmatch
     "dialint.detector.policy.reading": "translate(name)",
     "dialint.detector.engines.json_escapes": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
-    "dialint.detector.masking.lexicon": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
 }
 """Modules in which a function compiles what it is handed, and what: the texts of `late_texts`."""
 
@@ -148,11 +147,9 @@ def late_texts() -> Iterator[tuple[str, str]]:
 def patterns() -> dict[str, re.Pattern[Any]]:
     """Every pattern by the place where it stands, each once."""
     from dialint.detector.checks import grammar
-    from dialint.detector.masking.lexicon import _by_letter
     from dialint.detector.patterns import Patterns
 
-    indexes = dict.fromkeys(_by_letter().values(), "dialint.detector.masking.lexicon")
-    indexes.update(dict.fromkeys(grammar._rules().values(), "dialint.detector.checks.grammar"))
+    indexes = dict.fromkeys(grammar._rules().values(), "dialint.detector.checks.grammar")
     for module in modules():
         for words in filter(lambda value: isinstance(value, Patterns), vars(module).values()):
             indexes.update(dict.fromkeys((getattr(words, name) for name in dir(words)), module.__name__))

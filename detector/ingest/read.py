@@ -46,13 +46,11 @@ def inspect(source: Source, config: ReadConfig) -> str:
         InputRefused: rows 1-4, 7, 30, 34, 35, 37, 40-42 of the list of bad inputs.
     """
     source.check_unchanged()
-    digest = hashlib.sha256()
     detected = _detect(source, config)
-    if detected is not None and detected.framing == "parquet":
-        with open(source.path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256")
-    else:
-        _check_text(source, config, detected, digest)
+    with open(source.path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    if detected is None or detected.framing != "parquet":
+        _check_text(source, config, detected)
     if detected is not None:
         survey_log(source, detected, config)
     source.check_unchanged()
@@ -73,13 +71,11 @@ def _detect(source: Source, config: ReadConfig) -> DetectedFormat | None:
         raise
 
 
-def _check_text(
-    source: Source, config: ReadConfig, detected: DetectedFormat | None, digest: hashlib._Hash
-) -> None:
+def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat | None) -> None:
     """Decompress every block: checks integrity, line ends, and the size of a document that is held whole."""
     size = feeds = returns = 0
     last_return = False
-    for block in blocks(source, config, digest.update):
+    for block in blocks(source, config):
         size += len(block)
         feeds += block.count(b"\n")
         returns += last_return + block.count(b"\r")

@@ -10,8 +10,6 @@ with". `weak`: "this is". `greeting`: "hello". `assent`: "okay, ..." before a we
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -38,11 +36,6 @@ def word_list(name: str) -> frozenset[str]:
 
 
 CUES = patterns("cues")
-_GROUPS = (
-    "mine", "theirs", "party", "field", "bare", "title", "related", "person", "weak", "greeting", "assent",
-)  # fmt: skip
-"""The patterns of cues, the surer ones first. Each alternative begins with a letter, a lookbehind, or a group
-of such alternatives, which is not optional."""
 _CASES = {"а": "у ы е ой", "я": "ю и е ей", "й": "я ю ем е"}
 
 
@@ -86,66 +79,3 @@ def is_surname(word: str) -> bool:
     """Whether a lower-case word is a listed family name, or has the form of a Russian one in any grammatical
     case."""
     return word in SURNAMES or ("а" <= word[:1] <= "я" and CUES.russian_surname.fullmatch(word) is not None)
-
-
-def _alternatives(pattern: str) -> Iterator[str]:
-    """The alternatives of `pattern` at its top level."""
-    depth = start = 0
-    for index, char in enumerate(pattern):
-        depth += (char in "([") - (char in ")]")
-        if char == "|" and not depth:
-            yield pattern[start:index]
-            start = index + 1
-    yield pattern[start:]
-
-
-def _restrict_to_letter(pattern: str, letter: str) -> str:
-    """`pattern` without the alternatives that cannot begin with `letter`; empty if none can."""
-    retained = []
-    for part in _alternatives(pattern):
-        behind = re.match(r"(?:\(\?<![^()]{0,20}+\))?", part)
-        head, part = (behind[0], part[behind.end() :]) if behind else ("", part)
-        if not part.startswith("(?:"):
-            retained += [head + part] if part[0] == letter else []
-            continue
-        end = _closing(part)
-        if inner := _restrict_to_letter(part[3:end], letter):
-            retained.append(f"{head}(?:{inner}){part[end + 1 :]}")
-    return "|".join(retained)
-
-
-def _closing(pattern: str) -> int:
-    """Where the bracket at the beginning of `pattern` closes."""
-    depth = 0
-    for index, char in enumerate(pattern):
-        depth += (char == "(") - (char == ")")
-        if not depth:
-            return index
-    raise ValueError("a bracket does not close")
-
-
-@cache
-def _by_letter() -> dict[str, re.Pattern[str]]:
-    """For each letter the cues that begin with it: a fraction of the time that all of them at once take."""
-    table = {}
-    for letter in set(re.findall(r"[^\W\d_]", "".join(map(CUES.text, _GROUPS)))):
-        groups = ((name, _restrict_to_letter(CUES.text(name), letter)) for name in _GROUPS)
-        if cues := "|".join(f"(?P<{name}>{result})" for name, result in groups if result):
-            table[letter] = re.compile(rf"(?:{cues})(?!\w)(?=[^\w\n]{{0,3}}\s?\w)")
-    return table
-
-
-_WORD_START = re.compile(r"(?<![\w'])[^\W\d_]")
-
-
-def find_cues(low: str) -> Iterator[tuple[int, int, str]]:
-    """The cues in a lower-case text, in order and disjoint: where each begins and ends, and its group, which
-    says how sure it is."""
-    end, by_letter = 0, _by_letter()
-    for word in _WORD_START.finditer(low):
-        start = word.start()
-        if start < end or (cues := by_letter.get(low[start])) is None:
-            continue
-        if match := cues.match(low, start):
-            end = match.end()
-            yield start, end, str(match.lastgroup)

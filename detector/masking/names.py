@@ -19,7 +19,6 @@ from dialint.detector.masking.lexicon import (
     PLACES,
     THINGS_TOO,
     TITLES,
-    find_cues,
     is_patronymic,
     is_surname,
     patterns,
@@ -69,8 +68,8 @@ def find(view: View, before: str) -> Iterator[Entity]:
     if "name" in view.low:
         for match in PATTERNS.field.finditer(view.low):
             yield _entity(view, match.start(1), match.end(1))
-    for start, end, group in find_cues(view.low):
-        result = _name_after_cue(view, end, group, view.text[start].isupper())
+    for cue in CUES.cue.finditer(view.low):
+        result = _name_after_cue(view, cue.end(), str(cue.lastgroup), view.text[cue.start()].isupper())
         if result:
             yield result
     for match in PATTERNS.here.finditer(view.low):

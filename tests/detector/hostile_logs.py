@@ -210,27 +210,6 @@ def nested(lengths: list[int], texts: Any, **columns: list[str]) -> Any:
     return pa.table({"dialogue_id": ids, "turns": pa.ListArray.from_arrays(offsets, turns), **columns})
 
 
-HELPDESKS: dict[str, Callable[[list[str]], object]] = {
-    "zendesk": lambda texts: {
-        "ticket": {"id": 1, "requester_id": 1},
-        "comments": [{"author_id": k % 2, "public": True, "html_body": text} for k, text in enumerate(texts)],
-    },
-    "intercom": lambda texts: {
-        "id": "1",
-        "source": {"body": "hi", "author": {"type": "user"}},
-        "conversation_parts": {
-            "conversation_parts": [
-                {"part_type": "comment", "body": text, "author": {"type": "admin", "id": 1}} for text in texts
-            ]
-        },
-    },
-    "freshdesk": lambda texts: [
-        {"incoming": bool(k % 2), "ticket_id": k % 7, "body": text} for k, text in enumerate(texts)
-    ],
-    "openai": lambda texts: {"messages": [{"role": "user", "content": text} for text in texts]},
-}  # fmt: skip
-
-
 def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]:
     """The logs: a file name that says what is wrong, and its bytes; large ones are made smaller by `scale`. One
     is made at a time."""
@@ -287,15 +266,6 @@ def hostile(seed: int = 2026, scale: float = 1.0) -> Iterator[tuple[str, bytes]]
         "names.jsonl",
         lines([record(k, f"My name is A{k} B{k}. " * 500, "A1 B2 " * 2000) for k in range(20)]),
     )
-    for name, made in HELPDESKS.items():
-        lists = name == "freshdesk"
-        texts = [pumped(chance, 20_000) for _ in range(60)]
-        yield f"{name}-pumped.json", json.dumps(made(texts)).encode()
-        yield (
-            f"{name}-many.json{'' if lists else 'l'}",
-            json.dumps(made(["<p>a</p>"] * big(60_000))).encode() + b"\n",
-        )
-        yield f"{name}-damaged.json", damaged(chance, json.dumps(made(texts[:9]), indent=1).encode())
     yield "objects.json", b'{"conversation_parts":[' + b'{"a":{}},' * big(3_000_000) + b"{}]}"
     yield (
         "elements.json",

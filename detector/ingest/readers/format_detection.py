@@ -44,6 +44,7 @@ N_ELEMENTS = 20
 _CHAT_HEAD = re.compile(rb'\[[^\]\n"{\[]{1,80}\](?::|[ ])[^\n]')
 """A time or a speaker in brackets, before what was said."""
 Split = Literal["whole", "elements", "members", "lists"]
+NO_JSON = object()
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 
 
@@ -239,7 +240,8 @@ def _json(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
         return DetectedFormat("document", members, split, by_mapping=True)
     requested = _requested_format(config)
     if is_lines:
-        matched = requested or _first_match(islice(_records(text), 50), config)
+        values = (value for line in text.split(b"\n") if (value := _decode(line)) is not NO_JSON)
+        matched = requested or _first_match(islice(values, 50), config)
         return DetectedFormat("lines", matched or canonical)
     detected = _document(parse_prefix(text), list(log_formats(config)))
     if detected is None:
@@ -252,38 +254,30 @@ def _json(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
 def is_one_record_a_line(text: bytes, ending: str) -> bool:
     """Whether records are one a line, and not in one document over several lines."""
     first, newline, rest = text.partition(b"\n")
-    if _is_object(first) is not None:
+    if _decode(first) is not NO_JSON:
         follows = rest.lstrip()[:1] in (b"{", b"[") if ending == ".json" else bool(rest.strip())
         return follows or (ending in JSON_LINES and text[:1] == b"{")
     if not newline:
         return ending in JSON_LINES
     spread = first.rstrip()[-1:] in (b"[", b"{", b",", b":")
-    later = any(_is_object(line) for line in rest.split(b"\n", 20)[:20])
+    later = any(isinstance(_decode(line), dict) for line in rest.split(b"\n", 20)[:20])
     if ending in JSON_LINES and first.strip() not in (b"[", b"{"):
         return later or not spread
     return later and not spread
 
 
-def _is_object(line: bytes) -> bool | None:
-    """Whether a line is a JSON object; None if it is not JSON."""
+def _decode(text: str | bytes, *, strict: bool = True) -> Any:
+    """The value of a JSON text; `NO_JSON` for any other text."""
     try:
-        return isinstance(json.loads(line), dict)
+        return json.loads(text, strict=strict)
     except (ValueError, RecursionError):
-        return None
+        return NO_JSON
 
 
 def _first_match(records: Iterable[Any], config: ReadConfig) -> LogFormat | None:
     """The first format that one of the first records has."""
     matches = (shape for record in records for shape in log_formats(config) if shape.matches(record))
     return next(matches, None)
-
-
-def _records(text: bytes) -> Iterator[Any]:
-    for line in text.split(b"\n"):
-        try:
-            yield json.loads(line)
-        except (ValueError, RecursionError):
-            continue
 
 
 def _document(whole: Any, shapes: list[LogFormat]) -> DetectedFormat | None:
@@ -325,9 +319,5 @@ def parse_prefix(text: bytes) -> Any:
                 return None
         elif token == "," and len(closers) <= 40:
             cuts.append((match.start(), "".join(reversed(closers))))
-    for position, closing in reversed(cuts[-3:]):
-        try:
-            return json.loads(string[:position] + closing, strict=False)
-        except (ValueError, RecursionError):
-            continue
-    return None
+    values = (_decode(string[:position] + closing, strict=False) for position, closing in reversed(cuts[-3:]))
+    return next((value for value in values if value is not NO_JSON), None)

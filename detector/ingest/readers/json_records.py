@@ -214,91 +214,51 @@ and for a document that ends early or late."""
 
 
 def segments(stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int) -> Iterator[Segment]:
-    """The records of a document: the parts of its top array or object, or, with `lists`, the elements
-    of those members of the top object."""
-    splitter = _Splitter({name.encode() for name in lists}, max_bytes)
+    """The records of a document: the parts of its top array or object, or, with `lists`, the elements of
+    those members of the top object. Tracks brackets and strings; `start` is where the current part begins in
+    `data`, and what stands before it is dropped, `base` bytes so far."""
+    names, level = {name.encode() for name in lists}, 2 if lists else 1
+    data, base, start, at, depth, lost = b"", 0, 0, 0, 0, 0
+    in_string, is_done, is_wanted = False, False, not lists
     for block in stream:
-        yield from splitter.feed(block)
-    yield from splitter.end()
-
-
-class _Splitter:
-    """Tracks brackets and strings. `_start` is where the current part begins in `_data`; data before it are
-    dropped."""
-
-    def __init__(self, lists: set[bytes], max_bytes: int) -> None:
-        self._lists = lists
-        self._level = 2 if lists else 1
-        self._max_bytes = max_bytes
-        self._data = b""
-        self._base = self._start = self._at = self._depth = self._lost = 0
-        self._in_string = self._done = False
-        self._wanted = not lists
-
-    def feed(self, block: bytes) -> Iterator[Segment]:
-        self._data = self._data[self._start :] + block
-        self._base += self._start
-        self._at -= self._start
-        self._start = 0
-        while self._next():
-            yield from self._token()
-        if self._at - self._start > self._max_bytes:
-            self._lost += self._at - self._start
-            self._start = self._at
-
-    def _next(self) -> bool:
-        """Move behind the next bracket or comma outside strings. Returns False at the end of the data."""
-        while True:
-            match = (_STRING_END if self._in_string else _STRUCTURE).search(self._data, self._at)
-            if match is None:
-                self._at = len(self._data)
-                return False
-            self._at = match.end()
-            if match[0] == b"\\":
-                if self._at == len(self._data):
-                    self._at -= 1
-                    return False
-                self._at += 1
-            elif match[0] == b'"':
-                self._in_string = not self._in_string
+        data, base, at, start = data[start:] + block, base + start, at - start, 0
+        while match := (_STRING_END if in_string else _STRUCTURE).search(data, at):
+            token, at = match[0], match.end()
+            if token == b"\\":
+                at += 1
+                if at > len(data):  # the escaped character is in the next block
+                    at -= 2
+                    break
+            elif token == b'"':
+                in_string = not in_string
+            elif token in b"[{":
+                depth += 1
+                if depth == 2 and lists:
+                    key = _KEY.fullmatch(data[start : at - 1])
+                    is_wanted = token == b"[" and key is not None and key[1] in names
+                if depth == level or not is_wanted:
+                    start = at
             else:
-                return True
-
-    def _token(self) -> Iterator[Segment]:
-        token = self._data[self._at - 1 : self._at]
-        if token in b"[{":
-            self._depth += 1
-            if self._depth == 2 and self._lists:
-                key = _KEY.fullmatch(self._data[self._start : self._at - 1])
-                self._wanted = token == b"[" and key is not None and key[1] in self._lists
-            if self._depth == self._level or not self._wanted:
-                self._start = self._at
-            return
-        if self._depth == self._level and self._wanted:
-            yield from self._part(token == b",")
-        if token != b",":
-            self._depth -= 1
-            self._done = self._done or self._depth <= 0
-            if self._lists and self._depth < self._level:
-                self._wanted = False
-        if self._depth < self._level or not self._wanted:
-            self._start = self._at
-
-    def _part(self, more: bool) -> Iterator[Segment]:
-        raw = self._data[self._start : self._at - 1]
-        offset = self._base + self._start + len(raw) - len(raw.lstrip())
-        size = self._lost + len(raw)
-        if size > self._max_bytes:
-            yield offset - self._lost, line_too_long(size, self._max_bytes)
-        elif raw.strip() or more:
-            yield offset, raw.strip()
-        self._lost = 0
-        self._start = self._at
-
-    def end(self) -> Iterator[Segment]:
-        """Yield the fault of the document's end, if any."""
-        offset = self._base + self._start
-        if not self._done or self._in_string or self._depth > 0:
-            yield offset, BadRecord("E_TRUNCATED", "", "end of file", "a document that does not end early")
-        elif self._data[self._start :].strip() or self._depth < 0:
-            yield offset, BadRecord("E_TRAILING", "", "more text", "nothing after the document")
+                if depth == level and is_wanted:
+                    raw = data[start : at - 1]
+                    offset, size = base + at - 1 - len(raw.lstrip()), lost + len(raw)
+                    if size > max_bytes:
+                        yield offset - lost, line_too_long(size, max_bytes)
+                    elif raw.strip() or token == b",":
+                        yield offset, raw.strip()
+                    start, lost = at, 0
+                if token != b",":
+                    depth -= 1
+                    is_done = is_done or depth <= 0
+                    is_wanted = is_wanted and not (lists and depth < level)
+                if depth < level or not is_wanted:
+                    start = at
+        else:
+            at = len(data)
+        if at - start > max_bytes:
+            lost, start = lost + at - start, at
+    if not is_done or in_string or depth > 0:
+        fault = BadRecord("E_TRUNCATED", "", "end of file", "a document that does not end early")
+        yield base + start, fault
+    elif data[start:].strip() or depth < 0:
+        yield base + start, BadRecord("E_TRAILING", "", "more text", "nothing after the document")

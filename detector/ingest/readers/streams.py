@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.sources import Source
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 BLOCK_BYTES = 1 << 16
 """The records of a block take about ten times its size: those of a larger one would not fit a core's
@@ -86,30 +82,24 @@ def check_ending(source: Source) -> str:
     return kind
 
 
-def decompress(
-    source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
-) -> Iterator[bytes]:
-    """The decompressed content in blocks of at most 64 KiB (zstd: more). `on_raw` is called with every raw
-    block.
+def decompress(source: Source, config: ReadConfig) -> Iterator[bytes]:
+    """The decompressed content in blocks of at most 64 KiB (zstd: more).
 
     Raises:
         InputRefused: E_GZ_TRUNCATED, E_GZ_CORRUPT (E_ZST_... for zstd) or E_EXPANSION.
     """
-    start, raw = magic(source), _raw(source, on_raw)
+    start = magic(source)
     if start.startswith(GZIP):
-        return _check_expansion(_gunzip(raw, source.name), source, config)
+        return _check_expansion(_gunzip(source), source, config)
     if start.startswith(ZSTD):
-        return _check_expansion(_unzstd(raw, source.name), source, config)
-    return raw
+        return _check_expansion(_unzstd(source), source, config)
+    return _raw(source)
 
 
-def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[bytes]:
+def _raw(source: Source) -> Iterator[bytes]:
     with open(source.path, "rb") as file:
-        source.position.at = 0
         while block := file.read(BLOCK_BYTES):
-            source.position.at += len(block)
-            if on_raw is not None:
-                on_raw(block)
+            source.position.at = file.tell()
             yield block
 
 
@@ -126,45 +116,29 @@ def _check_expansion(expanded: Iterator[bytes], source: Source, config: ReadConf
             yield block
 
 
-class _Blocks(io.RawIOBase):
-    """Blocks as a file, for `gzip`."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self._held = blocks, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        self._held = self._held or next(self._blocks, b"")
-        view = memoryview(buffer)
-        n = min(len(view), len(self._held))
-        view[:n], self._held = self._held[:n], self._held[n:]
-        return n
-
-
-def _gunzip(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _gunzip(source: Source) -> Iterator[bytes]:
     """Members of a gzip file one after the other; zero padding after the last is allowed."""
-    with gzip.GzipFile(fileobj=io.BufferedReader(_Blocks(raw), BLOCK_BYTES)) as file:
+    with open(source.path, "rb") as packed, gzip.GzipFile(fileobj=packed) as file:
         try:
             while block := file.read1(BLOCK_BYTES):
+                source.position.at = packed.tell()
                 yield block
         except EOFError:
-            raise file_error("E_GZ_TRUNCATED", name, "the gzip data end too early") from None
+            raise file_error("E_GZ_TRUNCATED", source.name, "the gzip data end too early") from None
         except (gzip.BadGzipFile, zlib.error) as error:
             problem = Message("the gzip data are damaged (checksum or structure)")
             if str(error).startswith("Not a gzipped file"):
                 problem = Message("something that is not gzip follows the gzip data")
-            raise file_error("E_GZ_CORRUPT", name, problem) from None
+            raise file_error("E_GZ_CORRUPT", source.name, problem) from None
 
 
-def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _unzstd(source: Source) -> Iterator[bytes]:
     """Frames of a zstd file. The library has no output limit, so input goes in small pieces: a block
     of 4 bytes expands to at most 128 KiB, a piece of 1 KiB to 32 MiB."""
     import zstandard
 
     frame = None
-    for data in raw:
+    for data in _raw(source):
         while data:
             frame = frame or zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
             piece, data = data[:ZSTD_PIECE], data[ZSTD_PIECE:]
@@ -172,11 +146,11 @@ def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
                 yield frame.decompress(piece)
             except zstandard.ZstdError:
                 problem = Message("the zstd data are damaged, or something follows")
-                raise file_error("E_ZST_CORRUPT", name, problem) from None
+                raise file_error("E_ZST_CORRUPT", source.name, problem) from None
             if frame.eof:
                 data, frame = frame.unused_data + data, None
     if frame is not None:
-        raise file_error("E_ZST_TRUNCATED", name, "the zstd data end too early")
+        raise file_error("E_ZST_TRUNCATED", source.name, "the zstd data end too early")
 
 
 MARKS = {
@@ -214,17 +188,14 @@ class Encoding(NamedTuple):
     guessed: bool = False
 
 
-def blocks(
-    source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
-) -> Iterator[bytes]:
-    """The content, decompressed and as UTF-8, in blocks; undecodable bytes become invalid UTF-8. `on_raw` is
-    called with every raw block.
+def blocks(source: Source, config: ReadConfig) -> Iterator[bytes]:
+    """The content, decompressed and as UTF-8, in blocks; undecodable bytes become invalid UTF-8.
 
     Raises:
         InputRefused: what `decompress` and `encoding_of` refuse.
     """
     encoding = encoding_of(source, config).name
-    stream = decompress(source, config, on_raw)
+    stream = decompress(source, config)
     return stream if encoding == "utf-8" else _as_utf8(stream, encoding, source)
 
 

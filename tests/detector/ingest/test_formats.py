@@ -237,76 +237,82 @@ def test_ids_from_file_names_differ_between_folders(tmp_path: Path) -> None:
         "one/chat.jsonl:1", "two/chat.jsonl:1"]  # fmt: skip
 
 
-def test_zendesk_roles_notes_and_bots(tmp_path: Path) -> None:
-    def comment(author: int, text: str, **more: Any) -> dict[str, Any]:
-        return {"author_id": author, "public": True, "plain_body": text, **more}
+def comment(author: int, text: str, **more: Any) -> dict[str, Any]:
+    return {"author_id": author, "public": True, "plain_body": text, **more}
 
-    users = [{"id": 77, "role": "end-user"}, {"id": 12, "role": "admin"}]
-    ticket = {"ticket_id": 20, "users": users, "comments": [
-        comment(77, "a"), comment(12, "note", public=False), comment(12, "b", via={"channel": "rule"}),
-        comment(12, "c", metadata={"flags": [4]}),
-        {"author_id": 12, "public": True, "html_body": "<p>Tom &amp; Ann</p><p>two<br>three</p>"},
-    ]}  # fmt: skip
-    alone = {"ticket": {"id": 21, "requester_id": 5}, "comments": [comment(5, "a"), comment(6, "b")]}
-    loaded = records(tmp_path, ticket, alone)
-    assert said(loaded[0]) == [
-        ("customer", "a"), ("bot", "b"), ("bot", "c"), ("agent", "Tom & Ann\ntwo\nthree"),
-    ]  # fmt: skip
-    assert said(loaded[1]) == [("customer", "a"), ("agent", "b")]
-    assert [item.dialogue.id for item in loaded] == ["20", "21"]
+
+def part(kind: str, body: str | None, **author: Any) -> dict[str, Any]:
+    return {"part_type": kind, "body": body, "author": {"type": "admin", **author}, "created_at": 1772442900}
+
+
+def message(
+    at: int, kind: str = "MESSAGE", actor: str = "A-1", direction: str | None = "OUTGOING"
+) -> dict[str, Any]:
+    return {"type": kind, "conversationsThreadId": "t9", "createdAt": f"2026-03-02T09:{at:02d}:00Z", "text": str(at),
+            "direction": direction, "senders": [{"actorId": actor}]}  # fmt: skip
+
+
+def line(role: str, text: str | None, second: int) -> dict[str, Any]:
+    item = {"Type": "EVENT", "AbsoluteTime": f"2026-03-02T09:14:0{second}.000Z", "ParticipantRole": role}
+    return item if text is None else {**item, "Type": "MESSAGE", "Content": text}
+
+
+HELPDESKS: dict[str, tuple[Any, str, Said, dict[str, int]]] = {
+    "zendesk, notes and bots": (
+        {"ticket_id": 20, "users": [{"id": 77, "role": "end-user"}, {"id": 12, "role": "admin"}], "comments": [
+            comment(77, "a"), comment(12, "note", public=False), comment(12, "b", via={"channel": "rule"}),
+            comment(12, "c", metadata={"flags": [4]}),
+            {"author_id": 12, "public": True, "html_body": "<p>Tom &amp; Ann</p><p>two<br>three</p>"}]},
+        "20", [("customer", "a"), ("bot", "b"), ("bot", "c"), ("agent", "Tom & Ann\ntwo\nthree")],
+        {"W_INTERNAL_NOTE": 1, "W_HTML": 1}),
+    "zendesk, the requester": (
+        {"ticket": {"id": 21, "requester_id": 5}, "comments": [comment(5, "a"), comment(6, "b")]},
+        "21", [("customer", "a"), ("agent", "b")], {}),
+    "intercom": (
+        {"type": "conversation", "id": "1295", "created_at": 1772442845,
+         "source": {"body": "<p>Where?</p>", "author": {"type": "user", "id": "u"}},
+         "conversation_parts": {"total_count": 9, "conversation_parts": [
+             part("comment", "<p>Fin here</p>", from_ai_agent=True), part("note", "<p>hidden</p>"),
+             part("assignment", None), part("close", "Bye", id=3)]}},
+        "1295", [("customer", "Where?"), ("bot", "Fin here"), ("agent", "Bye")],
+        {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1, "W_INTERNAL_NOTE": 1, "W_HTML": 2}),
+    "hubspot": (
+        {"results": [
+            message(4, "COMMENT", direction=None), message(3, actor="L-7"), message(2), message(1, direction="INCOMING"),
+            message(0, "WELCOME_MESSAGE"), message(5, "ASSIGNMENT")]},
+        "t9", [("bot", "0"), ("customer", "1"), ("agent", "2"), ("bot", "3")],
+        {"W_INTERNAL_NOTE": 1, "W_EVENT_SKIPPED": 1}),
+    "connect": (
+        {"ContactId": "c-1", "Transcript": [
+            line("AGENT", "Yes?", 6), line("CUSTOMER", "Hi", 5), line("CUSTOMER", None, 0)]},
+        "c-1", [("customer", "Hi"), ("agent", "Yes?")], {"W_EVENT_SKIPPED": 1}),
+    "connect, voice": (
+        {"CustomerMetadata": {"ContactId": "c-2"}, "LanguageCode": "en-US", "Channel": "VOICE",
+         "Participants": [{"ParticipantId": "p1", "ParticipantRole": "CUSTOMER"}],
+         "Transcript": [{"BeginOffsetMillis": 1, "Content": "Hi", "ParticipantId": "p1"},
+                        {"BeginOffsetMillis": 9, "Content": "Yes?", "ParticipantId": "AGENT"}]},
+        "c-2", [("customer", "Hi"), ("agent", "Yes?")], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HELPDESKS)
+def test_roles_notes_bots_and_order_of_help_desks(tmp_path: Path, name: str) -> None:
+    record, own_id, expected, warnings = HELPDESKS[name]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(record, indent=2))
+    (item,), rejects, counts = load(path)
+    assert (item.dialogue.id, said(item), rejects) == (own_id, expected, [])
+    assert counts.warnings == warnings
+    if name == "connect, voice":
+        assert (item.dialogue.language, item.dialogue.channel) == ("en-US", "voice")
+    if name == "intercom":
+        assert [(turn.index, turn.author) for turn in item.dialogue.turns][2] == (3, "3")
 
 
 def test_zendesk_without_any_role_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(lines([{"comments": [{"author_id": 7, "public": True, "plain_body": "a"}]}]))
     assert [reject.code for reject in load(path)[1]] == ["E_ROLE"]
-
-
-def test_intercom_notes_bots_and_events(tmp_path: Path) -> None:
-    def part(kind: str, body: str | None, author: dict[str, Any]) -> dict[str, Any]:
-        return {"part_type": kind, "body": body, "author": author, "created_at": 1772442900}
-
-    conversation = {"type": "conversation", "id": "1295", "created_at": 1772442845,
-        "source": {"body": "<p>Where?</p>", "author": {"type": "user", "id": "u"}},
-        "conversation_parts": {"total_count": 9, "conversation_parts": [
-            part("comment", "<p>Fin here</p>", {"type": "admin", "from_ai_agent": True}),
-            part("note", "<p>hidden</p>", {"type": "admin"}),
-            part("assignment", None, {"type": "admin"}),
-            part("close", "Bye", {"type": "admin", "id": 3})]}}  # fmt: skip
-    path = tmp_path / "log.json"
-    path.write_bytes(json.dumps(conversation, indent=2).encode())
-    loaded, _, counts = load(path)
-    assert said(loaded[0]) == [("customer", "Where?"), ("bot", "Fin here"), ("agent", "Bye")]
-    assert counts.warnings == {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1, "W_INTERNAL_NOTE": 1, "W_HTML": 2}
-    assert [(turn.index, turn.author) for turn in loaded[0].dialogue.turns][2] == (3, "3")
-
-
-def test_hubspot_comments_bots_and_order(tmp_path: Path) -> None:
-    def message(
-        at: int, kind: str = "MESSAGE", actor: str = "A-1", direction: str | None = "OUTGOING"
-    ) -> dict[str, Any]:
-        return {"type": kind, "conversationsThreadId": "t9", "createdAt": f"2026-03-02T09:{at:02d}:00Z", "text": str(at),
-                "direction": direction, "senders": [{"actorId": actor}]}  # fmt: skip
-
-    page = {"results": [
-        message(4, "COMMENT", direction=None), message(3, actor="L-7"), message(2), message(1, direction="INCOMING"),
-        message(0, "WELCOME_MESSAGE"), message(5, "ASSIGNMENT")]}  # fmt: skip
-    loaded = records(tmp_path, page)
-    assert said(loaded[0]) == [("bot", "0"), ("customer", "1"), ("agent", "2"), ("bot", "3")]
-
-
-def test_connect_events_and_voice(tmp_path: Path) -> None:
-    chat = {"ContactId": "c-1", "Transcript": [
-        {"Type": "MESSAGE", "AbsoluteTime": "2026-03-02T09:14:06.000Z", "Content": "Yes?", "ParticipantRole": "AGENT"},
-        {"Type": "MESSAGE", "AbsoluteTime": "2026-03-02T09:14:05.000Z", "Content": "Hi", "ParticipantRole": "CUSTOMER"},
-        {"Type": "EVENT", "AbsoluteTime": "2026-03-02T09:14:00.000Z", "ParticipantRole": "CUSTOMER"}]}  # fmt: skip
-    voice = {"CustomerMetadata": {"ContactId": "c-2"}, "LanguageCode": "en-US", "Channel": "VOICE",
-        "Participants": [{"ParticipantId": "p1", "ParticipantRole": "CUSTOMER"}],
-        "Transcript": [{"BeginOffsetMillis": 1, "Content": "Hi", "ParticipantId": "p1"},
-                       {"BeginOffsetMillis": 9, "Content": "Yes?", "ParticipantId": "AGENT"}]}  # fmt: skip
-    loaded = records(tmp_path, chat, voice)
-    assert [said(item) for item in loaded] == [[("customer", "Hi"), ("agent", "Yes?")]] * 2
-    assert (loaded[1].dialogue.language, loaded[1].dialogue.channel) == ("en-US", "voice")
 
 
 @pytest.mark.parametrize("style", ["tau", "parquet"])

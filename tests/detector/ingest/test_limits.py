@@ -98,7 +98,7 @@ def test_a_row_of_2_million_turns_is_quarantined_in_bounded_memory(tmp_path: Pat
 
 
 def test_tables_of_labels_in_parquet_are_held_to_the_same(tmp_path: Path) -> None:
-    n = 10_000_000
+    n = 4_000_000
     table = pa.table({name: hostile_logs.same(n, "a") for name in ("task", "worker", "label")})
     path = written(tmp_path / "labels.parquet", table)
     with pytest.raises(InputRefused) as caught:

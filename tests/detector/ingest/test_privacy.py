@@ -65,24 +65,10 @@ def test_truth_words_of_many_languages(tmp_path: Path, kind: str, column: str, n
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize(
-    "column",
-    [
-        "type",
-        "kind",
-        "channel",
-        "note",
-        "activity_type",
-        "category",
-        "comment_type",
-        "entry_class",
-        "Art",
-        "тип",
-    ],
-)
-@pytest.mark.parametrize(
-    ("note", "shown"),
-    [("note", "comment"), ("Internal note", "reply"), ("Notiz", "Antwort"), ("nota interna", "respuesta"),
-     ("заметка", "ответ"), ("note interne", ""), ("whisper", "chat"), ("notatka", "odpowiedź")],
+    ("column", "note", "shown"),
+    [("type", "note", "comment"), ("kind", "Internal note", "reply"), ("channel", "Notiz", "Antwort"), ("note", "notatka", "odpowiedź"),
+     ("activity_type", "nota interna", "respuesta"), ("category", "заметка", "ответ"), ("comment_type", "note interne", ""),
+     ("entry_class", "whisper", "chat"), ("Art", "Notiz", "Antwort"), ("тип", "заметка", "ответ")],
 )  # fmt: skip
 def test_a_column_of_mixed_words_marks_notes_whatever_its_name(
     tmp_path: Path, kind: str, column: str, note: str, shown: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -44,40 +45,31 @@ def write(path: Path, *records: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("to", "ending"), [("dialint", "jsonl"), ("openai", "jsonl"), ("parquet", "parquet")]
-)
-def test_converted_logs_hold_the_tool_turns(tmp_path: Path, to: OutputFormat, ending: str) -> None:
-    dialogue = Dialogue(id="d", turns=LOOKED_UP)
-    path = tmp_path / f"log.{ending}"
+def converted(path: Path, to: OutputFormat) -> tuple[Dialogue, Counter[str]]:
+    """A dialogue with calls, written in a format and read again, and what was lost."""
     with open(path, "wb") as file:
-        _, lost = write_log([dialogue], file, to)
-    assert lost == ({"tool errors": 1} if to == "openai" else {})
+        _, lost = write_log([Dialogue(id="d", turns=LOOKED_UP)], file, to)
     (again,), rejects, counts = load(path)
     assert not rejects
     assert "W_BLANK_TURN" not in counts.warnings
-    expected = [
-        turn.model_copy(update={"tool_error": None}) if to == "openai" else turn for turn in LOOKED_UP
-    ]
-    assert list(again.turns) == expected
+    return again, lost
+
+
+@pytest.mark.parametrize("to", ["dialint", "openai", "parquet"])
+def test_converted_logs_hold_the_tool_turns(tmp_path: Path, to: OutputFormat) -> None:
+    again, lost = converted(tmp_path / f"log.{'parquet' if to == 'parquet' else 'jsonl'}", to)
+    assert lost == ({"tool errors": 1} if to == "openai" else {})
+    gone = {"tool_error": None} if to == "openai" else {}
+    assert list(again.turns) == [turn.model_copy(update=gone) for turn in LOOKED_UP]
 
 
 def test_sharegpt_holds_calls_and_results(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    with open(path, "wb") as file:
-        _, lost = write_log([Dialogue(id="d", turns=LOOKED_UP)], file, "sharegpt")
+    again, lost = converted(tmp_path / "log.jsonl", "sharegpt")
     assert lost == {"ids of tool results": 1, "tool errors": 1}
-    (again,), _, _ = load(path)
     assert [(turn.role, turn.text, [call.name for call in turn.tool_calls]) for turn in again.turns] == [
-        ("customer", "Where is 4471?", []),
-        ("bot", "One moment.", []),
-        ("bot", "", ["track"]),
-        ("bot", "", ["ping"]),
-        ("tool", '{"state": "left"}', []),
-        ("tool", "", []),
-        ("bot", "", ["ping"]),
-        ("bot", "It left.", []),
-    ]
+        ("customer", "Where is 4471?", []), ("bot", "One moment.", []), ("bot", "", ["track"]), ("bot", "", ["ping"]),
+        ("tool", '{"state": "left"}', []), ("tool", "", []), ("bot", "", ["ping"]), ("bot", "It left.", []),
+    ]  # fmt: skip
     assert again.turns[2].tool_calls[0].arguments == {"order": "4471", "deep": [{"x": None}]}
 
 

@@ -92,7 +92,7 @@ def test_four_times_the_text_or_turns_cost_four_times_as_much(name: str) -> None
     assert took[1] < 8 * took[0]
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", ["digits", "colons", "brackets", "spaces", "letters", "titles"])
 def test_the_format_of_a_long_line_is_recognised_in_linear_time(name: str, tmp_path: Path) -> None:
     def work(n: int) -> None:
         for wrap in (str, lambda text: json.dumps({"id": text, "turns": [text]})):
