@@ -71,7 +71,7 @@ def test_a_failed_job_is_explained_in_the_language_of_whoever_looks(
     job.start()
     wait_for(lambda: job.state == "failed")
     english = (
-        "log.jsonl: the first 20 records are all bad, mostly E_TYPE (20), as at line 20, turns: number; "
+        "log.jsonl: the first 20 records are all bad, mostly E_TYPE (20), as at line 20, turns: a number; "
         "expected a list of turns"
     )
     assert f"E_TOO_MANY_BAD: {english}." in plain(score_page("en"))
