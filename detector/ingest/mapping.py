@@ -138,10 +138,10 @@ def build_mapping(
         for part in path.split("+"):
             try:
                 parse_route(part)
-            except InvalidRoute as error:
+            except ValueError as error:
                 raise ConfigError(
                     code, "{place}: {path!r}: {problem}",
-                    place=place("fields", name), path=path, problem=error.problem,
+                    place=place("fields", name), path=path, problem=error.args[0],
                 ) from None  # fmt: skip
     for word, role in roles.items():
         if role not in ROLES:
@@ -210,29 +210,21 @@ def _words(document: Document, key: str) -> dict[str, str]:
     return value
 
 
-class InvalidRoute(ValueError):
-    """A text is no path, and why."""
-
-    def __init__(self, problem: Message) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-
 def parse_route(text: str) -> tuple[str, ...]:
     """The keys of a path: those of nested lists, each relative to the item of the one before, and last the
     key of the value ("" for the item itself).
 
     Raises:
-        InvalidRoute: with the reason.
+        ValueError: with the reason, a `Message`.
     """
     if _INDEX.search(text):
-        raise InvalidRoute(Message("a list is written name[], without a number"))
+        raise ValueError(Message("a list is written name[], without a number"))
     first, *others = text.split("[]")
     if any(part and not part.startswith(".") for part in others):
         problem = Message("a dot stands between a list and what is in it, as in messages[].author.name")
-        raise InvalidRoute(problem)
+        raise ValueError(problem)
     if len(others) > MAX_LISTS:
-        raise InvalidRoute(Message("at most {n} lists within one another", n=MAX_LISTS))
+        raise ValueError(Message("at most {n} lists within one another", n=MAX_LISTS))
     return tuple(part.removeprefix(".") for part in (first, *others))
 
 

@@ -188,8 +188,12 @@ def _spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
             path = Path(file.name)
         position = Position()
         weakref.finalize(position, file.close)
-        write(file)
-        file.flush()
+        try:
+            write(file)
+            file.flush()
+        except BaseException:
+            file.close()
+            raise
     status = path.stat()
     return Source(name, path, status.st_size, _signature(status), label, position=position)
 

@@ -182,7 +182,7 @@ def _cued_entities(view: View, before: str) -> Iterator[Entity]:
 
 
 def _compact(match: re.Match[str], group: int | str, kind: Kind) -> Entity:
-    return Entity(match.start(group), match.end(group), kind, re.sub(r"\W", "", match[group]))
+    return Entity(*match.span(group), kind, re.sub(r"\W", "", match[group]))
 
 
 CUED = patterns("cued_values", number_word=NUMBER_WORD)
@@ -225,17 +225,17 @@ def find_cued_values(view: View, before: str) -> Iterator[Entity]:
         digits = sum(char.isdigit() for char in match[0])
         cued = CUED.vin_cue.search(low, max(0, match.start() - 48), match.start())
         if 3 <= digits < 17 and (cued or _is_vin(match[0])):
-            yield Entity(match.start(), match.end(), "VIN", match[0])
+            yield Entity(*match.span(), "VIN", match[0])
     for match in _RUSSIAN_PLATE.finditer(low):
         if view.text[match.start() : match.end()].isupper():
-            yield Entity(match.start(), match.end(), "PLATE", re.sub(r"\W", "", match[0]))
+            yield _compact(match, 0, "PLATE")
     for kind, parts, forms in _SEARCHES:
         if any(part in low for part in parts):
             matches = (match for pattern in forms for match in pattern.finditer(low))
-            yield from (_value(match, kind) for match in matches if _holds(view, match, kind))
+            yield from (_compact(match, "value", kind) for match in matches if _holds(view, match, kind))
     for kind, request, answer_form in _REQUESTS:
         if (answer := answer_form.match(low)) and request.search(before, max(0, len(before) - 120)):
-            yield _value(answer, kind)
+            yield _compact(answer, "value", kind)
 
 
 def _secret(view: View, match: re.Match[str]) -> Entity | None:
@@ -276,8 +276,3 @@ def _is_vin(text: str) -> bool:
         for char, weight in zip(text, _WEIGHTS, strict=True)
     )
     return text[8] == "0123456789x"[total % 11]
-
-
-def _value(match: re.Match[str], kind: Kind) -> Entity:
-    key = "".join(char for char in match["value"] if char.isalnum())
-    return Entity(match.start("value"), match.end("value"), kind, key)

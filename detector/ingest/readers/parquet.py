@@ -7,7 +7,6 @@ in its footer is not recognised as such.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -181,14 +180,13 @@ def parquet_records(
     if paths is None:
         with open_parquet(source) as file:
             paths = leaf_paths(file)
-    for number, (row, bad) in enumerate(_rows(source, paths, config), 1):
-        yield ParsedJson(number, 0, bad or row)
+    for row in _rows(source, paths, config):
+        yield ParsedJson(row.line, 0, row.bad or row.cells)
 
 
-def _rows(
-    source: Source, paths: list[str], config: ReadConfig
-) -> Iterator[tuple[dict[str, Any], BadRecord | None]]:
-    """The cells of every row by column, and its fault; of a row that is too large the short cells."""
+def _rows(source: Source, paths: list[str], config: ReadConfig) -> Iterator[Row]:
+    """Every row with its number and its fault; of one that is too large only the short cells."""
+    number = 0
     for batch, sizes in _sized_batches(source, paths, config):
         n_turns = _n_turns(batch)
         for start in range(0, batch.num_rows, SLICE_ROWS):
@@ -212,7 +210,8 @@ def _rows(
                 if bad is not None:
                     names = (row[key] for key in ("dialogue_id", "id") if isinstance(row.get(key), str))
                     bad.dialogue_id = next(names, None)
-                yield row, bad
+                number += 1
+                yield Row(number, 0, row, bad)
 
 
 def _size_fault(size: int, n_turns: int, config: ReadConfig) -> BadRecord | None:
@@ -296,11 +295,8 @@ def parquet_table(source: Source, config: ReadConfig) -> MessageTable:
             raise file_error("E_PARQUET", source.name, problem)
         paths = [path for name in names if name in used for path in leaf_paths(file, name)]
 
-    def rows(warnings: Counter[str]) -> Iterator[Row]:
-        for number, (row, bad) in enumerate(_rows(source, paths, config), 1):
-            yield Row(number, 0, row, bad)
-
-    return MessageTable(replace(columns, notes=notes), rows, paths=paths)
+    columns = replace(columns, notes=notes)
+    return MessageTable(columns, lambda _: _rows(source, paths, config), paths=paths)
 
 
 def _is_text(kind: Any) -> bool:
