@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from itertools import chain
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from dialint.detector.errors import ConfigError
@@ -156,19 +157,15 @@ def _load_candidates(
     among `busy`."""
     start_ms = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
     since_ms = start_ms - policy.backlog_days * DAY_MS
-    fresh: dict[str, list[Candidate]] = {}
-    late: dict[str, list[Candidate]] = {}
-    newest: dict[str, tuple[int, str]] = {}
-    for row in iterate_verdicts(store, since_ms, start_ms + DAY_MS):
-        when = (row.created_ms, row.release)
-        if when < newest.get(row.dialogue, (0, "")):
-            continue
-        newest[row.dialogue] = when
-        into, other = (fresh, late) if row.created_ms >= start_ms else (late, fresh)
-        other.pop(row.dialogue, None)
-        candidates = make_candidates(parse_verdict(row.content), policy, project_codes, seed)
-        into[row.dialogue] = [one for one in candidates if one.find(busy) is None]
-    return list(chain(*fresh.values())), list(chain(*late.values()))
+    fresh: list[Candidate] = []
+    late: list[Candidate] = []
+    rows = iterate_verdicts(store, since_ms, start_ms + DAY_MS)
+    for _, of_dialogue in groupby(rows, attrgetter("dialogue")):
+        newest = max(of_dialogue, key=attrgetter("created_ms", "release"))
+        candidates = make_candidates(parse_verdict(newest.content), policy, project_codes, seed)
+        into = fresh if newest.created_ms >= start_ms else late
+        into += [one for one in candidates if one.find(busy) is None]
+    return fresh, late
 
 
 def _add_tasks(store: Store, actor: str, config: RouteConfig, day: date, routed: list[Routed]) -> int:

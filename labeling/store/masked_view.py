@@ -150,11 +150,9 @@ def mask_annotation(
     """Mask an answer to `task` for the account, which reads the dialogue in `view`."""
     if task is not None and not has_permission(account, "review"):
         answer = answer.model_copy(update={"dialogue_id": task_alias(task)})
-    return (
-        answer
-        if view is None
-        else answer.model_copy(update={"findings": view.mask_findings(answer.findings)})
-    )
+    if view is not None:
+        answer = answer.model_copy(update={"findings": view.mask_findings(answer.findings)})
+    return answer
 
 
 def task_alias(task: int) -> str:

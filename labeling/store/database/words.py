@@ -28,10 +28,7 @@ def split_words(text: str) -> list[str]:
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.encode("utf-8", "ignore").decode())
         text = unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
-    tokens = words(text)
-    return (
-        [word[:MAX_LETTERS] for word in tokens] if max(map(len, tokens), default=0) > MAX_LETTERS else tokens
-    )
+    return [word[:MAX_LETTERS] for word in words(text)]
 
 
 def list_words(texts: Iterable[str]) -> list[str]:

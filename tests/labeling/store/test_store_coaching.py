@@ -1,19 +1,26 @@
-"""What coaching reads, on both databases: confirmed errors, the others' rates, cleared dialogues, backlog."""
+"""What coaching reads and writes, on both databases: confirmed errors, the others' rates, cleared dialogues,
+backlog, notes."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from dialint.detector.records import Dialogue
 from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.coaching import (
+    MAX_CHARACTERS,
+    acknowledge_note,
     compare_codes,
     count_cleared,
     list_agents,
     list_dialogues,
+    list_notes,
     read_confirmed,
+    write_note,
 )
+from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import read_backlog
 from dialint.labeling.store.records import Account, NewTask, NotAllowed, Project, StoreRefused
@@ -153,3 +160,41 @@ def test_a_change_of_status_needs_a_reason(store: Store) -> None:
         accounts.set_status(store, "lea", "rob", "suspended", "He copied.")
     accounts.set_status(store, "lea", "ann", "suspended", "She copied.")
     assert {one.id: one.status for one in accounts.list_accounts(store, "lea")}["ann"] == "suspended"
+
+
+def actions(store: Store) -> list[tuple[str, str, str]]:
+    rows = select(audit.c.account, audit.c.action, audit.c.subject).where(audit.c.action.like("note.%"))
+    return store.read(lambda transaction: [tuple(row) for row in transaction.run(rows.order_by(audit.c.id))])
+
+
+def test_a_lead_writes_and_the_agent_acknowledges(coached: Store) -> None:
+    first = write_note(coached, "lea", "a1", " Ask for the order number first. ")
+    second = write_note(coached, "ada", "a1", "See turn 1.", "d1")
+    assert (first.content, first.dialogue, second.dialogue) == (
+        "Ask for the order number first.", None, "d1",
+    )  # fmt: skip
+    assert list_notes(coached, "agnes", "a1") == list_notes(coached, "lea", "a1") == (second, first)
+    assert list_notes(coached, "agnes", "a1", n=1) == (second,)
+    done = acknowledge_note(coached, "agnes", first.id)
+    assert (done.acknowledged_by, done.acknowledged_ms is None) == ("agnes", False)
+    assert acknowledge_note(coached, "agnes", first.id) == done, "a second time changes nothing"
+    with pytest.raises(NotAllowed):
+        acknowledge_note(coached, "agnes", 7)
+    assert actions(coached) == [
+        ("lea", "note.write", "note 1"),
+        ("ada", "note.write", "note 2"),
+        ("agnes", "note.acknowledge", "note 1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "content", "dialogue"),
+    [
+        ("a1", "  ", None), ("a1", "x" * (MAX_CHARACTERS + 1), None), ("a1", "a\x00b", None), ("a9", "To whom?", None),
+        ("a1\x00", "To whom?", None), ("a1", "Not hers.", "e2"), ("a1", "Which?", "d9"), ("a1", "Which?", "d1\x00"),
+    ],
+)  # fmt: skip
+def test_notes_that_are_refused(coached: Store, agent: str, content: str, dialogue: str | None) -> None:
+    with pytest.raises(StoreRefused, match=r"note|agent"):
+        write_note(coached, "lea", agent, content, dialogue)
+    assert actions(coached) == []
