@@ -1,7 +1,8 @@
 """The key that a store is sealed with: where it is, who may read it, what happens without it, and stores from
-before there was one."""
+before there was one; and `dialint db`, as a person types it."""
 
 import os
+import re
 import stat
 import tracemalloc
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from dialint.app.commands import db
+from dialint.app.commands.verify import verify_path
 from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, dialogues
@@ -27,6 +29,7 @@ from dialint.labeling.store.database.audit import (
 )
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
+from dialint.labeling.store.database.schema import VERSION
 from dialint.labeling.store.database.transactions import Store, read_version
 from dialint.labeling.store.database.upgrade import rekey, upgrade
 from dialint.labeling.store.records import Account, StoreDamaged
@@ -129,8 +132,6 @@ def upgrade():
     "UPDATE accounts SET role = 'admin' WHERE id = 'ann'", "DROP INDEX tasks_dialogue", None,
 ])  # fmt: skip
 def test_an_upgrade_covers_up_nothing(place: str, tmp_path: Path, change: str | None) -> None:
-    from dialint.labeling.store.database.schema import VERSION
-
     (tmp_path / "next_version.py").write_text(NEXT.replace("LAST", VERSION))
     with Store(open_engine(store_url(place))) as store:
         if change is None:
@@ -178,3 +179,43 @@ def test_a_store_is_verified_in_memory_that_does_not_grow(
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_make_verify_backup_restore(
+    nowhere: str, tmp_path: Path, request: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = StoreConfig(store=nowhere)
+    with pytest.raises(ConfigError, match="dialint db upgrade"):
+        db.verify(config=here)
+    assert db.upgrade(config=here) == db.verify(config=here) == db.backup(tmp_path / "b", config=here) == 0
+    said = capsys.readouterr().out.splitlines()
+    head = said[-1]
+    assert re.fullmatch("head: 1:[0-9a-f]{64}", head)
+    assert said == [
+        f"the store was made, is at version {VERSION} now",
+        "whole: 1 audit entries, 0 annotations, 0 dialogues, 0 verdicts",
+        head,
+        f"backup: {tmp_path / 'b'}",
+        head,
+    ]
+    with pytest.raises(ConfigError, match="E_RESTORE"):
+        db.restore(tmp_path / "b", config=here)
+    new = str(tmp_path / "new.sqlite")
+    if "://" in nowhere:
+        new = request.getfixturevalue("postgres").new()
+    assert db.restore(tmp_path / "b", config=StoreConfig(store=new)) == 0
+    assert db.verify(config=StoreConfig(store=new)) == 0
+    assert verify_path(tmp_path / "b") == len(list((tmp_path / "b").iterdir())) - 1
+
+
+@pytest.mark.parametrize(
+    "place", ["mysql://u:secret@h/d", "postgresql://", "://", "postgresql://u:secret@127.0.0.1:1/x"]
+)
+def test_a_place_that_cannot_be(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dialint.detector.errors import DialintError
+    from dialint.labeling.store.database import transactions
+
+    monkeypatch.setattr(transactions, "PATIENCE_S", 0.0)
+    with pytest.raises(DialintError) as refused:
+        transactions.Store.open(place)
+    assert "secret" not in str(refused.value)
