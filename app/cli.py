@@ -71,7 +71,6 @@ DATA: Commands = {
         "Unpack the corpus of written dialogues, to train and measure on.",
     ),
     "mix": ("dialint.labeling.dataset.mix:mix", "Mix folders of examples for one training."),
-    "dedup": ("dialint.labeling.corpora.dedup:dedup", "Read all corpora, each dialogue once, into shards."),
     "contamination": (
         "dialint.labeling.corpora.contamination:contamination",
         "Find evaluation dialogues in training data.",

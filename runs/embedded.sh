@@ -35,6 +35,6 @@ dialint() { "$python" -m dialint "$@"; }
 dialint verify "$work/release"
 # The small decoder, which nothing above needs.
 [ -e "$work/shards/manifest.json" ] ||
-    dialint data dedup --data "$DIALINT_DATA" --out "$work/shards" --languages en
+    "$python" runs/corpora/dedup.py --data "$DIALINT_DATA" --out "$work/shards" --languages en
 [ -e "$work/decoder/training.json" ] ||
     dialint train pretrain --corpus "$work/shards" --out "$work/decoder" --languages en --epochs "$pretrain_epochs"

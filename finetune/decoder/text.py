@@ -1,6 +1,6 @@
 """Dialogues of a corpus, and their token ids for a language model: in our own marks, or by a chat template.
 
-A corpus is a folder of Parquet shards with a manifest, as `dialint data dedup` writes them:
+A corpus is a folder of Parquet shards with a manifest, as `runs/corpora/dedup.py` writes them:
 ``train-*.parquet`` are trained on, ``heldout-*.parquet`` evaluated. Personal data are masked on the way in,
 because the scanner reads masked text too and because weights remember what they were shown.
 

@@ -1,7 +1,7 @@
 """``dialint data contamination``: finds evaluation dialogues that occur in the training data.
 
-Reads examples (JSONL, as ``data inject`` writes them) and shards (Parquet, as ``data dedup`` does).
-Dialogues are compared whole: stock phrases that two dialogues share are no contamination. A dialogue
+Reads examples (JSONL, as ``data inject`` writes them) and shards (Parquet, as ``runs/corpora/dedup.py``
+does). Dialogues are compared whole: stock phrases that two dialogues share are no contamination. A dialogue
 counts if a near-copy of it, or half of its 13-word runs, occur in training. Reports ids, never text. Deletes
 nothing.
 """
@@ -32,7 +32,6 @@ from dialint.detector.near_duplicates import (
 )
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
-from dialint.labeling.corpora.dedup import read_shard
 
 KINDS = ("near", "runs")
 """A near-copy by the Jaccard of word triples; long runs of words that occur somewhere in training."""
@@ -153,6 +152,25 @@ def _read(path: Path) -> Iterator[_Text]:
             yield _text(dialogue.id, str(dialogue.metadata.get("source", "unknown")), texts)
     else:
         raise InputRefused("E_FORMAT", f"{path}: expected examples (.jsonl) or a shard (.parquet)")
+
+
+def read_shard(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of one shard, in order.
+
+    Raises:
+        InputRefused: not a Parquet file, or without the columns of a shard.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputRefused("E_SHARD", f"{path}: not a readable Parquet file") from error
+    if not {"dialogue_id", "source", "turns"} <= set(file.schema_arrow.names):
+        raise InputRefused("E_SHARD", f"{path}: not a shard, it lacks dialogue_id, source or turns")
+    for batch in file.iter_batches(512):
+        yield from batch.to_pylist()
 
 
 def _text(name: str, source: str, turns: list[str]) -> _Text:

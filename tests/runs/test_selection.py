@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from dialint.labeling.corpora.selection import is_agent_rude, is_customer_rude, rejection_reason
-from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
+from selection import is_agent_rude, is_customer_rude, rejection_reason
+from sources import SOURCES, CorpusDialogue
 
 USUAL = (
     ("customer", "Hello, my parcel was due on Monday and it is still not here."),

@@ -1,4 +1,6 @@
-"""Stage ``dialint data dedup``: the dialogues of all corpora, each once, as Parquet shards.
+"""Writes the dialogues of all corpora, each once, as Parquet shards, for `dialint train pretrain`.
+
+    python runs/corpora/dedup.py --data DATA --out build/shards --languages en
 
 Reads every corpus under ``--data``; leaves out exact copies, near-copies and dialogues of low quality, and
 splits by group, so that near-copies, replays of a task and translations are in one split. Writes ``train``,
@@ -13,15 +15,18 @@ language, group, split, licence, turns[{role, text}]``, readable with
 from __future__ import annotations
 
 import re
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from pydantic import Field
+from selection import LIMITS, SelectedDialogue, Selection, select_dialogues
+from sources import SOURCES, Source, read_source, source_path
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -33,10 +38,8 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_manifest,
 )
-from dialint.detector.errors import InputRefused, OutputRefused
-from dialint.detector.option_ranges import check_ranges
-from dialint.labeling.corpora.selection import LIMITS, SelectedDialogue, Selection, select_dialogues
-from dialint.labeling.corpora.sources import SOURCES, Source, read_source, source_path
+from dialint.detector.errors import DialintError, OutputRefused
+from dialint.detector.option_ranges import check_ranges, format_usage_error
 
 _NAME = re.compile(r"(?:train|heldout|measure)-\d{5}-of-\d{5}\.parquet")
 
@@ -68,25 +71,6 @@ def remove_shards(folder: Path) -> None:
     for path in folder.iterdir():
         if _NAME.fullmatch(path.name):
             path.unlink()
-
-
-def read_shard(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of one shard, in order.
-
-    Raises:
-        InputRefused: not a Parquet file, or without the columns of a shard.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputRefused("E_SHARD", f"{path}: not a readable Parquet file") from error
-    if not {"dialogue_id", "source", "turns"} <= set(file.schema_arrow.names):
-        raise InputRefused("E_SHARD", f"{path}: not a shard, it lacks dialogue_id, source or turns")
-    for batch in file.iter_batches(512):
-        yield from batch.to_pylist()
 
 
 SPLITS = ("train", "heldout", "measure")
@@ -198,3 +182,18 @@ def _describe_source(source: Source, data: Path, selection: Selection) -> dict[s
         "kept_with_rude_customer": counts["rude_customers"],
         "language_as_declared": counts["language_as_declared"],
     }
+
+
+def main() -> None:
+    """Entry point: an error becomes one line on standard error and an exit code."""
+    app = App(help="Write corpora as shards.", error_formatter=format_usage_error)
+    app.default(dedup)
+    try:
+        app(sys.argv[1:])
+    except DialintError as error:
+        print(f"dialint: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

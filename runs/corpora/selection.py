@@ -16,6 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from sources import SOURCES, CorpusDialogue
+
 from dialint.detector.languages import detect_language
 from dialint.detector.near_duplicates import (
     NEAR_DUPLICATE,
@@ -25,7 +27,6 @@ from dialint.detector.near_duplicates import (
     near_pairs,
     words,
 )
-from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 
 RUDE = re.compile(
     r"\b(?:idiots?|idiotic|morons?|stupid|dumb(?:ass)?|imbeciles?|shut up|shut the|screw you|go to hell|"
