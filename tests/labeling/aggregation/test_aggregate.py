@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from dialint.app.cli import app as command_line
 from dialint.app.commands.verify import verify_path
-from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
 from dialint.detector.verdict_files import manifest_path
 from dialint.labeling.aggregation.aggregate import AggregateConfig, aggregate, run
 
@@ -196,19 +195,24 @@ def test_options_that_cannot_be_are_refused(table: Path, options: dict[str, obje
         AggregateConfig(**{"annotations": table, "out": Path("x.csv"), **options})  # type: ignore[arg-type]
 
 
-def test_the_command_line_from_table_to_labels(table: Path, tmp_path: Path) -> None:
+def test_the_command_line_from_table_to_labels(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "labels.csv"
-    command = [sys.executable, "-m", "dialint", "label", "aggregate", "--annotations", str(table)]
-    done = subprocess.run(
-        [*command, "--method", "dawid-skene", "--out", str(out)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "2 labels from 5 answers of 3 people" in " ".join(done.stderr.split())
+    command = [
+        "label",
+        "aggregate",
+        "--annotations",
+        str(table),
+        "--method",
+        "dawid-skene",
+        "--out",
+        str(out),
+    ]
+    assert not command_line(command, result_action="return_value")
+    assert "2 labels from 5 answers of 3 people" in " ".join(capsys.readouterr().err.split())
     assert out.exists()
     table.write_text(TABLE + "t9,a\n")
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path / "y.csv")], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("dialint: E_CSV: ")
-    assert "line 7: 2 cells" in done.stderr
+    with pytest.raises(DialintError, match="line 7: 2 cells") as refused:
+        command_line([*command[:-1], str(tmp_path / "y.csv")], result_action="return_value")
+    assert refused.value.code == "E_CSV"

@@ -365,7 +365,7 @@ BASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(
     base=st.sampled_from(BASES),
     changes=st.dictionaries(FIELDS, VALUES, min_size=1, max_size=3),

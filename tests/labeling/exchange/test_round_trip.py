@@ -138,7 +138,7 @@ def test_no_shape_is_left_out_here() -> None:
 
 
 @pytest.mark.parametrize(("name", "ending"), WITH_SPANS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(made=items())
 def test_spans_come_back(name: str, ending: str, made: list[ExportItem]) -> None:
     back, rejects = there_and_back(name, made, ending)
@@ -148,7 +148,7 @@ def test_spans_come_back(name: str, ending: str, made: list[ExportItem]) -> None
 
 
 @pytest.mark.parametrize(("name", "ending"), WITHOUT)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(made=items())
 def test_answers_come_back(name: str, ending: str, made: list[ExportItem]) -> None:
     back, rejects = there_and_back(name, made, ending)

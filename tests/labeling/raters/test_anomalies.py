@@ -155,8 +155,3 @@ def test_any_table_can_be_watched(rows: list[tuple[int, int, int]]) -> None:
     found = find_anomalies({"": answers})
     assert ((found.competence.no_knowledge >= 0) & (found.competence.no_knowledge <= 1)).all()
     assert found.competence.n.sum() == len(answers)
-
-
-def test_nobody_is_refused() -> None:
-    with pytest.raises(ValueError, match="nobody"):
-        find_anomalies({})

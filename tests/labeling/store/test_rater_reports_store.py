@@ -1,4 +1,4 @@
-"""Reports on people straight from the store, on both databases: what counts, when, and who may read it."""
+"""Reports on people straight from the store: what counts, when, and who may read it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project
 from dialint.labeling.store.stored_annotations import import_annotations
 
+pytestmark = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 N = 24
 TAXONOMY = load_taxonomy()
 
