@@ -45,20 +45,29 @@ def import_synthetic(
     examples. The gold of a pair covers the codes that its labels name, in every judged turn: present where
     labelled, absent elsewhere and throughout the twin. An example without a twin is covered by its own
     labels; one without labels that is no twin is left out. The dialogues get pseudonymous ids, as the
-    original ones may reveal the twin. Adding the same examples again changes nothing. Batches have up to
-    1,000 examples; pairs are not split.
+    original ones may reveal the twin. Adding the same examples again changes nothing.
 
     Raises:
         StoreRefused: no example with labels, a twin without its error, a label that is not certain, or an
             unknown project.
     """
+    listed = list(examples)
+    codes: dict[str, set[str]] = {}
+    for example in listed:
+        codes.setdefault(_pair_id(example), set()).update(label.code for label in example.labels)
+    known = [example for example in listed if codes[_pair_id(example)]]
+    if any(example.pair is not None and not codes[_pair_id(example)] for example in listed):
+        raise StoreRefused("E_CONTROL", "a clean twin whose example with the error is missing")
+    if listed and not known:
+        raise StoreRefused("E_CONTROL", "no example has labels")
     names: list[str] = []
-    for batch in _split_batches(list(examples)):
-        rows = [row for example, codes in batch for row in _make_gold(example, codes)]
-        renamed = [pseudonymous_dialogue(example) for example, _ in batch]
-        dialogues.add(store, actor, renamed)
-        pair_ids = (_pair_id(example) for example, _ in batch)
+    for start in range(0, len(known), MAX_PER_CALL):
+        batch = known[start : start + MAX_PER_CALL]
+        pair_ids = [_pair_id(example) for example in batch]
+        rows = [row for example in batch for row in _make_gold(example, codes[_pair_id(example)])]
+        renamed = [pseudonymous_dialogue(example) for example in batch]
         new = [dialogue.id for dialogue in renamed]
+        dialogues.add(store, actor, renamed)
         _insert_gold(store, actor, rows, dict(zip(new, pair_ids, strict=True)))
         if project is not None:
             tasks.add(store, actor, project, [NewTask(dialogue=name, pool="control") for name in new])
@@ -70,33 +79,13 @@ def _pair_id(example: Example) -> str:
     return compute_sha256(example.pair or example.dialogue.id)[:16]
 
 
-def _split_batches(examples: list[Example]) -> list[list[tuple[Example, frozenset[str]]]]:
-    """Split examples, each with the codes that its gold covers, into batches without splitting a pair."""
-    pairs_by_id: dict[str, list[Example]] = {}
-    for example in examples:
-        pairs_by_id.setdefault(_pair_id(example), []).append(example)
-    batches: list[list[tuple[Example, frozenset[str]]]] = [[]]
-    for pair in pairs_by_id.values():
-        codes = frozenset(label.code for example in pair for label in example.labels)
-        if not codes and all(example.pair is None for example in pair):
-            continue  # of whose codes nothing is known for sure
-        if not codes:
-            raise StoreRefused("E_CONTROL", "a clean twin whose example with the error is missing")
-        if len(batches[-1]) + len(pair) > MAX_PER_CALL:
-            batches.append([])
-        batches[-1] += [(example, codes) for example in pair]
-    if examples and not batches[0]:
-        raise StoreRefused("E_CONTROL", "no example has labels")
-    return batches if batches[0] else []
-
-
 def pseudonymous_dialogue(example: Example) -> Dialogue:
     """The dialogue under a pseudonymous id, which is a function of its id."""
     number = hashlib.sha256(f"control {example.dialogue.id}".encode()).hexdigest()[:12]
     return example.dialogue.model_copy(update={"id": f"d-{number}"})
 
 
-def _make_gold(example: Example, codes: frozenset[str]) -> list[Gold]:
+def _make_gold(example: Example, codes: set[str]) -> list[Gold]:
     if any(label.probability not in (0.0, 1.0) for label in example.labels):
         raise StoreRefused("E_CONTROL", "a label that is not certain is no gold")
     labels = {(label.turn, label.code): label for label in example.labels}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
@@ -271,11 +272,9 @@ def find_place(text: str, terms: Sequence[Term]) -> int | None:
     for part in text.split():
         start = text.index(part, at)
         at = start + len(part)
-        words = split_words(part)
-        for term in terms:
-            for word in words:
-                if word == term.words[0] or (term.is_prefix and word.startswith(term.words[0])):
-                    return start
+        for word, term in product(split_words(part), terms):
+            if word == term.words[0] or (term.is_prefix and word.startswith(term.words[0])):
+                return start
     return None
 
 
