@@ -144,12 +144,9 @@ def iterate_entries(connection: Connection, key: Key) -> Iterator[tuple[Head, En
     """
     columns = [audit.c[name] for name in ("id", *Entry._fields, "hash")]
     number, last = 0, START
-    while True:
-        rows = connection.execute(
-            select(*columns).where(audit.c.id > number).order_by(audit.c.id).limit(BATCH)
-        )
-        batch = rows.all()
-        for row in batch:
+    query = select(*columns).order_by(audit.c.id).execution_options(yield_per=BATCH)
+    with connection.execute(query) as rows:
+        for row in rows:
             entry = Entry(*row[1:-1])
             if row.id != number + 1 or row.hash != hash_entry(last, row.id, entry):
                 raise StoreDamaged(
@@ -157,8 +154,6 @@ def iterate_entries(connection: Connection, key: Key) -> Iterator[tuple[Head, En
                 )
             number, last = row.id, row.hash
             yield Head(number, last), entry
-        if len(batch) < BATCH:
-            break
     heads = connection.execute(_HEAD).all()
     if [tuple(head)[:3] for head in heads] != [(1, number, last)]:
         raise StoreDamaged(

@@ -89,19 +89,10 @@ class Changes:
         """All changes as JSON, or none: ``[kind, table, columns, n, rows]``; the first `n` columns are the
         primary key, in plain; the values of the others are sealed."""
         groups: dict[tuple[str, str, tuple[str, ...]], list[list[Any]]] = {}
-        sealed_texts: dict[tuple[str, str, str], Any] = {}  # the rows of an import repeat their values
-
-        def seal(table: str, name: str, value: Any) -> Any:
-            if not isinstance(value, str):
-                return key.seal(f"{table}.{name}", value)
-            cell = table, name, value
-            if cell not in sealed_texts:
-                sealed_texts[cell] = key.seal(f"{table}.{name}", value)
-            return sealed_texts[cell]
-
+        seal = lru_cache(maxsize=None, typed=True)(key.seal)  # the rows of an import repeat their values
         for kind, table, row, values in self._changes.values():
             names = (*row, *values)
-            sealed = [seal(table, name, value) for name, value in values.items()]
+            sealed = [seal(f"{table}.{name}", value) for name, value in values.items()]
             groups.setdefault((kind, table, names), []).append([len(row), *row.values(), *sealed])
         if not groups:
             return None

@@ -114,15 +114,9 @@ def rebuild(connection: Connection) -> None:
 
 def iterate_ids(connection: Connection) -> Iterator[list[str]]:
     """The ids of all dialogues, in order, by batches."""
-    last = ""
-    while True:
-        query = select(dialogues.c.id).where(dialogues.c.id > last).order_by(dialogues.c.id).limit(BATCH)
-        ids = list(connection.execute(query).scalars())
-        if ids:
-            yield ids
-        if len(ids) < BATCH:
-            return
-        last = ids[-1]
+    query = select(dialogues.c.id).order_by(dialogues.c.id).execution_options(yield_per=BATCH)
+    with connection.execute(query) as rows:
+        yield from map(list, rows.scalars().partitions())
 
 
 def _refresh_batch(connection: Connection, ids: Collection[str]) -> None:
