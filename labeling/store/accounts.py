@@ -33,6 +33,7 @@ from dialint.labeling.store.permissions import (
     find_account,
     read_operation,
     require_permission,
+    to_account,
     write_operation,
 )
 from dialint.labeling.store.records import Account, AccountRole, NotAllowed, Status, StoreRefused
@@ -161,8 +162,7 @@ def require_changeable(transaction: Transaction, actor: str, name: str, *, own: 
 @read_operation("discipline")
 def list_accounts(transaction: Transaction, actor: str) -> list[Account]:
     """All accounts by name; for leads."""
-    names = transaction.run(select(accounts.c.id).order_by(accounts.c.id)).scalars().all()
-    return [account for name in names if (account := find_account(transaction, name)) is not None]
+    return list(map(to_account, transaction.run(select(accounts).order_by(accounts.c.id))))
 
 
 BATCH_SIZE = 500

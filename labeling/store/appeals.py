@@ -33,11 +33,11 @@ from dialint.labeling.store.dialogues import load_dialogue, load_verdict, read
 from dialint.labeling.store.exposure import APPEAL, has_part, is_independent, record_read, require_not_own
 from dialint.labeling.store.gold import set_gold
 from dialint.labeling.store.permissions import (
-    find_account,
     get_account,
     has_permission,
     read_operation,
     require_permission,
+    to_account,
     write_operation,
 )
 from dialint.labeling.store.projects import get_project
@@ -254,13 +254,8 @@ def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appe
     """Open appeals for whose blind second review in `project` nobody is left: everybody who may review there
     spoke in the dialogue, annotated it, or has seen annotations of others on it."""
     skills = set(get_project(transaction, project).skills)
-    reviewers = [
-        account
-        for name in transaction.run(select(account_rows.c.id)).scalars().all()
-        if (account := find_account(transaction, name)) is not None
-        and has_permission(account, "review")
-        and skills.issubset(account.skills)
-    ]
+    everybody = map(to_account, transaction.run(select(account_rows)))
+    reviewers = [one for one in everybody if has_permission(one, "review") and skills.issubset(one.skills)]
     return tuple(
         to_appeal(appeal)
         for appeal in _list_unreviewed(transaction, project)

@@ -16,7 +16,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from dialint.detector.errors import WorldError
 from dialint.detector.records import Record
@@ -26,6 +26,7 @@ from dialint.labeling.store.permissions import (
     find_account,
     find_account_row,
     read_operation,
+    to_account,
     write_operation,
 )
 from dialint.labeling.store.records import Account, MustChangePassword, Name, NotAllowed, StoreRefused
@@ -42,8 +43,6 @@ _HASHING = BoundedSemaphore(MAX_CONCURRENT_HASHES)
 TEMPORARY = "given:"
 """Prefix of the hash of a password that its owner did not choose."""
 CLOSED_STATUSES = ("suspended", "banned")
-
-_HASH = select(accounts.c.password_hash).where(accounts.c.id == bindparam("id"))
 
 
 class SignedIn(NamedTuple):
@@ -94,12 +93,8 @@ def _verify(store: Store, name: str, password: str) -> tuple[Account, str]:
     from argon2 import PasswordHasher
     from argon2.exceptions import Argon2Error, InvalidHashError
 
-    account, hashed = store.read(
-        lambda transaction: (
-            find_account(transaction, name),
-            transaction.run(_HASH, {"id": name}).scalar_one_or_none(),
-        )
-    )
+    row = store.read(lambda transaction: find_account_row(transaction, name))
+    hashed = None if row is None else row.password_hash
     hasher = PasswordHasher()
     expected = (hashed or _random_hash(hasher)).removeprefix(TEMPORARY)
     try:
@@ -107,9 +102,9 @@ def _verify(store: Store, name: str, password: str) -> tuple[Account, str]:
             hasher.verify(expected, password[: MAX_PASSWORD + 1])
     except (Argon2Error, InvalidHashError):
         raise _sign_in_error() from None
-    if account is None or hashed is None or account.status in CLOSED_STATUSES:
+    if row is None or hashed is None or row.status in CLOSED_STATUSES:
         raise _sign_in_error()
-    return account, hashed
+    return to_account(row), hashed
 
 
 def _sign_in_error() -> NotAllowed:
@@ -238,13 +233,12 @@ def find_signed_in(transaction: Transaction, name: str, proof: Identity | str) -
     """The present account of somebody who signed in before by `proof`, an identity or the hash of a password
     (`passwords.SignedIn`); none if the account was closed, the identity is not linked to it any more, or it
     has another password."""
-    account, row = find_account(transaction, name), find_account_row(transaction, name)
-    if account is None or row is None or account.status in CLOSED_STATUSES:
+    row = find_account_row(transaction, name)
+    if row is None or row.status in CLOSED_STATUSES:
         return None
-    is_valid = (
-        _find(transaction, proof) == name if isinstance(proof, Identity) else row.password_hash == proof
-    )
-    return account if is_valid else None
+    if isinstance(proof, Identity):
+        return to_account(row) if _find(transaction, proof) == name else None
+    return to_account(row) if row.password_hash == proof else None
 
 
 def _key(identity: Identity) -> tuple[ColumnElement[bool], ...]:

@@ -114,8 +114,11 @@ def get_account(transaction: Transaction, actor: str) -> Account:
 def find_account(transaction: Transaction, name: str) -> Account | None:
     """The account with this name, or none."""
     row = find_account_row(transaction, name)
-    if row is None:
-        return None
+    return None if row is None else to_account(row)
+
+
+def to_account(row: Row[Any]) -> Account:
+    """The record of a row of ``accounts``."""
     skills = tuple(json.loads(row.skills))
     return Account(id=row.id, role=row.role, status=row.status, skills=skills, agent=row.agent)
 
