@@ -94,17 +94,3 @@ def _build_target(window: Rendered, labels: Sequence[Label], column: dict[str, i
                 turns[index, column[label.code]] = label.probability
         spans.append(tokens)
     return Target(window, turns, np.vstack(spans) if spans else np.zeros((0, len(column)), np.float32))
-
-
-def pack_rows(order: Iterable[int], sizes: Sequence[int], row_tokens: int) -> Iterator[list[int]]:
-    """Rows of the indices in `order`, as many in each as fit into `row_tokens`, one at least."""
-    row: list[int] = []
-    room = row_tokens
-    for index in order:
-        if row and sizes[index] > room:
-            yield row
-            row, room = [], row_tokens
-        row.append(index)
-        room -= sizes[index]
-    if row:
-        yield row

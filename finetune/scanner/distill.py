@@ -3,34 +3,119 @@
     dialint train distill --teacher build/release --dialogues logs/*.jsonl --layers 3 --out build/small
     dialint train distill --teacher answers.jsonl --dialogues log.jsonl --base models/minilm --out build/small
 
-The teacher is a release, the folder of a trained scanner, or a file of a judge's answers
-(`dialint.finetune.scanner.teachers`). Logs are read and masked as for scoring. The teacher scores a row anew
-in each step: its scores of a whole corpus would fill the memory. Everything random follows from the seed and
-the step's number. Writes a folder like that of ``dialint train sft scan``, for ``dialint train pack``; a
-stopped run resumes from its last checkpoint.
+The teacher is a release, the folder of a trained scanner, or a file of a judge's answers. It scores the
+masked dialogues once; its probabilities are the student's labels, by which
+`dialint.finetune.scanner.trainer` trains it. Teacher and student may have other tokens and windows
+(`losses.soft_targets` aligns them). All windows with their targets are in memory. Writes a folder like that
+of ``dialint train sft scan``, for ``dialint train pack``; a stopped run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from dialint.detector.artifacts import data_fingerprint, disk_errors, make_output_folder, require_new
+import numpy as np
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.artifacts import (
+    MANIFEST,
+    data_fingerprint,
+    disk_errors,
+    fingerprint,
+    make_output_folder,
+    read_manifest,
+    require_new,
+    sha256_file,
+)
 from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.environment import require_single_process
-from dialint.detector.errors import ConfigError
-from dialint.finetune.scanner.options import DistillConfig
-from dialint.finetune.train import checkpoint
+from dialint.detector.errors import ConfigError, DialogueFailed, InputRefused
+from dialint.detector.example_files import read_examples, read_records
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import inspect, open_logs, read
+from dialint.detector.manifests import Folder
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.progress import track
+from dialint.detector.records import Dialogue, Probability, Record
+from dialint.detector.render import Renderer
+from dialint.detector.scanner import TurnScores
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.results import source_of
+from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
 from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
+from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     from dialint.finetune.scanner.data import Target
-    from dialint.finetune.scanner.distill_trainer import DistillTrainer
-    from dialint.finetune.scanner.teachers import Teacher
     from dialint.finetune.scanner.trained import TrainedScanner
+
+MIN_PROBABILITY = 1e-4
+"""A judge's probability is clipped to at least this far from 0 and 1, so that its logit is finite."""
+HELDOUT = 100
+"""Held-out dialogues, at most; a twentieth of all if there are fewer than 2,000."""
+
+Answers = dict[str, dict[int, dict[str, float]]]
+"""Probabilities by dialogue, turn and code."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DistillConfig:
+    """Options of `dialint train distill`."""
+
+    teacher: Path
+    """A release, the folder of a trained scanner, or a JSONL file of a judge's answers."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """Logs to train on; they need no labels."""
+    out: Path
+    """Folder for the student."""
+    base: Path | None = None
+    """What the student starts from: a backbone (a folder or a name on a hub), or a scanner's folder."""
+    layers: Annotated[int | None, Field(ge=1)] = None
+    """Keep so many layers of the base, evenly spread; without a base, of the teacher itself."""
+    examples: Path | None = None
+    """Examples of `dialint data inject` to train on beside; dialogues of their evaluation sets are left out
+    of the logs."""
+    span_weight: Annotated[float, Field(ge=0)] = 0.5
+    """Weight of the evidence loss beside the turn loss."""
+    epochs: Annotated[float, Field(gt=0)] = 1.0
+    """Passes over the dialogues."""
+    tokens: Annotated[int | None, Field(ge=1)] = None
+    """Tokens to train on, at most, whatever the passes."""
+    row_tokens: Annotated[int, Field(ge=1)] = 4096
+    """Tokens in one training step."""
+    context_tokens: Annotated[int | None, Field(ge=1)] = None
+    """Tokens that a new student sees at once, as in `train sft scan`; a scanner keeps its own."""
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-4
+    """Peak rate of the backbone."""
+    head_learning_rate: Annotated[float, Field(gt=0)] = 2e-3
+    """Peak rate of the heads."""
+    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
+    """How logs are read."""
+    running: RunOptions = field(default_factory=RunOptions)
+    """How it runs."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    def scan_config(self, base: Path) -> ScanConfig:
+        """The options of the student's training."""
+        shared = ("out", "span_weight", "epochs", "tokens", "row_tokens", "context_tokens", "learning_rate",
+                  "head_learning_rate", "running")  # fmt: skip
+        own = {name: getattr(self, name) for name in shared}
+        return ScanConfig(examples=self.examples or Path(), base=base, **own)
 
 
 def distill(config: DistillConfig) -> None:
@@ -43,41 +128,86 @@ def distill(config: DistillConfig) -> None:
     import torch
 
     from dialint.detector.engines.equivalence_check import check_equivalence
+    from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.finetune.scanner.backbone import ENCODER_TOKENS
+    from dialint.finetune.scanner.data import build_targets
+    from dialint.finetune.scanner.losses import mean_loss
     from dialint.finetune.scanner.trained import write_scanner
+    from dialint.finetune.scanner.trainer import ScanTrainer, TrainData
 
     require_new(config.out, TRAINING, "a trained scanner")
     require_single_process("train distill")
-    config.running.validate()
+    running = config.running
+    running.validate()
     if not config.teacher.exists():
         raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
-    if config.running.dry_run:
+    if running.dry_run:
         folder = resolve_base(config.base).folder if config.base else config.teacher
         all_weights, context = AdapterOptions(adapter="none"), config.context_tokens or ENCODER_TOKENS
         rows = math.ceil(config.row_tokens / context)
-        setup = TrainingSetup(folder, None, all_weights, config.running, rows, context)
+        setup = TrainingSetup(folder, None, all_weights, running, rows, context)
         print_plan(replace(setup, layers=config.layers))
         return
-    torch.set_num_threads(config.running.threads)
+    torch.set_num_threads(running.threads)
     teacher, student = load_models(config)
     check_equivalence(student.model, student.render.context_tokens)
-    trainer = build_trainer(config, teacher, student)
+    renderer = Renderer(student.render, student.tokenizer)
+    dialogues, logs = read_dialogues(config, teacher)
+    targets = _targets(teacher, dialogues, renderer)
+    n_heldout = min(HELDOUT, max(1, len(targets) // 20))
+    heldout, train = (
+        [each for own in part for each in own] for part in (targets[:n_heldout], targets[n_heldout:])
+    )
+    if not train:
+        raise InputRefused(
+            "E_NO_RECORDS", "the logs hold too few dialogues with an agent's turn to learn from"
+        )
+    n_tokens = sum(len(target.window) for target in train)
+    print(f"{len(targets) - n_heldout} dialogues to train on, {n_tokens} tokens", flush=True)
+    if config.examples is not None:
+        train += build_targets(read_examples(config.examples / "train.jsonl"), renderer, student.codes)
+    trained_on = data_fingerprint(config.examples) if config.examples else ""
+    job = job_of_config(config, logs, teacher.sha256, student.sha256, trained_on)
+    precision = resolve_precision(running.precision, torch.device(resolve_device(running.device)))
+    data = TrainData(train, {}, list(student.codes), job)
+    trainer = ScanTrainer(config.scan_config(Path()), student.model, data, precision)
+    if not trainer.steps:
+        raise ConfigError("E_OPTION", "--tokens or --epochs leaves nothing to learn from")
     with disk_errors(config.out):
         make_output_folder(config.out)
     loop = trainer.build_loop()
+    loop.evaluate = None
+    loop.final_evaluate = lambda: {
+        "heldout_loss": mean_loss(
+            student.model, heldout, config.row_tokens, config.span_weight, precision == "bf16"
+        )
+    }
     if not loop.run():
         return
-    examples = data_fingerprint(config.examples) if config.examples else teacher.examples
     lineage = {
         "teacher": {"name": config.teacher.name, "sha256": teacher.sha256},
-        "dialogues": trainer.data.logs,
+        "dialogues": logs,
         "seconds": round(loop.state.seconds),
         "peak_memory_mb": round(peak_memory() / 1e6),
         "figures": loop.final_figures,
     }
-    student = replace(student, examples=examples, taxonomy=teacher.taxonomy)
+    student = replace(student, examples=trained_on or teacher.examples, taxonomy=teacher.taxonomy)
     write_scanner(config.out, student, config, lineage)
-    checkpoint.remove_except(config.out)
+    remove_except(config.out)
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """`score` yields the scored turns of each masked dialogue, -inf where it has no score. `sha256` changes
+    with the scores, `taxonomy` is the version that the codes are of, `examples` the fingerprint of what it
+    was trained on; `answers` are those of a file."""
+
+    codes: tuple[str, ...]
+    sha256: str
+    taxonomy: str | None
+    examples: str | None
+    score: Callable[[Iterable[Dialogue]], Iterator[Sequence[TurnScores]]]
+    answers: Answers | None = None
 
 
 def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
@@ -88,7 +218,6 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     """
     from dialint.detector.engines.local import resolve_device
     from dialint.finetune.scanner.backbone import load_base
-    from dialint.finetune.scanner.teachers import answers_teacher, scanner_teacher
     from dialint.finetune.scanner.trained import (
         evenly_spaced,
         init_student,
@@ -101,8 +230,7 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     running, teacher_scanner = config.running, None
     if config.teacher.is_dir():
         teacher_scanner = read_scanner(config.teacher)
-        scanner = teacher_scanner.scanner(config.row_tokens, running.precision, running.device)
-        teacher = scanner_teacher(teacher_scanner, scanner)
+        teacher = scanner_teacher(teacher_scanner, config.row_tokens, running)
     else:
         teacher = answers_teacher(config.teacher)
     if config.base is not None:
@@ -126,33 +254,107 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     return teacher, replace(student, model=model, stands_on_base=False)
 
 
-def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> DistillTrainer:
-    """Read the data and build the trainer.
+def scanner_teacher(trained: TrainedScanner, row_tokens: int, running: RunOptions) -> Teacher:
+    """A scanner: all turns, codes and evidence tokens, also of codes that a dialogue has once."""
+    scanner = trained.scanner(row_tokens, running.precision, running.device)
+    scanner = replace(scanner, dialogue_codes=tuple(False for _ in trained.codes))
+
+    def score(dialogues: Iterable[Dialogue]) -> Iterator[Sequence[TurnScores]]:
+        for result in scanner.stream(dialogues):
+            yield () if isinstance(result, DialogueFailed) else result
+
+    return Teacher(trained.codes, trained.sha256, trained.taxonomy, trained.examples, score)
+
+
+class JudgeAnswer(Record):
+    """A line of a file of answers: how probably this turn has this error."""
+
+    dialogue_id: str
+    turn: int = Field(ge=0)
+    code: str
+    probability: Probability
+
+
+def answers_teacher(path: Path) -> Teacher:
+    """A file of answers, one JSON object a line: ``{"dialogue_id": "d1", "turn": 3, "code": "C1",
+    "probability": 0.8}``; of several for the same turn and code the last counts. The student is not trained
+    on turns and codes without an answer, nor on evidence tokens.
 
     Raises:
-        ConfigError: E_OPTION, nothing to learn from; as `teachers.read_dialogues`.
+        InputRefused: E_ANSWERS, a line is not an answer.
+        ConfigError: E_CODE, a code that is not in the taxonomy; E_ANSWERS, the file holds no answer.
     """
-    import torch
+    answers: Answers = {}
+    named: set[str] = set()
+    for answer in read_records(path, JudgeAnswer, "E_ANSWERS"):
+        by_turn = answers.setdefault(answer.dialogue_id, {})
+        by_turn.setdefault(answer.turn, {})[answer.code] = answer.probability
+        named.add(answer.code)
+    taxonomy = load_taxonomy()
+    if named - taxonomy.codes.keys():
+        raise ConfigError("E_CODE", f"{path}: unknown codes {sorted(named - taxonomy.codes.keys())}")
+    if not named:
+        raise ConfigError("E_ANSWERS", f"{path}: holds no answer")
+    codes = tuple(code for code in taxonomy.codes if code in named)
+    no_spans = np.zeros((0, len(codes)), np.float32)
 
-    from dialint.detector.engines.local import resolve_device, resolve_precision
-    from dialint.detector.example_files import read_examples
-    from dialint.detector.render import Renderer
-    from dialint.finetune.scanner.data import build_targets
-    from dialint.finetune.scanner.distill_trainer import DistillTrainer
-    from dialint.finetune.scanner.teachers import read_dialogues
+    def turn_scores(turn: int, probabilities: dict[str, float]) -> TurnScores:
+        known = np.array([probabilities.get(code, np.nan) for code in codes], np.float32)
+        clipped = known.clip(MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+        return TurnScores(turn, np.nan_to_num(np.log(clipped / (1 - clipped)), nan=-np.inf), (), no_spans)
 
-    renderer = Renderer(student.render, student.tokenizer)
-    data = read_dialogues(
-        config.dialogues, config.read, teacher, config.examples, renderer, config.row_tokens
-    )
-    labelled: list[Target] = []
-    if config.examples is not None and config.label_weight:
-        examples = read_examples(config.examples / "train.jsonl")
-        labelled = list(build_targets(examples, renderer, student.codes))
-    device = torch.device(resolve_device(config.running.device))
-    trained_on = data_fingerprint(config.examples) if config.examples else ""
-    job = job_of_config(config, data.logs, teacher.sha256, student.sha256, trained_on)
-    dialogues = f"{len(data.dialogues)} dialogues to train on, {sum(data.sizes)} tokens"
-    print(f"{dialogues}, and {len(labelled)} labelled windows", flush=True)
-    precision = resolve_precision(config.running.precision, device)
-    return DistillTrainer(config, student, teacher, renderer.render, precision, data, labelled, job)
+    def score(dialogues: Iterable[Dialogue]) -> Iterator[Sequence[TurnScores]]:
+        for dialogue in dialogues:
+            yield [turn_scores(*each) for each in sorted(answers.get(dialogue.id, {}).items())]
+
+    return Teacher(codes, sha256_file(path), taxonomy.version, None, score, answers)
+
+
+def read_dialogues(config: DistillConfig, teacher: Teacher) -> tuple[list[Dialogue], str]:
+    """The masked dialogues of the logs, less those of the examples' evaluation sets and those without an
+    answer, in the order of a hash of their ids; and the fingerprint of the logs.
+
+    Raises:
+        InputRefused: the logs are refused whole.
+        ConfigError: E_ANSWERS, a judge's answer is of no dialogue of the logs.
+    """
+    sources = open_logs(config.dialogues)
+    inspected = fingerprint([inspect(source, config.read) for source in sources])
+    loaded = [item.dialogue for item in read(sources, config.read, Counts()) if isinstance(item, Loaded)]
+    if teacher.answers is not None:
+        turns = {dialogue.id: {turn.index for turn in dialogue.turns} for dialogue in loaded}
+        for dialogue_id, by_turn in teacher.answers.items():
+            if dialogue_id not in turns or by_turn.keys() - turns[dialogue_id]:
+                raise ConfigError("E_ANSWERS", f"dialogue {dialogue_id}, or a turn of it, is in no log")
+        loaded = [dialogue for dialogue in loaded if dialogue.id in teacher.answers]
+    remaining = _drop_evaluated(loaded, config.examples)
+    remaining.sort(key=lambda dialogue: hashlib.sha256(dialogue.id.encode()).digest())
+    return [mask_dialogue(dialogue)[0] for dialogue in remaining], inspected
+
+
+def _drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
+    """The dialogues that are in no evaluation set of the examples."""
+    if examples is None:
+        return dialogues
+    names = [entry["name"] for entry in read_manifest(examples / MANIFEST, expected=Folder)["files"]]
+    sets = [name for name in names if name.endswith(".jsonl") and name != "train.jsonl"]
+    evaluated = {source_of(example) for name in sets for example in read_examples(examples / name)}
+    remaining = [dialogue for dialogue in dialogues if dialogue.id.partition("~")[0] not in evaluated]
+    if n_dropped := len(dialogues) - len(remaining):
+        print(f"{n_dropped} dialogues left out: they are in evaluation sets of the examples", file=sys.stderr)
+    return remaining
+
+
+def _targets(teacher: Teacher, dialogues: Sequence[Dialogue], renderer: Renderer) -> list[list[Target]]:
+    """The student's windows of each dialogue with the teacher's probabilities; dialogues without a turn to
+    score are left out."""
+    from dialint.finetune.scanner.losses import soft_targets
+
+    results = []
+    scored = track(teacher.score(dialogues), len(dialogues), "scoring dialogues")
+    for dialogue, turns in zip(dialogues, scored, strict=True):
+        try:
+            results.append(soft_targets(renderer.render(dialogue), turns, len(teacher.codes)))
+        except DialogueFailed:
+            continue
+    return results

@@ -6,9 +6,7 @@ Everything random follows from the seed and the step's number. Targets come from
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +18,7 @@ from dialint.detector.engines.scan_model import ScanModel
 from dialint.detector.errors import ConfigError
 from dialint.eval.metrics import average_precision
 from dialint.finetune.scanner.backbone import trainable_parameters
-from dialint.finetune.scanner.data import Target, pack_rows
+from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.losses import scan_loss
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.loop import (
@@ -29,6 +27,7 @@ from dialint.finetune.train.loop import (
     TrainingLoop,
     build_optimizer,
     optimizer_step,
+    plan_rows,
     warmup_cosine,
 )
 
@@ -58,7 +57,9 @@ class ScanTrainer:
     precision: Precision
 
     def __post_init__(self) -> None:
-        rows, accumulate = list(plan_rows(self.config, self.data.train)), self.config.accumulate
+        config, sizes = self.config, [len(target.window) for target in self.data.train]
+        rows = list(plan_rows(sizes, config.running.seed, config.epochs, config.row_tokens, config.tokens))
+        accumulate = config.accumulate
         self.steps = [rows[start : start + accumulate] for start in range(0, len(rows), accumulate)]
         self.parameters = trainable_parameters(self.model)
         groups = [
@@ -129,21 +130,6 @@ class ScanTrainer:
         if score is None and self.config.patience is not None:
             raise ConfigError("E_EXAMPLE", "--patience needs a dev.jsonl with errors in its first windows")
         return Evaluation(figures, score)
-
-
-def plan_rows(config: ScanConfig, targets: Sequence[Target]) -> Iterator[list[int]]:
-    """Indices of the windows in each forward pass, of all epochs, shuffled anew in each."""
-    sizes = [len(target.window) for target in targets]
-    windows = int(len(targets) * config.epochs)
-    tokens_left = math.inf if config.tokens is None else config.tokens
-    for epoch in range(math.ceil(config.epochs)):
-        order = list(range(len(targets)))
-        random.Random(config.running.seed * 1000 + epoch).shuffle(order)
-        for row in pack_rows(order[: windows - epoch * len(targets)], sizes, config.row_tokens):
-            tokens_left -= sum(sizes[index] for index in row)
-            if tokens_left < 0:
-                return
-            yield row
 
 
 def evaluate_scanner(

@@ -1,4 +1,4 @@
-"""The training loop of every stage that takes its optimizer steps itself, and AdamW with its schedule.
+"""The training loop of every stage that takes its optimizer steps itself, its rows, AdamW with its schedule.
 
 A stage brings a function that does one step, given its number, and the weights it trains; the loop counts
 steps, logs, evaluates, keeps the best weights, writes checkpoints, resumes, and stops gracefully on SIGTERM
@@ -10,6 +10,7 @@ trainers have their own loop; see `dialint.finetune.train.hf_trainer`.
 from __future__ import annotations
 
 import math
+import random
 import signal
 import sys
 import time
@@ -212,6 +213,37 @@ class TrainingLoop:
         with torch.no_grad():
             for name, parameter in self.parameters.items():
                 parameter.copy_(weights[name])
+
+
+def pack_rows(order: Iterable[int], sizes: Sequence[int], row_tokens: int) -> Iterator[list[int]]:
+    """Rows of the indices in `order`, as many in each as fit into `row_tokens`, one at least."""
+    row: list[int] = []
+    room = row_tokens
+    for index in order:
+        if row and sizes[index] > room:
+            yield row
+            row, room = [], row_tokens
+        row.append(index)
+        room -= sizes[index]
+    if row:
+        yield row
+
+
+def plan_rows(
+    sizes: Sequence[int], seed: int, epochs: float, row_tokens: int, tokens: int | None = None
+) -> Iterator[list[int]]:
+    """Indices of the items of `sizes` tokens in each forward pass, of all epochs, shuffled anew in each; of
+    `tokens` tokens at most."""
+    n_items = int(len(sizes) * epochs)
+    tokens_left = math.inf if tokens is None else tokens
+    for epoch in range(math.ceil(epochs)):
+        order = list(range(len(sizes)))
+        random.Random(seed * 1000 + epoch).shuffle(order)
+        for row in pack_rows(order[: n_items - epoch * len(sizes)], sizes, row_tokens):
+            tokens_left -= sum(sizes[index] for index in row)
+            if tokens_left < 0:
+                return
+            yield row
 
 
 def build_optimizer(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,15 +23,14 @@ from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
-from dialint.detector.render import Rendered, Renderer, Slot
+from dialint.detector.render import Rendered, Slot
 from dialint.detector.scanner import TurnScores
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.scanner import distill_trainer as trainer
-from dialint.finetune.scanner.distill import distill
-from dialint.finetune.scanner.losses import soft_loss, soft_targets
-from dialint.finetune.scanner.options import DistillConfig
-from dialint.finetune.scanner.teachers import read_dialogues, scanner_teacher
-from dialint.finetune.scanner.trained import evenly_spaced, read_scanner, select_layers
+from dialint.finetune.scanner.distill import DistillConfig, distill, read_dialogues, scanner_teacher
+from dialint.finetune.scanner.losses import soft_targets
+from dialint.finetune.scanner.trained import evenly_spaced, read_scanner
+from dialint.finetune.scanner.trainer import ScanTrainer
+from dialint.finetune.train.loop import StepOutput
 from dialint.finetune.train.options import RunOptions
 
 CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
@@ -111,9 +109,6 @@ def config(teacher: Path, log: Path, tmp_path: Path) -> DistillConfig:
     )  # fmt: skip
 
 
-# what is said to whom
-
-
 def window(*slots: Slot) -> Rendered:
     return Rendered(tuple(range(40)), slots)
 
@@ -129,11 +124,11 @@ def test_targets_are_what_a_hand_computes() -> None:
     )
     slot = Slot(10, 3, 7, ((0, 2), (2, 5), (5, 6)))
     other = Slot(20, 5, 18, ((0, 1), (1, 2)))
-    first, last = soft_targets([window(slot), window(other)], [said], 2, 2.0)
-    half = lambda logit: 1 / (1 + np.exp(-logit / 2))  # noqa: E731
-    np.testing.assert_allclose(first.turns, [[half(2), half(4)]], rtol=1e-6)
+    first, last = soft_targets([window(slot), window(other)], [said], 2)
+    share = lambda logit: 1 / (1 + np.exp(-logit))  # noqa: E731
+    np.testing.assert_allclose(first.turns, [[share(2), share(4)]], rtol=1e-6)
     np.testing.assert_allclose(
-        first.spans, [[half(1), half(-1)], [half(3), half(-1)], [np.nan, np.nan]], rtol=1e-6
+        first.spans, [[share(1), share(-1)], [share(3), share(-1)], [np.nan, np.nan]], rtol=1e-6
     )
     assert np.isnan(last.turns).all()
     assert np.isnan(last.spans).all()
@@ -143,25 +138,9 @@ def test_targets_are_what_a_hand_computes() -> None:
 def test_a_turn_in_pieces_is_taught_by_its_evidence_alone() -> None:
     said = TurnScores(1, np.array([2.0], np.float32), ((0, 1), (1, 2)), np.array([[1.0], [3.0]], np.float32))
     pieces = [window(Slot(9, 1, 8, ((0, 1),))), window(Slot(9, 1, 8, ((1, 2),)))]
-    targets = soft_targets(pieces, [said], 1, 1.0)
+    targets = soft_targets(pieces, [said], 1)
     assert all(np.isnan(target.turns).all() for target in targets)
     assert targets[0].spans[0, 0] < targets[1].spans[0, 0]
-
-
-def test_who_agrees_with_the_teacher_has_the_least_loss(teacher: Path) -> None:
-    """The loss of the teacher itself is the entropy of what it says: no other logits have less."""
-    scanner = read_scanner(teacher)
-    said = scanner_teacher(scanner, scanner.scanner(300, "fp32", "cpu"))
-    renderer = Renderer(scanner.render, scanner.tokenizer)
-    batch = soft_targets(renderer.render(dialogue(1)), said.score([dialogue(1)])[0], 3, 3.0)
-    least = float(soft_loss(scanner.model, batch, "fp32", 3.0, 0.5))
-    entropy = sum(
-        -np.nansum(p * np.log(p) + (1 - p) * np.log(1 - p)) / len(p) * weight * 9
-        for p, weight in ((batch[0].turns, 1), (batch[0].spans, 0.5))
-    )
-    assert least == pytest.approx(float(entropy), rel=1e-4)
-    other = select_layers(scanner, [0]).model.requires_grad_(False)
-    assert float(soft_loss(other, batch, "fp32", 3.0, 0.5)) > least
 
 
 def last(out: Path) -> dict[str, Any]:
@@ -202,7 +181,7 @@ def test_a_smaller_student_learns_to_speak_like_its_teacher(config: DistillConfi
 
 
 def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Path) -> None:
-    other = replace(config, base=letters, layers=None, context_tokens=120, epochs=3, prefix_share=0.0)
+    other = replace(config, base=letters, layers=None, context_tokens=120, epochs=3)
     distill(replace(other, out=config.out.with_name("new"), epochs=0.02))
     distill(other)
     assert last(config.out)["heldout_loss"] < last(config.out.with_name("new"))["heldout_loss"]
@@ -233,10 +212,7 @@ def test_a_judges_answers_teach_what_they_name(config: DistillConfig, base: Path
         if turn.role == "agent"
     ]
     judge = answers(tmp_path / "answers.jsonl", lines)
-    taught = replace(
-        config, teacher=judge, base=base, layers=None, epochs=16, context_tokens=250, temperature=1.0
-    )
-    distill(taught)
+    distill(replace(config, teacher=judge, base=base, layers=None, epochs=16, context_tokens=250))
     student = read_scanner(config.out)
     assert student.codes == ("T1",)
     assert read_manifest(config.out / "training.json")["examples"] is None
@@ -276,8 +252,8 @@ def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: 
         distill(replace(config, layers=None))
     with pytest.raises(ConfigError, match="--layers must be 1 to 2"):
         distill(replace(config, layers=3))
-    with pytest.raises(ConfigError, match="--temperature"):
-        distill(replace(config, temperature=0))
+    with pytest.raises(ConfigError, match="--learning-rate"):
+        distill(replace(config, learning_rate=0))
     with pytest.raises(ConfigError, match="leaves nothing to learn"):
         distill(replace(config, tokens=5))
     with pytest.raises(ConfigError, match="no such file"):
@@ -305,9 +281,6 @@ def test_layers_are_spread_evenly() -> None:
     assert evenly_spaced(6, 1) == [0]
 
 
-# labelled examples beside
-
-
 def example(number: int, split: str) -> Example:
     talk = dialogue(number)
     label = Label(dialogue_id=talk.id, turn=1, code="T1", probability=1.0, method="inject:x", start=0, end=2)
@@ -331,37 +304,21 @@ def examples(tmp_path: Path) -> Path:
 def test_the_exams_dialogues_are_not_learnt(
     config: DistillConfig, examples: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scanner = read_scanner(config.teacher)
-    said = scanner_teacher(scanner, scanner.scanner(300, "fp32", "cpu"))
-    renderer = Renderer(scanner.render, scanner.tokenizer)
-    data = read_dialogues(config.dialogues, config.read, said, examples, renderer, config.row_tokens)
-    assert {item.id for item in (*data.dialogues, *data.heldout)} == {f"d{i}" for i in range(9, 60)}
+    teacher = scanner_teacher(read_scanner(config.teacher), 300, config.running)
+    dialogues, _ = read_dialogues(replace(config, examples=examples), teacher)
+    assert {item.id for item in dialogues} == {f"d{i}" for i in range(9, 60)}
     assert "9 dialogues left out" in capsys.readouterr().err
 
 
 def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None:
-    beside = replace(config, examples=examples, epochs=0.2, out=config.out.with_name("beside"))
-    distill(beside)
-    distill(replace(beside, label_weight=0, out=config.out))
-    alone, both = (load_file(o / "model.safetensors") for o in (config.out, beside.out))
+    without = replace(config, epochs=0.2)
+    distill(without)
+    distill(replace(without, examples=examples, out=config.out.with_name("beside")))
+    alone, both = (
+        load_file(folder / "model.safetensors") for folder in (config.out, config.out.with_name("beside"))
+    )
     assert not torch.equal(alone["slot_head.weight"], both["slot_head.weight"])
     assert all(bool(weight.isfinite().all()) for weight in both.values())
-
-
-def dying(at: int, how: Callable[[], None]) -> Callable[..., torch.Tensor]:
-    calls = iter(range(10**6))
-    loss = trainer.soft_loss
-
-    def dies(*args: Any) -> torch.Tensor:
-        if next(calls) == at:
-            how()
-        return loss(*args)
-
-    return dies
-
-
-def interrupted() -> None:
-    raise KeyboardInterrupt
 
 
 def losses(out: Path) -> list[tuple[int, float]]:
@@ -369,29 +326,27 @@ def losses(out: Path) -> list[tuple[int, float]]:
     return [(line["step"], line.get("loss", line.get("heldout_loss"))) for line in lines]
 
 
-@pytest.fixture
-def quick(config: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> DistillConfig:
-    monkeypatch.setattr(trainer, "LOG_STEPS", 1)
-    running = replace(config.running, checkpoint_steps=2)
-    return replace(config, epochs=1.3, running=running)
-
-
-def test_a_killed_run_goes_on_bit_for_bit(quick: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_goes_on_bit_for_bit(config: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialint.finetune.scanner.trainer.LOG_STEPS", 1)
+    quick = replace(config, epochs=1.3, running=replace(config.running, checkpoint_steps=2))
     distill(quick)
     again = replace(quick, out=quick.out.with_name("again"))
-    for at in (5, 0, 3):  # counted from each start
+    train_step = ScanTrainer.train_step
+    for at in (5, 7):
         with monkeypatch.context() as patch:
-            patch.setattr(trainer, "soft_loss", dying(at, interrupted))
+
+            def interrupted(self: ScanTrainer, step: int, at: int = at) -> StepOutput:
+                if step == at:
+                    raise KeyboardInterrupt
+                return train_step(self, step)
+
+            patch.setattr(ScanTrainer, "train_step", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 distill(again)
         assert not (again.out / "training.json").exists()
-    with pytest.raises(OutputRefused, match=r"--temperature was 2\.0, is 3\.0 now"):
-        distill(replace(again, temperature=3.0))
+    with pytest.raises(OutputRefused, match=r"--span-weight was 0\.5, is 1\.0 now"):
+        distill(replace(again, span_weight=1.0))
     distill(again)
     assert losses(again.out) == losses(quick.out)
-    assert [step for step, _ in losses(quick.out)] == [
-        *range(1, len(losses(quick.out))),
-        len(losses(quick.out)) - 1,
-    ]
     mine, theirs = load_file(quick.out / "model.safetensors"), load_file(again.out / "model.safetensors")
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)

@@ -11,12 +11,11 @@ import pytest
 from dialint.detector import environment
 from dialint.detector.errors import ConfigError
 from dialint.finetune import screening, search
-from dialint.finetune.decoder.options import PretrainConfig
-from dialint.finetune.decoder.pretrain import pretrain
+from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
 from dialint.finetune.judge import merge_adapter, ppo
 from dialint.finetune.scanner.calibrate import CalibrateConfig, calibrate
-from dialint.finetune.scanner.distill import distill
-from dialint.finetune.scanner.options import DistillConfig, ScanConfig
+from dialint.finetune.scanner.distill import DistillConfig, distill
+from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
 from dialint.finetune.train.distributed import resolve_device

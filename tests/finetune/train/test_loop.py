@@ -23,6 +23,7 @@ from dialint.finetune.train.loop import (
     TrainingLoop,
     build_optimizer,
     optimizer_step,
+    plan_rows,
     set_learning_rates,
     stop_on_signal,
     warmup_cosine,
@@ -215,6 +216,16 @@ def test_the_first_signal_is_recorded_and_the_second_reaches_the_earlier_handler
         assert len(others) == 2
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_rows_hold_every_item_once_a_pass_and_fit() -> None:
+    lengths = [5, 96, 40, 41, 8, 60, 30]
+    rows = list(plan_rows(lengths, 3, 2, 96))
+    assert sorted(place for some in rows for place in some) == sorted([*range(7), *range(7)])
+    assert all(sum(lengths[place] for place in some) <= 96 for some in rows)
+    assert list(plan_rows(lengths, 3, 2, 96)) == rows != list(plan_rows(lengths, 4, 2, 96))
+    assert sum(len(some) for some in plan_rows(lengths, 3, 0.5, 96)) == 3
+    assert sum(lengths[place] for some in plan_rows(lengths, 3, 2, 96, 200) for place in some) <= 200
 
 
 def test_the_rate_rises_over_a_twentieth_and_falls_to_a_fiftieth() -> None:
