@@ -4,7 +4,7 @@
     dialint train pretrain --corpus build/corpus --base models/some-decoder --out build/adapted
 
 Reads the Parquet shards of a corpus folder. Writes a folder that transformers loads: ``config.json``,
-``model.safetensors``, the tokenizer's files, ``training.json``, ``README.md`` (a model card) and
+``model.safetensors`` in bf16, the tokenizer's files, ``training.json``, ``README.md`` (a model card) and
 ``metrics.jsonl``. A stopped run resumes from its last checkpoint. Verdicts are not trained here: that is
 ``dialint train sft scan``.
 """
@@ -14,9 +14,12 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -33,7 +36,8 @@ from dialint.detector.artifacts import (
 from dialint.detector.engines.base_models import ModelSource, load_base_model, resolve_base, weights_sha256
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.finetune.decoder.options import PretrainConfig
+from dialint.detector.option_ranges import check_ranges
+from dialint.finetune.decoder import tokenizer
 from dialint.finetune.decoder.text import (
     Piece,
     SourcedDialogue,
@@ -49,14 +53,59 @@ from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.finite import validate_finite
 from dialint.finetune.train.lineage import TRAINING, config_to_dict, job_of_config, render_template
 from dialint.finetune.train.memory import TrainingSetup, print_plan
+from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     from dialint.finetune.decoder.trainer import PretrainTrainer
     from dialint.finetune.train.loop import TrainerState
 
 SPLITS: tuple[Literal["train", "heldout"], ...] = ("train", "heldout")
+CHAT_SHARE = 0.1
+"""Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
+HELDOUT_PER_SOURCE = 50
+"""Held-out dialogues of each source that are evaluated during training; at the end all are."""
 TOKENIZER_FILES = ("*token*.json", "chat_template.jinja")
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class PretrainConfig:
+    """Options of `dialint train pretrain`."""
+
+    corpus: Path
+    """Folder of train-*.parquet, heldout-*.parquet and manifest.json."""
+    out: Path
+    """Folder for the decoder."""
+    base: Path | None = None
+    """A decoder to train further, a folder or a name on a hub; none: the small one, from random weights."""
+    depth: Annotated[int, Field(ge=1, le=64)] = 6
+    """Layers of the small decoder; width, heads and all else follow from it."""
+    vocabulary: int = 8192
+    """Tokens of the small decoder's tokenizer."""
+    style: Literal["template", "plain"] = "template"
+    """How dialogues are written for a base: by its chat template, if it has one, or in plain words."""
+    languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Languages to read; none: all."""
+    epochs: Annotated[float, Field(gt=0)] = 4.0
+    """Passes over the training dialogues, at most."""
+    row_tokens: Annotated[int, Field(ge=16)] = 1024
+    """Tokens the model sees at once; dialogues are packed into rows of this length."""
+    rows: Annotated[int, Field(ge=1)] = 4
+    """Rows in one step; each is a forward pass."""
+    learning_rate: Annotated[float | None, Field(gt=0)] = None
+    """Peak rate; none: 2e-3 for the small decoder, 5e-5 for a base."""
+    eval_steps: Annotated[int, Field(ge=1)] = 200
+    """Steps between two evaluations on held-out dialogues."""
+    running: RunOptions = field(default_factory=RunOptions)
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    @property
+    def peak_rate(self) -> float:
+        """The learning rate at its peak."""
+        return self.learning_rate or (5e-5 if self.base else 2e-3)
 
 
 def pretrain(config: PretrainConfig) -> None:
@@ -94,7 +143,7 @@ def pretrain(config: PretrainConfig) -> None:
         make_output_folder(config.out)
     writers = _build_writers(config, train)
     pieces = _encode(config, writers, train)
-    heldout_sample = writers[0].pieces(sample(heldout, config.heldout_per_source), config.row_tokens)
+    heldout_sample = writers[0].pieces(sample(heldout, HELDOUT_PER_SOURCE), config.row_tokens)
     if not pieces or not heldout_sample:
         raise ConfigError("E_TEMPLATE", "the template refuses every dialogue; use --style plain")
     n_tokens = sum(len(piece.ids) for piece in pieces)
@@ -102,22 +151,23 @@ def pretrain(config: PretrainConfig) -> None:
     device = resolve_device(running.device)
     bf16 = resolve_precision(running.precision, torch.device(device)) == "bf16"
     trainer = PretrainTrainer(config, _build_model(config, device), bf16, pieces, heldout_sample)
+    if not trainer.rows:
+        raise ConfigError("E_OPTION", "--epochs leaves nothing to train on")
     loop = trainer.build_loop(job)
     if not loop.run():
         return
-    facts = {
-        **_count_sources(train, heldout),
-        "written": [writer.name for writer in writers],
-        "corpus": corpus,
-    }
-    save_decoder(config, trainer, loop.state, writers[0].pieces(heldout, config.row_tokens), facts)
+    sources: dict[str, dict[str, Any]] = {}
+    for name, items in (("train", train), ("heldout", heldout)):
+        for item in items:
+            source = sources.setdefault(item.source, {"licence": item.licence, "train": 0, "heldout": 0})
+            source[name] += 1
+    facts = {"sources": sources, "written": [writer.name for writer in writers], "corpus": corpus}
+    _save(config, trainer, loop.state, writers[0].pieces(heldout, config.row_tokens), facts)
     checkpoint.remove_except(config.out)
 
 
 def _build_writers(config: PretrainConfig, dialogues: Sequence[SourcedDialogue]) -> list[Writer]:
     """The writers of dialogues; evaluation uses the first. Saves the tokenizer in the output folder."""
-    from dialint.finetune.decoder import tokenizer
-
     if config.base is not None:
         for pattern in TOKENIZER_FILES:
             for path in config.base.glob(pattern):
@@ -125,8 +175,7 @@ def _build_writers(config: PretrainConfig, dialogues: Sequence[SourcedDialogue])
         return [template_writer(config.base, plain=config.style == "plain")]
     texts = (turn.text for item in dialogues for turn in item.dialogue.turns if turn.role != "tool")
     tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
-    writers = [own_writer((config.out / "tokenizer.json").read_text())]
-    return [*writers, template_writer(config.out)] if config.chat_share else writers
+    return [own_writer((config.out / "tokenizer.json").read_text()), template_writer(config.out)]
 
 
 def _encode(
@@ -135,7 +184,7 @@ def _encode(
     """The training pieces; the second writer encodes a share of the dialogues, sampled by the seed."""
     import numpy as np
 
-    share = config.chat_share if len(writers) > 1 else 0.0
+    share = CHAT_SHARE if len(writers) > 1 else 0.0
     is_chat = np.random.default_rng(config.running.seed).random(len(dialogues)) < share
     return [
         piece
@@ -147,50 +196,53 @@ def _encode(
 
 
 def _build_model(config: PretrainConfig, device: str) -> Any:
-    """The model ready to train."""
-    from dialint.finetune.decoder.model import decoder_config, enable_packing, init_decoder
+    """The model ready to train.
+
+    Raises:
+        ConfigError: E_BASE, rows are longer than the model's positions, it lacks embeddings of tokens, or it
+            does not keep the dialogues of a row apart.
+    """
+    from dialint.detector.engines import packed
+    from dialint.detector.engines.equivalence_check import equivalence_error
+    from dialint.finetune.decoder.trainer import decoder_config, init_decoder
     from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
+    model: Any
     n_tokens = len(load_tokenizer(config.out))
     if config.base is not None:
         source = ModelSource(resolve_base(config.base), weights_sha256(config.base))
         model = load_base_model(source, trainable=True, full_precision=True)
-        n_rows: Any = model.get_input_embeddings().num_embeddings
+        n_rows = model.get_input_embeddings().num_embeddings
         if n_tokens > n_rows:
             raise ConfigError("E_BASE", f"{config.base}: {n_tokens} tokens, but embeddings for {n_rows}")
     else:
         model = init_decoder(decoder_config(config.depth, n_tokens, config.row_tokens), config.running.seed)
-    model.to(device)  # type: ignore[arg-type]
-    enable_packing(model, config.row_tokens)
+    model.to(device)
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if isinstance(positions, int) and config.row_tokens > positions:
+        kind = model.config.model_type
+        message = f"rows of {config.row_tokens} tokens, but {kind} has positions for {positions}"
+        raise ConfigError("E_BASE", message)
+    if (reason := equivalence_error(model.base_model, config.row_tokens, 0)) is not None:
+        raise ConfigError("E_BASE", reason)
+    model.set_attn_implementation(packed.NAME)
     if recomputes_activations(config.running, model):
         enable_gradient_checkpointing(model)
+    model.train()
     return model
 
 
 def _print_memory(config: PretrainConfig) -> None:
-    from transformers import Qwen3Config
-
-    from dialint.finetune.decoder.model import decoder_config
+    from dialint.finetune.decoder.trainer import decoder_config
 
     with tempfile.TemporaryDirectory() as folder:
-        shape = Qwen3Config(**decoder_config(config.depth, config.vocabulary, config.row_tokens))
-        shape.save_pretrained(folder)
+        decoder_config(config.depth, config.vocabulary, config.row_tokens).save_pretrained(folder)
         all_weights, n = AdapterOptions(adapter="none"), config.row_tokens
         base = config.base or Path(folder)
         print_plan(TrainingSetup(base, "CAUSAL_LM", all_weights, config.running, 1, n, n))
 
 
-def _count_sources(train: Sequence[SourcedDialogue], heldout: Sequence[SourcedDialogue]) -> dict[str, Any]:
-    """Licence and number of dialogues of each source."""
-    sources: dict[str, dict[str, Any]] = {}
-    for name, items in (("train", train), ("heldout", heldout)):
-        for item in items:
-            source = sources.setdefault(item.source, {"licence": item.licence, "train": 0, "heldout": 0})
-            source[name] += 1
-    return {"sources": sources}
-
-
-def save_decoder(
+def _save(
     config: PretrainConfig,
     trainer: PretrainTrainer,
     state: TrainerState,
@@ -201,26 +253,27 @@ def save_decoder(
     import torch
     from transformers.utils import logging
 
-    from dialint.finetune.decoder.trainer import evaluate_perplexity, sum_costs
+    from dialint.finetune.decoder.trainer import evaluate_perplexity
 
-    dtype = torch.bfloat16 if config.dtype == "bf16" else torch.float32
-    trainer.model.to(dtype).to(torch.float32)  # evaluated as it will be loaded
-    costs = evaluate_perplexity(trainer.model, heldout, config.row_tokens, trainer.bf16)
-    figures = {source: cost.to_dict() for source, cost in sorted(costs.items())}
+    trainer.model.to(torch.bfloat16).to(torch.float32)  # evaluated as it will be loaded
+    figures = evaluate_perplexity(trainer.model, heldout, config.row_tokens, trainer.bf16)
     trainer.model.set_attn_implementation("sdpa" if trainer.model._supports_sdpa else "eager")
-    model = trainer.model.to("cpu", dtype)
+    model = trainer.model.to("cpu", torch.bfloat16)
     validate_finite(model.state_dict(), config.out)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     model.save_pretrained(config.out)
+    total = sum(p.numel() for p in model.parameters())
+    embeddings = (model.get_input_embeddings(), model.get_output_embeddings())
+    tables = {id(part.weight): part.weight.numel() for part in embeddings if part is not None}
     bases = sorted(config.base.glob("*.safetensors")) if config.base else []
     content = {
         "kind": "decoder",
         **facts,
-        "parameters": count_parameters(model),
+        "parameters": {"all": total, "beside_embeddings": total - sum(tables.values())},
         "tokens_seen": state.tokens,
         "steps": state.step,
         "best_step": state.best_step,
-        "heldout": {"all": sum_costs(costs).to_dict(), **figures},
+        "heldout": figures,
         "precision": "bf16" if trainer.bf16 else "fp32",
         "base_sha256": {path.name: sha256_file(path) for path in bases},
         "config": config_to_dict(config),
@@ -230,11 +283,3 @@ def save_decoder(
     }
     (config.out / "README.md").write_text(render_template(CARD, name=config.out.name, **content))
     write_manifest(config.out / TRAINING, content)
-
-
-def count_parameters(model: Any) -> dict[str, int]:
-    """Parameters in all, and those beside the embeddings (tied ones count once)."""
-    total = sum(p.numel() for p in model.parameters())
-    embeddings = (model.get_input_embeddings(), model.get_output_embeddings())
-    tables = {id(part.weight): part.weight.numel() for part in embeddings if part is not None}
-    return {"all": total, "beside_embeddings": total - sum(tables.values())}

@@ -28,18 +28,10 @@ from transformers import (
 )
 
 from dialint.detector.artifacts import read_manifest, sha256_file, write_manifest
+from dialint.detector.engines import packed
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Turn
-from dialint.finetune.decoder.model import (
-    build_row,
-    decoder_config,
-    enable_packing,
-    init_decoder,
-    plan_rows,
-    token_losses,
-)
-from dialint.finetune.decoder.options import PretrainConfig
-from dialint.finetune.decoder.pretrain import pretrain
+from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
 from dialint.finetune.decoder.text import (
     Piece,
     own_writer,
@@ -47,7 +39,7 @@ from dialint.finetune.decoder.text import (
     template_writer,
 )
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
-from dialint.finetune.decoder.trainer import PretrainTrainer
+from dialint.finetune.decoder.trainer import PretrainTrainer, decoder_config, init_decoder, token_losses
 from dialint.finetune.train.loop import StepOutput
 from dialint.finetune.train.options import RunOptions
 
@@ -80,8 +72,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def config(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> PretrainConfig:
     return PretrainConfig(
         corpus=corpus, out=tmp_path_factory.mktemp("pretrained") / "decoder", depth=2, vocabulary=SMALLEST + 100,
-        epochs=6, row_tokens=96, rows=4, learning_rate=1e-2, eval_steps=20, heldout_per_source=4,
-        dtype="fp32", running=RunOptions(threads=1, precision="fp32", device="cpu"),
+        epochs=6, row_tokens=96, rows=4, learning_rate=1e-2, eval_steps=20,
+        running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
 
 
@@ -114,7 +106,7 @@ def test_the_folder_loads_in_transformers_and_continues_a_dialogue(trained: Path
 
 def test_figures_are_those_of_the_file(trained: Path, corpus: Path) -> None:
     """Perplexity by hand, one dialogue at a time, with nothing of the training's own code."""
-    model = AutoModelForCausalLM.from_pretrained(trained)
+    model = AutoModelForCausalLM.from_pretrained(trained).float()
     writer = own_writer((trained / "tokenizer.json").read_text())
     nats, tokens = 0.0, 0
     for piece in writer.pieces(read_corpus(corpus, "heldout"), 96):
@@ -159,21 +151,24 @@ def pieces(*sizes: int) -> list[Piece]:
     return [Piece(chance.integers(3, 90, size).astype(np.int32), "s", size) for size in sizes]
 
 
-def packing_decoder(row_tokens: int) -> Any:
-    model = init_decoder(decoder_config(2, 90, row_tokens), 0)
-    enable_packing(model, row_tokens)
-    return model
-
-
 def test_a_dialogue_does_not_see_its_neighbours() -> None:
-    model = packing_decoder(64)
+    model = init_decoder(decoder_config(2, 90, 64), 0)
+    model.set_attn_implementation(packed.NAME)
     first, second, third, other = pieces(20, 14, 9, 14)
-    beside = token_losses(model, build_row([first, second, third]))
-    alone = token_losses(model, build_row([second]))
+    beside = token_losses(model, [first, second, third])
+    alone = token_losses(model, [second])
     assert torch.allclose(beside[20:34], alone, atol=1e-5)
-    changed = token_losses(model, build_row([other, second, third]))
+    changed = token_losses(model, [other, second, third])
     assert torch.allclose(beside[20:34], changed[14:28], atol=1e-5)
     assert beside[33] == 0.0  # the last token of a dialogue predicts nothing
+
+
+def test_a_base_that_mixes_dialogues_is_refused(
+    config: PretrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialint.detector.engines.equivalence_check.equivalence_error", lambda *_: "it mixes")
+    with pytest.raises(ConfigError, match="E_BASE: it mixes"):
+        pretrain(replace(config, out=tmp_path / "d"))
 
 
 def test_a_dry_run_says_what_it_would_take(
@@ -186,20 +181,14 @@ def test_a_dry_run_says_what_it_would_take(
     assert not (tmp_path / "d").exists()
 
 
-def test_training_stops_when_it_gets_no_better(config: PretrainConfig, tmp_path: Path) -> None:
-    pretrain(replace(config, out=tmp_path / "d", learning_rate=1e-12, eval_steps=1, patience=2, epochs=20))
+def test_training_stops_when_it_gets_no_better(
+    config: PretrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialint.finetune.decoder.trainer.PATIENCE", 2)
+    pretrain(replace(config, out=tmp_path / "d", learning_rate=1e-12, eval_steps=1, epochs=20))
     told = read_manifest(tmp_path / "d" / "training.json")
     assert told["steps"] < 40
     assert told["best_step"] <= told["steps"] - 2
-
-
-def test_rows_hold_every_piece_once_a_pass_and_fit() -> None:
-    lengths = [5, 96, 40, 41, 8, 60, 30]
-    rows = plan_rows(lengths, 3, 2, 96)
-    assert sorted(place for some in rows for place in some) == sorted([*range(7), *range(7)])
-    assert all(sum(lengths[place] for place in some) <= 96 for some in rows)
-    assert plan_rows(lengths, 3, 2, 96) == rows != plan_rows(lengths, 4, 2, 96)
-    assert sum(len(some) for some in plan_rows(lengths, 3, 0.5, 96)) == 4
 
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}

@@ -14,7 +14,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.decoder.model import decoder_config, init_decoder
+from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.rl import rollouts
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.rl.ppo_trainer import PpoTrainer, minibatches

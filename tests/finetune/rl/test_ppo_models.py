@@ -16,8 +16,8 @@ from transformers import AutoTokenizer
 
 from dialint.detector.engines.base_models import resolve_source
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
+from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.rl import ppo_trainer
 from dialint.finetune.rl.rollouts import Prompt

@@ -10,7 +10,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from dialint.detector.engines import packed
-from dialint.finetune.decoder.model import decoder_config, init_decoder
+from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.rl.sampling import _gumbel_argmax, sample
 from dialint.finetune.train.distributed import unwrap
