@@ -3,7 +3,7 @@
 Real websocket clients (`console_client`) review the demo's findings, each with a mean think time of 10 s
 between clicks: confirm or reject each finding, save, get the next dialogue. A click's time runs at the
 client, from sending it until the script has finished and all that it shows has come. Each click is a rerun,
-as the browser's is; drawing in the browser is not in it (`console_speed` measures that, in Chromium).
+as the browser's is; drawing in the browser is not in it.
 
 All clients are threads of one process. Their own processor time and the server's are reported, so that the
 figures can be read beside the load of the machine.

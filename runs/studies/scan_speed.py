@@ -9,12 +9,12 @@ Equal scores are asserted (in fp32, to 1e-4) before anything is timed. Says noth
 from __future__ import annotations
 
 import copy
+import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import cyclopts
@@ -22,7 +22,7 @@ import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import package_versions, write_json
+from dialint.detector.artifacts import package_versions
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
@@ -33,12 +33,12 @@ from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
-from dialint.eval.run import check_writable
 
 if TYPE_CHECKING:
     from dialint.detector.engines.local import LocalEngine
 
 TOLERANCE = 1e-4
+DEFAULT_DETECTOR = DetectorConfig()
 
 
 @Parameter(name="*")
@@ -50,8 +50,6 @@ class SpeedConfig:
     """Dialogues taken from the logs."""
     rounds: Annotated[int, Field(ge=1)] = 5
     """Runs of each variant, alternating."""
-    out: Path | None = None
-    """Figures as JSON."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -59,26 +57,15 @@ class SpeedConfig:
 
 def speed(
     *logs: str,
-    config: SpeedConfig | None = None,
-    detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
+    config: SpeedConfig = SpeedConfig(),
+    detector: Annotated[DetectorConfig, Parameter(name="*")] = DEFAULT_DETECTOR,
 ) -> None:
-    """Time the scan against a one-by-one loop and the bare forward pass."""
-    config, chosen = config or SpeedConfig(), detector or DetectorConfig()
+    """Time the scan against a one-by-one loop and the bare forward pass; print JSON."""
     if not logs:
         raise ConfigError("E_OPTION", "name at least one log to time on")
-    if config.out is not None:
-        check_writable(config.out)
-    report = run(
-        load_detector(chosen),
-        load_detector(replace(chosen, precision="fp32")),
-        _dialogues(logs, config.limit),
-        config.rounds,
-    )
-    from rich.console import Console
-
-    Console(markup=False, emoji=False).print(table(report))
-    if config.out is not None:
-        write_json(config.out, report)
+    exact = load_detector(replace(detector, precision="fp32"))
+    report = run(load_detector(detector), exact, _dialogues(logs, config.limit), config.rounds)
+    print(json.dumps(report, indent=1))
 
 
 def _dialogues(logs: Sequence[str], limit: int) -> list[Dialogue]:
@@ -216,27 +203,6 @@ def _time(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[
             if round_:
                 seconds[name].append(time.perf_counter() - started)
     return seconds
-
-
-def table(report: dict[str, Any]) -> Any:
-    """The figures as a rich table."""
-    from rich.table import Table
-
-    table = Table(title=f"{report['dialogues']} dialogues, {report['tokens']} tokens, {report['engine']}")
-    for column in ("way", "seconds (median)", "spread", "dialogues/s"):
-        table.add_column(column, justify="left" if column == "way" else "right")
-    for name, values in report["seconds"].items():
-        low, high, median = min(values["all"]), max(values["all"]), values["median"]
-        table.add_row(name, f"{median:.3f}", f"{low:.3f}-{high:.3f}", f"{report['dialogues'] / median:.1f}")
-    table.caption = "   ".join(
-        (
-            f"scan / bare pass {report['scan_over_bare']:.3f}",
-            f"whole scan / bare pass {report['whole_scan_over_bare']:.3f}",
-            f"loop / scan {report['loop_over_scan']:.2f}",
-            f"largest difference {report['largest_difference_fp32']:.1e}",
-        )
-    )
-    return table
 
 
 if __name__ == "__main__":
