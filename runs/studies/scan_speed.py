@@ -164,15 +164,13 @@ class _Loop:
 
 
 def _differences(engine: LocalEngine, windows: Sequence[Rendered], context_tokens: int) -> float:
-    """The largest difference of a turn's, a token's or a dialogue's score between scan and loop."""
+    """The largest difference of a turn's or a token's score between scan and loop."""
     pairs = zip(engine.scan(windows), _Loop(engine, context_tokens, 8).scan(windows), strict=True)
     return max(_apart(mine, theirs) for mine, theirs in pairs)
 
 
 def _apart(mine: WindowScores, theirs: WindowScores) -> float:
     parts = [(mine.slots, theirs.slots), *zip(mine.spans, theirs.spans, strict=True)]
-    if mine.dialogue is not None and theirs.dialogue is not None:
-        parts.append((mine.dialogue, theirs.dialogue))
     return max((float(np.abs(a - b).max()) for a, b in parts if a.size), default=0.0)
 
 
