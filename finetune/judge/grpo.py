@@ -110,7 +110,7 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     trainer = _build_trainer(config, model, context.prompt, questions, reward_function)
     result = run_trainer(trainer, config.out, context.job, config.running)
     trainer.restore_attention()
-    return context.save("judge", result.model, result.figures, result.weights)
+    return context.save("judge", result.model, result.figures)
 
 
 def _build_trainer(

@@ -91,7 +91,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
     pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
     trainer = _build_trainer(config, context.load_model(), context.prompt, pairs)
     result = run_trainer(trainer, config.out, context.job, config.running)
-    return context.save("judge", result.model, result.figures, result.weights)
+    return context.save("judge", result.model, result.figures)
 
 
 def _build_trainer(

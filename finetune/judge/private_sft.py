@@ -18,8 +18,7 @@ import secrets
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -56,12 +55,16 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> f
     """The least noise, in multiples of `CLIP`, that keeps the promise over `steps` steps, in each of which
     every owner takes part with probability `rate`.
 
+    Source: Gopi et al. 2021, Numerical composition of differential privacy.
+
     Raises:
         ConfigError: E_OPTION, no noise is enough.
     """
     library: Any = import_module("opacus.accountants.utils")
     try:
-        with _quiet():
+        with warnings.catch_warnings():  # about the bounds that its search starts from, and about a rate of 1
+            warnings.filterwarnings("ignore", "Optimal order is the", UserWarning)
+            warnings.filterwarnings("ignore", "divide by zero|invalid value", RuntimeWarning)
             return float(
                 library.get_noise_multiplier(
                     target_epsilon=epsilon, target_delta=delta, sample_rate=rate, steps=steps,
@@ -70,27 +73,6 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> f
             )  # fmt: skip
     except ValueError:
         raise ConfigError("E_OPTION", "--private-epsilon is too low for any noise") from None
-
-
-def compute_epsilon(noise: float, delta: float, rate: float, steps: int) -> float:
-    """The epsilon of so much noise, an upper bound that is off by 0.01 at most.
-
-    Source: Gopi et al. 2021, Numerical composition of differential privacy.
-    """
-    library: Any = import_module("opacus.accountants")
-    account = library.create_accountant("prv")
-    account.history = [(noise, rate, steps)]
-    with _quiet():
-        return float(account.get_epsilon(delta))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Ignore warnings of opacus about the bounds that its search starts from, and about a rate of 1."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Optimal order is the", UserWarning)
-        warnings.filterwarnings("ignore", "divide by zero|invalid value", RuntimeWarning)
-        yield
 
 
 def sample_owners(n_owners: int, rate: float, generator: torch.Generator) -> list[int]:
@@ -209,7 +191,7 @@ def train_privately(
     if not loop.run():
         sys.exit(0)
     private = {
-        "epsilon": round(compute_epsilon(noise, delta, rate, n_steps), 4),
+        "epsilon": config.private_epsilon,
         "delta": delta,
         "noise": noise,
         "clip": CLIP,

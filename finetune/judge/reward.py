@@ -116,4 +116,4 @@ def run(config: RewardConfig) -> dict[str, Any]:
             file=sys.stderr,
         )
     figures = {**result.figures, "pairs": len(train_pairs), "held_out": by_origin}
-    return context.save("reward", result.model, figures, result.weights)
+    return context.save("reward", result.model, figures)

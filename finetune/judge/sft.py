@@ -54,7 +54,7 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     n_dev = min(config.dev_questions, len(dev_questions))
     dev_questions = random.Random(config.running.seed).sample(dev_questions, n_dev)
     result = train(config, context.load_model(), context.prompt, questions, dev_questions, context.job)
-    return context.save("judge", result.model, result.figures, result.weights)
+    return context.save("judge", result.model, result.figures)
 
 
 def _train(

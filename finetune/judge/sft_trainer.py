@@ -65,8 +65,7 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         )
         trainer.answer_tokens = sum(label != -100 for row in rows for label in row["labels"]) / len(rows)
         trainer.judge = LocalJudge(trainer.model, prompt, bf16=bf16)
-        is_sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
-        trainer.dev_questions = () if is_sharded else dev_questions  # a shard cannot generate
+        trainer.dev_questions = dev_questions
         return trainer
 
     @property

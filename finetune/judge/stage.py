@@ -95,7 +95,7 @@ class StageContext:
         """The model, ready for training; the seed determines its new weights."""
         import torch
 
-        from dialint.finetune.train.distributed import is_sharded, loading_device, uses_bf16
+        from dialint.finetune.train.distributed import resolve_device, uses_bf16
 
         running = self.config.running
         torch.manual_seed(running.seed)
@@ -103,20 +103,17 @@ class StageContext:
             self.source,
             self.config.adapters,
             kind=self.task_type,
-            device=loading_device(running),
-            bf16=uses_bf16(running) and not is_sharded(),  # FSDP needs weights of one type
+            device=resolve_device(running),
+            bf16=uses_bf16(running),
         )
 
-    def save(
-        self, kind: str, model: Any, figures: dict[str, Any], weights: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Save and seal the result; its manifest. `weights` as in `adapters.save_model`. With a reward
-        model its held-out figures are saved too."""
+    def save(self, kind: str, model: Any, figures: dict[str, Any]) -> dict[str, Any]:
+        """Save and seal the result; its manifest. With a reward model its held-out figures are saved too."""
         reward = reward_folder(getattr(self.config, "reward", None))
         if reward is not None:
             reward_figures = read_manifest(reward / MANIFEST, expected=Model).get("figures", {})
             figures = {**figures, REWARD_MODEL: reward_figures.get("held_out", {})}
-        return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures, weights)
+        return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures)
 
 
 def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
@@ -231,11 +228,9 @@ def save_judge(
     source: ModelSource,
     inputs: dict[str, str],
     figures: dict[str, Any],
-    weights: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write model, tokenizer, prompt settings, card and last the manifest, and remove the checkpoints; the
-    manifest. Of several processes the first one writes, and the others get an empty manifest. `weights` as in
-    `adapters.save_model`."""
+    manifest. Of several processes the first one writes, and the others get an empty manifest."""
     from accelerate import PartialState
 
     from dialint.finetune.train.metrics_log import flatten
@@ -244,7 +239,7 @@ def save_judge(
         return {}
     out: Path = config.out
     with disk_errors(out):
-        adapters.save_model(model, out, source, weights)
+        adapters.save_model(model, out, source)
         prompt.tokenizer.save_pretrained(out)
         trained = TrainedPrompt(
             prompt=PROMPT_VERSION,

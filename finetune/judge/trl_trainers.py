@@ -1,7 +1,7 @@
 """trl's trainers with private methods overridden, written for trl 1.16.
 
-GRPO computes each prompt once for its group of answers; where vLLM samples or the model is sharded, trl's own
-methods run. DPO takes token ids as they are: trl would render each answer by the chat template again.
+GRPO computes each prompt once for its group of answers; where vLLM samples, trl's own methods run. DPO takes
+token ids as they are: trl would render each answer by the chat template again.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
     packed = False
 
     def enable_own_sampling(self, longest: int) -> None:
-        """Sample and score by our own methods, up to `longest` tokens with the answer, unless vLLM samples or
-        the model is sharded."""
-        is_sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
-        self.own_sampling = not (is_sharded or self.use_vllm)
+        """Sample and score by our own methods, up to `longest` tokens with the answer, unless vLLM
+        samples."""
+        self.own_sampling = not self.use_vllm
         self._attention = unwrap(self.model).config._attn_implementation
         if self.own_sampling and self.accelerator.num_processes == 1:
             self.packed = enable_packed_attention(self.model, longest)

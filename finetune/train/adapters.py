@@ -170,26 +170,23 @@ def _validate_same_shape(folder: Path, adapters: AdapterOptions) -> None:
         )
 
 
-def save_model(model: Any, folder: Path, source: ModelSource, weights: dict[str, Any] | None = None) -> None:
-    """Save the adapter with the name of its base, or all weights; those in `weights` where the model does not
-    hold them itself. The caller writes the manifest.
+def save_model(model: Any, folder: Path, source: ModelSource) -> None:
+    """Save the adapter with the name of its base, or all weights. The caller writes the manifest.
 
     Raises:
         ConfigError: E_DIVERGED, what would be saved holds NaN or infinity.
     """
-    trained = weights or dict(model.named_parameters())
-    if hasattr(model, "peft_config"):
-        trained = {name: weight for name, weight in trained.items() if weights or weight.requires_grad}
+    has_adapter = hasattr(model, "peft_config")
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad or not has_adapter}
     validate_finite(trained, folder)
     base = source.base
-    if hasattr(model, "peft_config"):
+    if has_adapter:
         peft_config = model.peft_config["default"]
         peft_config.base_model_name_or_path, peft_config.revision = base.name, base.revision
         model.save_pretrained(
             folder,
             selected_adapters=["default"],
             safe_serialization=True,
-            state_dict=weights,
             save_embedding_layers=False,  # none is trained as a whole; "auto" would ask a hub for the base
         )
         write_json(
@@ -197,4 +194,4 @@ def save_model(model: Any, folder: Path, source: ModelSource, weights: dict[str,
         )
         (folder / "README.md").unlink(missing_ok=True)  # peft's own card
     else:
-        model.save_pretrained(folder, safe_serialization=True, state_dict=weights)
+        model.save_pretrained(folder, safe_serialization=True)

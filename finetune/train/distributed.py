@@ -18,10 +18,14 @@ def resolve_device(running: RunOptions) -> str:
     """The device of this process; with a launcher, one GPU for each.
 
     Raises:
-        ConfigError: E_DEVICE, this machine has no such device, or one GPU is named for several processes.
+        ConfigError: E_DEVICE, this machine has no such device, one GPU is named for several processes, or the
+            launcher would cut the model up among them.
     """
     from dialint.detector.engines import local
 
+    for name in ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"):
+        if os.environ.get(name, "").lower() == "true":
+            raise ConfigError("E_DEVICE", f"{name} is set: a model is whole in each process here")
     device = local.resolve_device(running.device)
     if device == "cuda" and "LOCAL_RANK" in os.environ:
         return f"cuda:{os.environ['LOCAL_RANK']}"
@@ -30,18 +34,6 @@ def resolve_device(running: RunOptions) -> str:
             "E_DEVICE", f"--device {device}: one GPU for {world_size()} processes; leave it out"
         )
     return device
-
-
-def is_sharded() -> bool:
-    """Return whether the launcher asked for FSDP or DeepSpeed, which cut a model up among processes."""
-    names = ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED")
-    return any(os.environ.get(name, "").lower() == "true" for name in names)
-
-
-def loading_device(running: RunOptions) -> str:
-    """The device that a model is loaded to: main memory where it will be cut up among processes, else the
-    device."""
-    return "cpu" if is_sharded() else resolve_device(running)
 
 
 def uses_bf16(running: RunOptions) -> bool:

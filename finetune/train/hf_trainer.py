@@ -205,12 +205,10 @@ class TrainingCallback(TrainerCallback):
 
 @dataclass(frozen=True)
 class TrainResult:
-    """The model with its best or last weights, and figures of the run. `weights` are the model's if it is
-    sharded among processes."""
+    """The model with its best or last weights, and figures of the run."""
 
     model: Any
     figures: dict[str, Any]
-    weights: dict[str, Any] | None = None
 
 
 def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> TrainResult:
@@ -254,16 +252,12 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
         "last": {name: value for entry in state.log_history for name, value in entry.items()
                  if name.startswith("eval_")},
     }  # fmt: skip
-    sharded = trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled
-    weights = trainer.accelerator.get_state_dict(trainer.model_wrapped) if sharded else None
-    return TrainResult(trainer.model, figures, weights)
+    return TrainResult(trainer.model, figures)
 
 
 def _cast_adapters(trainer: Any) -> None:
     """Adapters of a 4-bit base in fp32 again: trl rounds them to bf16, in which small steps vanish, and from
-    a checkpoint they come back in fp32. FSDP wants them as they are: of one type with the base."""
-    if trainer.is_fsdp_enabled:
-        return
+    a checkpoint they come back in fp32."""
     for weight in trainer.model.parameters():
         if weight.requires_grad and weight.dtype == torch.bfloat16:
             weight.data = weight.data.float()

@@ -3,18 +3,17 @@
 Weights, gradients and optimizer states are counted. Activations are measured: one and two layers of the model
 run forward on torch's ``meta`` device, which computes shapes and no numbers, and all that is kept for the
 gradient is counted; more layers are more of the same. So memory can be said for a GPU that is not here:
-``--device cuda:24GB --dry-run``.
+``--device cuda --dry-run``.
 """
 
 from __future__ import annotations
 
-import re
 import resource
 import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.train.adapters import AdapterOptions, add_adapters
@@ -28,14 +27,9 @@ STATE_BYTES: dict[Optimizer, int] = {"adamw": 8, "adamw-8bit": 2, "paged-adamw-8
 """Two moments of each trained parameter, in fp32 or in 8 bits."""
 LARGE = 1_000_000_000
 """Weights above which activations are recomputed by default."""
-RESERVED = 10**9
-"""Bytes that CUDA's context and libraries take."""
-FRAGMENTS = 0.05
-"""Share of memory that the allocator cannot use."""
 NF4_BYTES = 0.5 + 1 / 64 + 4 / (64 * 256)
 """Bytes of a 4-bit weight: itself, its block's scale in 8 bits, the scale of 256 scales in fp32. Source:
 Dettmers et al. 2023, QLoRA, section 3."""
-_GPU = re.compile(r"cuda:([0-9]{1,4}(?:\.[0-9]+)?)GB")
 
 
 @dataclass(frozen=True)
@@ -64,38 +58,13 @@ class TrainingSetup:
         precision = self.running.precision
         return precision == "bf16" or (precision == "auto" and self.running.device != "cpu")
 
-    @property
-    def checkpointing(self) -> bool:
-        """Return whether activations are recomputed."""
-        requested = self.running.gradient_checkpointing
-        if requested is not None:
-            return requested
-        counts = count_weights(self)
-        return counts.n_trained + counts.n_frozen > LARGE
 
-
-@dataclass(frozen=True)
-class WeightCounts:
+class WeightCounts(NamedTuple):
     """Weights by their number, and the bytes of those that are frozen."""
 
     n_trained: int
     n_frozen: int
     frozen_bytes: int
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes of each kind that a training holds at its peak, beside the program itself."""
-
-    weights: int
-    gradients: int
-    optimizer: int
-    activations: int
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.weights + self.gradients + self.optimizer + self.activations
 
 
 def recomputes_activations(running: RunOptions, model: Any) -> bool:
@@ -126,77 +95,44 @@ def enable_gradient_checkpointing(model: Any) -> None:
 
 
 def print_plan(setup: TrainingSetup) -> None:
-    """Print the memory of a setup; for a device like ``cuda:24GB`` also whether it fits, and how many windows
-    a forward pass may hold."""
+    """Print how many parameters a setup has and the memory of its training."""
     counts, memory = count_weights(setup), estimate_memory(setup)
-    parts = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in vars(memory).items())
+    parts = ", ".join(f"{name} {size / 1e9:.2f}" for name, size in memory.items())
     print(f"parameters: {counts.n_trained:,} trained, {counts.n_frozen:,} frozen")
-    print(f"memory: about {memory.total / 1e9:.2f} GB ({parts}) beside the program itself")
-    gpu = parse_gpu_memory(setup.running.device)
-    if gpu is not None:
-        usable = round((gpu - RESERVED) * (1 - FRAGMENTS))
-        fits = "fits" if memory.total <= usable else "does not fit"
-        most = f"up to {rows_that_fit(setup, usable)} windows at once, {setup.rows} were asked for"
-        print(f"a GPU of {gpu / 1e9:g} GB has {usable / 1e9:.1f} GB to use: {fits}; {most}")
+    print(f"memory: about {sum(memory.values()) / 1e9:.2f} GB ({parts}) beside the program itself")
 
 
-def parse_gpu_memory(device: str) -> int | None:
-    """The memory of a device like ``cuda:24GB`` (10^9 bytes a GB), None for other devices."""
-    match = _GPU.fullmatch(device)
-    return round(float(match[1]) * 1e9) if match else None
-
-
-def rows_that_fit(setup: TrainingSetup, usable: int) -> int:
-    """The number of windows that one forward pass may hold in `usable` bytes."""
-    needed = estimate_memory(setup)
-    rest = usable - (needed.total - needed.activations)
-    if rest < _cache_bytes(setup):
-        return 0
-    scored = setup.scored // setup.rows
-    one, two = (activation_bytes(replace(setup, rows=n, scored=n * scored)) for n in (1, 2))
-    return max(0, (rest - (2 * one - two)) // (two - one))
-
-
-def estimate_memory(setup: TrainingSetup) -> Memory:
-    """Bytes at the peak: under autocast each trained weight has a copy in bf16, gradients are in fp32."""
+def estimate_memory(setup: TrainingSetup) -> dict[str, int]:
+    """Bytes of each kind at the peak: under autocast each trained weight has a copy in bf16, gradients are in
+    fp32."""
     counts = count_weights(setup)
     each = 4 + (2 if setup.bf16 else 0) + (4 if setup.sampled else 0)
-    return Memory(
-        weights=counts.frozen_bytes + each * counts.n_trained + setup.extra,
-        gradients=4 * counts.n_trained,
-        optimizer=STATE_BYTES[setup.running.optimizer] * counts.n_trained,
-        activations=max(activation_bytes(setup), _cache_bytes(setup)),
-    )
-
-
-def count_weights(setup: TrainingSetup) -> WeightCounts:
-    """The weights of the model with its adapters, by shape."""
-    return _count_weights(setup.folder, setup.kind, setup.adapters, setup.bf16, setup.layers)
+    return {
+        "weights": counts.frozen_bytes + each * counts.n_trained + setup.extra,
+        "gradients": 4 * counts.n_trained,
+        "optimizer": STATE_BYTES[setup.running.optimizer] * counts.n_trained,
+        "activations": max(activation_bytes(setup), _cache_bytes(setup)),
+    }
 
 
 @cache
-def _count_weights(
-    folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool, layers: int | None
-) -> WeightCounts:
-    whole = _on_meta(folder, kind, replace(adapters, adapter="none"), bf16, layers)
-    weights = dict(whole.named_parameters())
-    total = sum(weight.numel() for weight in weights.values())
-    if adapters.adapter == "none":
-        return WeightCounts(total, 0, 0)
-    one, two = (
-        sum(w.numel() for w in _on_meta(folder, kind, adapters, bf16, n).parameters() if w.requires_grad)
-        for n in (1, 2)
-    )
-    n_trained = one + (two - one) * (whole.config.get_text_config().num_hidden_layers - 1)
-    frozen = sum(weight.numel() * weight.element_size() for weight in weights.values())
-    if adapters.quantise == "nf4":  # bitsandbytes leaves embeddings and heads (`quantization.nf4_config`)
+def count_weights(setup: TrainingSetup) -> WeightCounts:
+    """The weights of the model with its adapters, by shape."""
+    weights = list(_on_meta(setup, setup.layers).named_parameters())
+    n_trained = sum(weight.numel() for _, weight in weights if weight.requires_grad)
+    frozen = [(name, weight) for name, weight in weights if not weight.requires_grad]
+    n_frozen = sum(weight.numel() for _, weight in frozen)
+    n_bytes = sum(weight.numel() * weight.element_size() for _, weight in frozen)
+    if (
+        setup.adapters.quantise == "nf4"
+    ):  # bitsandbytes leaves embeddings and heads (`quantization.nf4_config`)
         packed = sum(
             weight.numel()
-            for name, weight in weights.items()
+            for name, weight in frozen
             if weight.dim() == 2 and not any(part in name for part in ("embed", "lm_head", "score"))
         )
-        frozen = round(NF4_BYTES * packed) + 2 * (total - packed)
-    return WeightCounts(n_trained, total, frozen)
+        n_bytes = round(NF4_BYTES * packed) + 2 * (n_frozen - packed)
+    return WeightCounts(n_trained, n_frozen, n_bytes)
 
 
 def _cache_bytes(setup: TrainingSetup) -> int:
@@ -214,38 +150,26 @@ def activation_bytes(setup: TrainingSetup) -> int:
     With checkpointing: the input of each layer, and one layer whole while it is computed again.
     """
     shape = _read_config(setup.folder).get_text_config()
-    adapters = replace(setup.adapters, quantise="none")
-    one, two = (
-        _saved_bytes(
-            setup.folder, setup.kind, adapters, setup.bf16, setup.rows, setup.window, setup.scored, n
-        )
-        for n in (1, 2)
-    )
+    one, two = (_saved_bytes(setup, n) for n in (1, 2))
     layer, rest = two - one, 2 * one - two
-    inputs = setup.rows * setup.window * shape.hidden_size * (2 if setup.bf16 else 4)
     n = shape.num_hidden_layers if setup.layers is None else setup.layers
-    layers = n * inputs + layer if setup.checkpointing else n * layer
+    recomputes = setup.running.gradient_checkpointing
+    if recomputes is None:
+        counts = count_weights(setup)
+        recomputes = counts.n_trained + counts.n_frozen > LARGE
+    inputs = setup.rows * setup.window * shape.hidden_size * (2 if setup.bf16 else 4)
+    layers = n * inputs + layer if recomputes else n * layer
     return int(rest + layers + 4 * setup.scored * shape.vocab_size)
 
 
-@cache
-def _saved_bytes(
-    folder: Path,
-    kind: str | None,
-    adapters: AdapterOptions,
-    bf16: bool,
-    rows: int,
-    window: int,
-    scored: int,
-    n_layers: int,
-) -> int:
+def _saved_bytes(setup: TrainingSetup, n_layers: int) -> int:
     """Bytes of all tensors that a forward pass through `n_layers` layers on ``meta`` keeps for the gradient;
     weights are not counted. Adapters compute in bf16 there, as under autocast."""
     import torch
     from torch.nn.functional import cross_entropy
 
-    model = _on_meta(folder, kind, adapters, bf16, n_layers)
-    model.to(torch.bfloat16 if bf16 else torch.float32)
+    model = _on_meta(setup, n_layers)
+    model.to(torch.bfloat16 if setup.bf16 else torch.float32)
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
     saved: dict[int, torch.Tensor] = {}
 
@@ -255,50 +179,44 @@ def _saved_bytes(
         return tensor
 
     with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        ids = torch.zeros(1, rows * window, dtype=torch.long)
+        ids = torch.zeros(1, setup.rows * setup.window, dtype=torch.long)
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
-        if kind is None:  # an encoder has tables of positions and segments, shorter than a row of windows
+        if setup.kind is None:  # an encoder has tables of positions and segments, shorter than a row
             inputs["position_ids"] = torch.zeros_like(ids)
             if getattr(model.config, "type_vocab_size", 0):
                 inputs["token_type_ids"] = torch.zeros_like(ids)
-        bounds = torch.arange(0, ids.numel() + 1, window, device="cpu")
-        if kind == "CAUSAL_LM":
-            inputs["logits_to_keep"] = torch.zeros(scored, dtype=torch.long)
-            logits = model(**inputs, cu_seq_lens_q=bounds).logits[0].float()
-            cross_entropy(logits, torch.zeros(scored, dtype=torch.long), reduction="none").sum()
+        bounds = torch.arange(0, ids.numel() + 1, setup.window, device="cpu")
+        if setup.kind == "CAUSAL_LM":
+            scored = torch.zeros(setup.scored, dtype=torch.long)
+            logits = model(**inputs, logits_to_keep=scored, cu_seq_lens_q=bounds).logits[0].float()
+            cross_entropy(logits, scored, reduction="none").sum()
         else:
             model.base_model(**inputs, cu_seq_lens_q=bounds).last_hidden_state.float().sum()
     return sum(tensor.untyped_storage().nbytes() for tensor in saved.values())
 
 
-def _on_meta(
-    folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool, n_layers: int | None
-) -> Any:
+def _on_meta(setup: TrainingSetup, n_layers: int | None) -> Any:
     """The model on ``meta`` in training mode, with its first `n_layers` layers or all."""
     import torch
     from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
     from dialint.detector.engines import packed
 
-    config = _read_config(folder)
+    config = _read_config(setup.folder)
     if n_layers is not None:
         text = config.get_text_config()
         text.num_hidden_layers = n_layers
         if getattr(text, "layer_types", None):
             text.layer_types = list(text.layer_types)[:n_layers]
-    if kind == "SEQ_CLS":
+    if setup.kind == "SEQ_CLS":
         config.num_labels = 1
-    loader = {
-        "CAUSAL_LM": AutoModelForCausalLM,
-        "SEQ_CLS": AutoModelForSequenceClassification,
-        None: AutoModel,
-    }
+    loaders = {"CAUSAL_LM": AutoModelForCausalLM, "SEQ_CLS": AutoModelForSequenceClassification}
+    auto: Any = loaders.get(setup.kind or "", AutoModel)
     with torch.device("meta"):
-        auto: Any = loader[kind]
-        model = auto.from_config(config, dtype=torch.bfloat16 if bf16 else torch.float32)
+        model = auto.from_config(config, dtype=torch.bfloat16 if setup.bf16 else torch.float32)
         model.set_attn_implementation(packed.NAME)
-        if adapters.adapter == "lora":
-            model = add_adapters(model, replace(adapters, quantise="none"), kind)
+        if setup.adapters.adapter == "lora":
+            model = add_adapters(model, replace(setup.adapters, quantise="none"), setup.kind)
     return model.train()
 
 

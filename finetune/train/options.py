@@ -29,8 +29,7 @@ class RunOptions:
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of order, sampling and new weights."""
     device: str = "auto"
-    """cpu, cuda or cuda:N; auto uses a GPU if there is one. With --dry-run also a size, such as cuda:24GB:
-    what fits such a GPU is printed."""
+    """cpu, cuda or cuda:N; auto uses a GPU if there is one."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """bf16: autocast over fp32 weights, frozen ones stored in bf16; auto uses it on CUDA, for a scanner on
     all hardware that supports it."""
@@ -55,15 +54,11 @@ class RunOptions:
         check_ranges(self)
 
     def validate(self) -> None:
-        """Check that the device is one and that the libraries of optimizer and trackers are installed.
+        """Check that the libraries of optimizer and trackers are installed.
 
         Raises:
-            ConfigError: E_DEVICE or E_EXTRA.
+            ConfigError: E_EXTRA.
         """
-        if self.device.endswith("GB") and not self.dry_run:
-            raise ConfigError(
-                "E_DEVICE", f"--device {self.device} is the size of a GPU, not a device: add --dry-run"
-            )
         if self.optimizer != "adamw":
             require_library("bitsandbytes", f"--optimizer {self.optimizer}")
         for tracker in self.report_to:

@@ -17,7 +17,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
 ) -> None:
     common: dict[str, Any] = {
         "dataset": dataset, "base": str(tiny), "out": tmp_path / "judge",
-        "running": RunOptions(device="cuda:24GB", dry_run=True),
+        "running": RunOptions(device="cuda", dry_run=True),
     }  # fmt: skip
     runs: dict[str, Any] = {
         "sft": lambda: sft.run(sft_options.SftJudgeConfig(**common)),
@@ -29,5 +29,4 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert "memory: about" in printed
-    assert "a GPU of 24 GB has 21.9 GB to use: fits" in printed
     assert not (tmp_path / "judge").exists()

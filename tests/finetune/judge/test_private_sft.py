@@ -45,10 +45,9 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     config = replace(config, running=replace(config.running, gradient_checkpointing=True))
     figures = run(config)["figures"]
     told = figures["private"]
-    assert 3.8 < told["epsilon"] <= 4.0
-    assert (told["delta"], told["dialogues"], told["clip"]) == (1e-3, 32, 1.0)
+    assert (told["epsilon"], told["delta"], told["dialogues"], told["clip"]) == (4.0, 1e-3, 32, 1.0)
     assert told["noise"] > 0.5
-    assert "epsilon 3.9" in (card := (config.out / "README.md").read_text())
+    assert "epsilon 4, delta" in (card := (config.out / "README.md").read_text())
     assert "delta 0.001" in card
     entries = [json.loads(line) for line in (config.out / "metrics.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries] == [3, 6]

@@ -15,7 +15,6 @@ from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector.engines import base_models
 from dialint.detector.engines.base_models import SMALL_DECODER
-from dialint.detector.errors import ConfigError
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.memory import (
@@ -23,7 +22,6 @@ from dialint.finetune.train.memory import (
     activation_bytes,
     count_weights,
     estimate_memory,
-    parse_gpu_memory,
     peak_memory,
     print_plan,
 )
@@ -90,8 +88,10 @@ def test_the_optimizer_holds_what_was_planned(decoder: Path) -> None:
     optimizer.step()
     states = [part for state in optimizer.state.values() for part in state.values() if part.dim()]
     planned = estimate_memory(way(decoder))
-    assert planned.optimizer == sum(part.numel() * part.element_size() for part in states)
-    assert planned.gradients == sum(weight.grad.numel() * 4 for weight in learns if weight.grad is not None)
+    assert planned["optimizer"] == sum(part.numel() * part.element_size() for part in states)
+    assert planned["gradients"] == sum(
+        weight.grad.numel() * 4 for weight in learns if weight.grad is not None
+    )
 
 
 @pytest.mark.parametrize("adapters", [LORA, ALL])
@@ -136,22 +136,11 @@ def test_checkpointing_keeps_the_inputs_of_layers_and_one_layer(decoder: Path) -
     assert layer_inputs < activation_bytes(deeper) < without / 2
 
 
-def test_the_plan_says_what_fits(decoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    print_plan(way(decoder, device="cuda:24GB", dry_run=True))
-    assert "a GPU of 24 GB has 21.9 GB to use: fits; up to " in capsys.readouterr().out
-    print_plan(replace(way(decoder, device="cuda:2GB", dry_run=True), rows=640, window=2048, scored=40960))
-    printed = capsys.readouterr().out
-    assert "does not fit" in printed
-    n = int(printed.rpartition("up to ")[2].split()[0])
-    print_plan(replace(way(decoder, device="cuda:2GB", dry_run=True), rows=n, window=2048, scored=64 * n))
-    assert "to use: fits" in capsys.readouterr().out
-
-
-def test_sizes_are_gigabytes() -> None:
-    assert parse_gpu_memory("cuda:24GB") == 24 * 10**9
-    assert parse_gpu_memory("cuda:1") is None
-    with pytest.raises(ConfigError, match="add --dry-run"):
-        RunOptions(device="cuda:24GB").validate()
+def test_the_plan_is_printed(decoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_plan(way(decoder, device="cuda", dry_run=True))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["parameters", "memory"]
+    assert all(name in lines[1] for name in ("weights", "gradients", "optimizer", "activations"))
 
 
 def test_a_scanners_base_is_planned_in_rows_longer_than_its_positions(tmp_path: Path) -> None:
