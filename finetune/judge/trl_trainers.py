@@ -51,16 +51,14 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         prompts = [tuple(prompt_ids[start]) for start in range(0, len(prompt_ids), n)]
         if any(tuple(ids) != prompts[index // n] for index, ids in enumerate(prompt_ids)):
             raise ValueError("prompts of a group are not adjacent")
-        generator = torch.Generator().manual_seed(int(torch.randint(2**62, (1,))))
         with self.accelerator.autocast():
             answers = sample(
                 self.accelerator.unwrap_model(self.model_wrapped),
                 prompts,
                 n,
                 max_new_tokens=self.max_completion_length,
-                temperature=1.0,
                 stop_ids=self.eos_token_ids,
-                generator=generator,
+                seed=int(torch.randint(2**62, (1,))),
             )
         return [list(answer) for group in answers for answer in group]
 

@@ -181,16 +181,14 @@ def roll_out(
 ) -> list[Rollout]:
     """The rollouts of a step: answers to its prompts, sampled, rewarded and scored."""
     selected = select_prompts(len(prompts), options.questions, seed, step)
-    generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
     with policy.autocast():
         sampled = sample(
             policy.model,
             [prompts[index].ids for index in selected],
             options.answers,
             max_new_tokens=options.answer_tokens,
-            temperature=1.0,
             stop_ids=policy.stop_ids,
-            generator=generator,
+            seed=seed * 1_000_003 + step,
         )
     answers = [answer for of_prompt in sampled for answer in of_prompt]
     indices = [index for index in selected for _ in range(options.answers)]
