@@ -90,7 +90,8 @@ def _generation_mode(model: Any) -> Iterator[Any]:
     bare = unwrap(model)
     training, attention, options = model.training, bare.config._attn_implementation, bare.generation_config
     model.eval()
-    bare.generation_config = GenerationConfig(do_sample=True, temperature=1.0, top_k=0, top_p=1.0)
+    draws = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
+    bare.generation_config = GenerationConfig(**draws)  # type: ignore[no-untyped-call]
     if attention == packed.NAME:
         bare.set_attn_implementation("sdpa")
     try:
