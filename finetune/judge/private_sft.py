@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -30,7 +30,6 @@ from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
-from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questions
 from dialint.finetune.judge.stage import require_positions
 from dialint.finetune.rl.logprobs import compute_logprobs
@@ -46,6 +45,9 @@ from dialint.finetune.train.loop import (
     warmup_cosine,
 )
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
+
+if TYPE_CHECKING:
+    from dialint.finetune.judge.sft import SftJudgeConfig
 
 CLIP = 1.0
 """The longest gradient of one owner."""

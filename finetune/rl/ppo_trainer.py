@@ -22,7 +22,7 @@ from dialint.finetune.rl.ppo_math import (
     policy_loss,
     value_loss,
 )
-from dialint.finetune.rl.rollouts import Batch, PolicyModel, Prompt, RewardFn, make_batch, roll_out
+from dialint.finetune.rl.rollouts import Batch, PolicyModel, Prompt, RewardFn, roll_out
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import (
     MAX_NORM,
@@ -32,6 +32,9 @@ from dialint.finetune.train.loop import (
     set_learning_rates,
 )
 from dialint.finetune.train.options import PpoOptions, RunOptions
+
+VALUE_WEIGHT = 0.1
+"""Weight of the value loss beside the policy's."""
 
 
 @dataclass
@@ -70,10 +73,9 @@ class PpoTrainer:
 
     def train_step(self, step: int) -> StepOutput:
         """Sample and reward answers, and train on them."""
-        rollouts = roll_out(self.policy, self.prompts, self.reward, self.options, self.running.seed, step)
-        batch = make_batch(rollouts, self.options)
+        batch = roll_out(self.policy, self.prompts, self.reward, self.options, self.running.seed, step)
         losses = _train_on_batch(self, batch, step)
-        kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
+        kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(batch.ids)
         figures = {**_batch_metrics(batch, kl, self.options.kl), **losses}
         self.extra["last"] = figures
         message = f"reward {figures['reward']['total']:.3f}, KL {kl:.2f}"
@@ -82,8 +84,7 @@ class PpoTrainer:
 
 def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
     """Metrics of rollouts before training on them; `kl` is in nats per answer."""
-    rewards = [rollout.rewards for rollout in batch.rollouts]
-    terms = {name: float(np.mean([one[name] for one in rewards])) for name in rewards[0]}
+    terms = {name: float(np.mean([one[name] for one in batch.terms])) for name in batch.terms[0]}
     total = float(batch.scores.mean())
     k3 = float(kl_k3(batch.logprobs, batch.reference).mean())
     return {
@@ -101,7 +102,7 @@ def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, f
     peaks = (options.learning_rate, options.value_learning_rate)
     set_learning_rates(trainer.optimizer, peaks, 1 - step / options.steps)
     sums: dict[str, float] = {}
-    for indices in minibatches(len(batch.rollouts), options, trainer.running.seed, step):
+    for indices in minibatches(len(batch.ids), options, trainer.running.seed, step):
         n_tokens = sum(batch.lengths[index] for index in indices)
         loss = 0.0
         forward_size = math.ceil(options.minibatch / options.accumulate)
@@ -129,20 +130,17 @@ def _backward(trainer: PpoTrainer, batch: Batch, indices: Sequence[int], n_token
     """Add the gradient of these answers' losses, over the `n_tokens` tokens of the whole minibatch; sums over
     tokens of what is logged."""
     options, device = trainer.options, trainer.policy.model.device
-    rollouts = [batch.rollouts[index] for index in indices]
     ends = np.cumsum(batch.lengths)
     tokens = torch.cat([torch.arange(ends[index] - batch.lengths[index], ends[index]) for index in indices])
     old, old_values, advantages, returns = (
         part[tokens].to(device) for part in (batch.logprobs, batch.values, batch.advantages, batch.returns)
     )
     new = trainer.policy.score(
-        [trainer.prompts[rollout.prompt] for rollout in rollouts],
-        [rollout.ids for rollout in rollouts],
-        options.value_reach,
+        [trainer.prompts[batch.prompts[index]] for index in indices], [batch.ids[index] for index in indices]
     )
     policy_losses, clipped = policy_loss(new.logprobs, old, advantages, options.clip)
-    value_losses = value_loss(new.values, old_values, returns, options.value_clip)
-    loss = (policy_losses.sum() + options.value_weight * value_losses.sum()) / n_tokens
+    value_losses = value_loss(new.values, old_values, returns, options.clip)
+    loss = (policy_losses.sum() + VALUE_WEIGHT * value_losses.sum()) / n_tokens
     loss.backward()  # type: ignore[no-untyped-call]
     logged = {
         "policy_loss": policy_losses,

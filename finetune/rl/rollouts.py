@@ -29,6 +29,10 @@ from dialint.finetune.train.memory import enable_gradient_checkpointing
 from dialint.finetune.train.options import PpoOptions
 
 Decode = Callable[[Sequence[int]], str]
+VALUE_REACH = 0.1
+"""Share of the value loss's gradient that reaches the policy's own weights."""
+GAMMA, LAMBDA = 1.0, 0.95
+"""Discount factor per token, and lambda of the generalized advantage estimate."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +79,26 @@ class PolicyModel:
             enable_gradient_checkpointing(model)
         model.train(checkpointing)  # transformers recomputes activations in training mode only
 
-    def score(
-        self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]], value_reach: float = 0.0
-    ) -> TokenScores:
-        """Scores of the answers' tokens; the share `value_reach` of the values' gradient reaches the
+    def score(self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]]) -> TokenScores:
+        """Scores of the answers' tokens; the share `VALUE_REACH` of the values' gradient reaches the
         model."""
         with self.autocast():
             tokens = compute_logprobs(self.model, [prompt.ids for prompt in prompts], answers)
         states = tokens.states.float()
-        if value_reach == 0:
-            states = states.detach()
-        else:
-            states = value_reach * states + (1 - value_reach) * states.detach()
+        states = VALUE_REACH * states + (1 - VALUE_REACH) * states.detach()
         return TokenScores(tokens.logprobs, tokens.entropies, self.value_head(states)[:, 0])
+
+    @torch.no_grad()
+    def score_all(
+        self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]], batch_size: int
+    ) -> TokenScores:
+        """Scores without gradients, `batch_size` answers at a time, on the CPU."""
+        parts = [
+            self.score(prompts[start : start + batch_size], answers[start : start + batch_size])
+            for start in range(0, len(answers), batch_size)
+        ]
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return TokenScores(*(torch.cat(column).cpu() for column in columns))
 
     def autocast(self) -> torch.autocast:
         """The policy's precision. To be entered for one call and left: autocast caches casts of weights for
@@ -131,24 +142,14 @@ all. The reward is their sum."""
 
 
 @dataclass(frozen=True)
-class Rollout:
-    """A sampled answer: its prompt's index, its token ids, the terms of its reward, and of each token, on the
-    CPU with shape (tokens,), the log-probability under policy and reference and the predicted return."""
-
-    prompt: int
-    ids: tuple[int, ...]
-    rewards: dict[str, float]
-    logprobs: torch.Tensor
-    reference: torch.Tensor
-    values: torch.Tensor
-
-
-@dataclass(frozen=True)
 class Batch:
-    """The rollouts of a step, those of a prompt side by side. Tensors have shape (tokens,), but `scores`
-    (answers,): rewards without the KL penalty."""
+    """The answers of a step, those of a prompt side by side: of each its prompt's index, its token ids, and
+    the terms of its reward by name. Tensors are on the CPU, for the tokens of all answers end to end, shape
+    (tokens,), but `scores` (answers,): rewards without the KL penalty."""
 
-    rollouts: list[Rollout]
+    prompts: list[int]
+    ids: list[tuple[int, ...]]
+    terms: list[dict[str, float]]
     scores: torch.Tensor
     logprobs: torch.Tensor
     reference: torch.Tensor
@@ -159,7 +160,7 @@ class Batch:
     @property
     def lengths(self) -> list[int]:
         """Number of tokens of each answer."""
-        return [len(rollout.ids) for rollout in self.rollouts]
+        return list(map(len, self.ids))
 
 
 def select_prompts(n_prompts: int, per_step: int, seed: int, step: int) -> list[int]:
@@ -178,8 +179,12 @@ def roll_out(
     options: PpoOptions,
     seed: int,
     step: int,
-) -> list[Rollout]:
-    """The rollouts of a step: answers to its prompts, sampled, rewarded and scored."""
+) -> Batch:
+    """Answers to the prompts of a step: sampled, rewarded, scored, with advantages and returns.
+
+    Raises:
+        ConfigError: E_REWARD, a reward is not finite.
+    """
     selected = select_prompts(len(prompts), options.questions, seed, step)
     with policy.autocast():
         sampled = sample(
@@ -192,64 +197,35 @@ def roll_out(
         )
     answers = [answer for of_prompt in sampled for answer in of_prompt]
     indices = [index for index in selected for _ in range(options.answers)]
-    return _evaluate(policy, prompts, reward, options, indices, answers)
+    answered = [prompts[index] for index in indices]
+    terms = _reward(policy, answered, answers, reward, options.unfinished)
+    current = policy.score_all(answered, answers, options.minibatch)
+    with policy.as_reference():
+        reference = policy.score_all(answered, answers, options.minibatch).logprobs
+    scores = torch.tensor([sum(own.values()) for own in terms])
+    lengths = list(map(len, answers))
+    penalties = options.kl * kl_k1(current.logprobs, reference)
+    advantages = gae(token_rewards(scores, penalties, lengths), current.values, lengths, GAMMA, LAMBDA)
+    return Batch(
+        indices, answers, terms, scores, current.logprobs, reference, current.values, whiten(advantages),
+        advantages + current.values,
+    )  # fmt: skip
 
 
-def _evaluate(
+def _reward(
     policy: PolicyModel,
     prompts: Sequence[Prompt],
-    reward: RewardFn,
-    options: PpoOptions,
-    indices: Sequence[int],
     answers: Sequence[tuple[int, ...]],
-) -> list[Rollout]:
-    """Rollouts of answers to the prompts at `indices`, with rewards and scores.
-
-    Raises:
-        ConfigError: E_REWARD, a reward is not finite.
-    """
-    answered = [prompts[index] for index in indices]
+    reward: RewardFn,
+    unfinished: float,
+) -> list[dict[str, float]]:
+    """The terms of each answer's reward, with the penalty of those that did not end."""
     ended = [ids[-1] in policy.stop_ids for ids in answers]
     texts = [policy.decode(ids[:-1] if done else ids) for ids, done in zip(answers, ended, strict=True)]
-    rewards = [dict(terms) for terms in reward(answered, texts)]
+    rewards = [dict(terms) for terms in reward(prompts, texts)]
     for name in sorted({name for terms in rewards for name in terms}):
         if not all(math.isfinite(terms.get(name, math.nan)) for terms in rewards):
             raise ConfigError("E_REWARD", f"the reward's term {name} is no finite number for each answer")
     for terms, done in zip(rewards, ended, strict=True):
-        terms["unfinished"] = 0.0 if done else -options.unfinished
-    current = _score(policy, answered, answers, options.minibatch)
-    with policy.as_reference():
-        reference = _score(policy, answered, answers, options.minibatch)
-    lengths = [len(answer) for answer in answers]
-    parts = (current.logprobs, reference.logprobs, current.values)
-    by_answer = zip(*(torch.split(part.cpu(), lengths) for part in parts), strict=True)
-    return [
-        Rollout(index, ids, terms, *(part.clone() for part in scores))
-        for index, ids, terms, scores in zip(indices, answers, rewards, by_answer, strict=True)
-    ]
-
-
-@torch.no_grad()
-def _score(
-    policy: PolicyModel, prompts: Sequence[Prompt], answers: Sequence[tuple[int, ...]], batch_size: int
-) -> TokenScores:
-    """The policy's scores of all answers, `batch_size` of them at a time."""
-    parts = [
-        policy.score(prompts[start : start + batch_size], answers[start : start + batch_size])
-        for start in range(0, len(answers), batch_size)
-    ]
-    return TokenScores(
-        *(torch.cat(columns) for columns in zip(*(vars(part).values() for part in parts), strict=True))
-    )
-
-
-def make_batch(rollouts: list[Rollout], options: PpoOptions) -> Batch:
-    """Advantages and returns of rollouts, with the KL penalty between policy and reference."""
-    lengths = [len(rollout.ids) for rollout in rollouts]
-    logprobs = torch.cat([rollout.logprobs for rollout in rollouts])
-    reference = torch.cat([rollout.reference for rollout in rollouts])
-    values = torch.cat([rollout.values for rollout in rollouts])
-    scores = torch.tensor([sum(rollout.rewards.values()) for rollout in rollouts])
-    rewards = token_rewards(scores, options.kl * kl_k1(logprobs, reference), lengths)
-    advantages = gae(rewards, values, lengths, options.gamma, options.lam)
-    return Batch(rollouts, scores, logprobs, reference, values, whiten(advantages), advantages + values)
+        terms["unfinished"] = 0.0 if done else -unfinished
+    return rewards

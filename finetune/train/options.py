@@ -111,18 +111,9 @@ class PpoOptions:
     """Learning rate of the policy, decaying linearly to 0."""
     value_learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     """Learning rate of the value head, decaying alike."""
-    value_weight: Annotated[float, Field(ge=0)] = 0.1
-    """Weight of the value loss beside the policy's."""
-    value_reach: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Share of the value loss's gradient that reaches the policy's own weights."""
     clip: Annotated[float, Field(gt=0)] = 0.2
-    """Range within which the probability ratio of a token may change in a step, as a share."""
-    value_clip: Annotated[float, Field(gt=0)] = 0.2
-    """Range within which a predicted value may change in a step."""
-    gamma: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Discount factor per token."""
-    lam: Annotated[float, Field(ge=0, le=1)] = 0.95
-    """Lambda of the generalized advantage estimate."""
+    """Range within which the probability ratio of a token may change in a step, as a share, and its
+    predicted value."""
     kl: Annotated[float, Field(ge=0)] = 0.05
     """Penalty per nat of KL divergence from the initial policy."""
     unfinished: Annotated[float, Field(ge=0)] = 1.0

@@ -22,8 +22,8 @@ from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.example_files import require_set
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import inspect, open_logs
+from dialint.finetune.judge.sft import SftJudgeConfig
 from dialint.finetune.judge.sft import run as sft
-from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train.checkpoint import describe_job, job_mismatch
 
 ROOT = Path(__file__).parents[2]

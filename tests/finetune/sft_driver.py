@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dialint.finetune.judge.sft import run
-from dialint.finetune.judge.sft_options import SftJudgeConfig
+from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.hf_trainer import TrainingCallback
 from dialint.finetune.train.options import RunOptions, ScheduleOptions

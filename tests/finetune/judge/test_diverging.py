@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.judge import grpo, ppo, preference, reward, sft, sft_options
+from dialint.finetune.judge import grpo, ppo, preference, reward, sft
 from dialint.finetune.train import options
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
@@ -25,7 +25,7 @@ def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any,
     learning = ScheduleOptions(steps=3, eval_steps=3)
     if stage in ("sft", "private"):
         more: dict[str, Any] = {"private_epsilon": 8.0} if stage == "private" else {}
-        config = sft_options.SftJudgeConfig(
+        config = sft.SftJudgeConfig(
             **common,
             questions=1,
             dev_questions=1,

@@ -11,7 +11,7 @@ from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.judge.reading import format_reading
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled, target_reading
-from dialint.finetune.judge import merge_adapter, sft, sft_options
+from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
@@ -23,7 +23,7 @@ RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("judges") / "trained"
     sft.run(
-        sft_options.SftJudgeConfig(
+        sft.SftJudgeConfig(
             dataset=dataset, base=str(tiny), out=out, questions=2, learning_rate=3e-2, dev_questions=1, dev_answers=0,
             learning=ScheduleOptions(steps=3, eval_steps=3), adapters=AdapterOptions(rank=4), running=RUNNING,
         )

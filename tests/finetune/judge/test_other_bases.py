@@ -19,7 +19,7 @@ from dialint.detector.judge.prompt import Evidence, load_words
 from dialint.detector.judge.reading import Question
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.judge import merge_adapter, sft, sft_options
+from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.rl import logprobs
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
@@ -60,7 +60,7 @@ def control_ids(prompt: JudgePrompt, ids: list[int]) -> list[int]:
 def test_it_is_trained_and_merged_unchanged(base: Path, dataset: Path, tmp_path: Path) -> None:
     trained, merged = tmp_path / "trained", tmp_path / "merged"
     sft.run(
-        sft_options.SftJudgeConfig(
+        sft.SftJudgeConfig(
             dataset=dataset, base=str(base), out=trained, questions=2, learning_rate=2e-2, dev_questions=2,
             dev_answers=1, learning=ScheduleOptions(steps=8, eval_steps=8), adapters=AdapterOptions(rank=4),
             running=RUNNING,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dialint.finetune.judge import grpo, ppo, sft, sft_options
+from dialint.finetune.judge import grpo, ppo, sft
 from dialint.finetune.train.options import RunOptions
 
 
@@ -20,7 +20,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
         "running": RunOptions(device="cuda", dry_run=True),
     }  # fmt: skip
     runs: dict[str, Any] = {
-        "sft": lambda: sft.run(sft_options.SftJudgeConfig(**common)),
+        "sft": lambda: sft.run(sft.SftJudgeConfig(**common)),
         "grpo": lambda: grpo.run(grpo.GrpoConfig(**common)),
         "ppo": lambda: ppo.run(ppo.PpoConfig(**common)),
     }

@@ -18,8 +18,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.private_sft import CLIP, set_noisy_gradient
-from dialint.finetune.judge.sft import run
-from dialint.finetune.judge.sft_options import SftJudgeConfig
+from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 

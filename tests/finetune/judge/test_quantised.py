@@ -16,8 +16,7 @@ from dialint.detector import environment
 from dialint.detector.engines import adapter_files, base_models
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError
-from dialint.finetune.judge.sft import run
-from dialint.finetune.judge.sft_options import SftJudgeConfig
+from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.train import hf_trainer
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
