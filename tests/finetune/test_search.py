@@ -192,11 +192,6 @@ def test_a_stage_that_was_told_to_stop_ends_the_search(toy: Stage, tmp_path: Pat
     assert [path.name for path in (tmp_path / "out").glob("trial-*")] == ["trial-0000"]
 
 
-def test_a_broken_stage_is_no_bad_trial(toy: Stage, tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="broken"):
-        run(config(tmp_path, space=("kind=wrong",)), [], toy)
-
-
 @pytest.mark.parametrize(
     ("options", "over"),
     [

@@ -39,15 +39,6 @@ def test_any_text_comes_back(tokenizer: Tokenizer, text: str) -> None:
     assert tokenizer.decode(tokenizer.encode(text).ids) == text
 
 
-def test_digits_stand_alone(tokenizer: Tokenizer) -> None:
-    assert [token for token in tokenizer.encode("number 4017").tokens if token.isdigit()] == list("4017")
-
-
-def test_it_learns_words_and_always_the_same_ones(tokenizer: Tokenizer) -> None:
-    assert "Ġbooking" in tokenizer.encode("my booking").tokens
-    assert tokenizer.to_str() == train_tokenizer(TEXTS, SMALLEST + 120).to_str()
-
-
 def test_control_tokens_have_the_first_ids(tokenizer: Tokenizer) -> None:
     assert [tokenizer.token_to_id(mark) for mark in CONTROL] == list(range(len(CONTROL)))
 

@@ -118,15 +118,6 @@ def test_groups_that_earn_the_same_are_left_out(
     assert entries(tmp_path)[0]["idle_groups"] == 0.5
 
 
-def test_a_step_without_any_difference_changes_nothing(
-    tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(grpo, "to_trl_reward", lambda rewarder: lambda **given: [0.1] * 8)
-    run(config(tiny, dataset, tmp_path, steps=2, kl=1.0))
-    stored = load_file(tmp_path / adapter_files.ADAPTER)
-    assert all(not weight.any() for name, weight in stored.items() if "lora_B" in name)
-
-
 @pytest.mark.slow
 def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: Path, upward: None) -> None:
     """F13: the same steps, no reward twice, the same weights."""

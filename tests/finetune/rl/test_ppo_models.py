@@ -79,14 +79,12 @@ def test_the_model_learns_and_comes_back_as_it_attended(config: PpoConfig, adapt
         assert all(float(p.detach().abs().max()) > 0 for p in learnt.values())
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adamw-8bit"])
 def test_terminated_it_saves_says_so_and_goes_on(
-    config: PpoConfig, optimizer: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    config: PpoConfig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Adapters are wide enough for states of 8 bits; they come back bit for bit too."""
-    config = replace(
-        config, adapters=AdapterOptions(rank=64), running=replace(config.running, optimizer=optimizer)
-    )
+    running = replace(config.running, optimizer="adamw-8bit")
+    config = replace(config, adapters=AdapterOptions(rank=64), running=running)
     whole, _ = run(replace(config, out=config.out.with_name("whole")))
     update, calls = ppo_trainer._update, []
 
@@ -110,9 +108,8 @@ def test_terminated_it_saves_says_so_and_goes_on(
     assert steps(config.out) == steps(config.out.with_name("whole")) == [1, 2]
 
 
-@pytest.mark.parametrize("optimizer", ["adamw-8bit", "paged-adamw-8bit"])
-def test_four_bits_and_small_optimizers(config: PpoConfig, optimizer: Any) -> None:
-    small = replace(config.running, optimizer=optimizer)
+def test_four_bits_and_a_small_optimizer(config: PpoConfig) -> None:
+    small = replace(config.running, optimizer="paged-adamw-8bit")
     run(replace(config, running=small, adapters=AdapterOptions(rank=4, quantise="nf4")))
     assert steps(config.out) == [1, 2]
 

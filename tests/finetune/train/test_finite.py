@@ -30,15 +30,6 @@ def config(
     )  # fmt: skip
 
 
-def test_a_rate_of_1e18_ends_a_scanner_with_the_step(config: ScanConfig) -> None:
-    with pytest.raises(
-        ConfigError, match=r"E_DIVERGED: step [2-9]: the (loss|norm of the gradient) is (nan|inf)"
-    ):
-        scan(replace(config, learning_rate=1e18))
-    assert not (config.out / "training.json").exists()
-    assert not (config.out / "model.safetensors").exists()
-
-
 def test_weights_that_the_last_step_spoiled_are_not_saved(config: ScanConfig) -> None:
     """No loss comes after it."""
     with pytest.raises(ConfigError, match=r"E_DIVERGED: .*holds NaN or infinity; not saved"):
