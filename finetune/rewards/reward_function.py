@@ -1,6 +1,7 @@
 """The reward function of PPO and GRPO: the terms of `verifiable.py`, and ``--reward``.
 
-``--reward`` names the folder of a reward model, or a function, ``module:function`` or ``FILE.py:function``:
+``--reward`` names the folder of a reward model, whose scores are standardized, or a function,
+``module:function`` or ``FILE.py:function``:
 
     def polite(prompts, completions, **columns):
         return [float("sorry" in completion[0]["content"]) for completion in completions]
@@ -18,26 +19,24 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from runpy import run_path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import data_fingerprint, sha256_file
+import numpy as np
+
+from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest, sha256_file
+from dialint.detector.engines import base_models
 from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
-from dialint.finetune.rewards.reward_model import RewardModel
-from dialint.finetune.rewards.verifiable import Reward, RewardWeights, compute_reward
+from dialint.finetune.rewards.verifiable import Reward, RewardWeights, compute_reward, standardize
+from dialint.finetune.train.adapters import AdapterOptions, Quantization, load_model
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
 
-
-class PreferenceModel(Protocol):
-    """Predicts how much people prefer an answer."""
-
-    def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
-        """One number for each text as the answer to its question; of a reward model in [-1, 1]."""
-        ...
-
-
+BATCH_ROWS = 32
+"""Rows of one forward pass of a reward model."""
+Preferences = Callable[[Sequence[LabelledQuestion], Sequence[str]], list[float]]
+"""How much people prefer each text as the answer to its question; of a reward model in [-1, 1]."""
 COLUMNS: dict[str, Callable[[LabelledQuestion], Any]] = {
     "source": lambda item: item.source,
     "turns": lambda item: dict(item.question.turns),
@@ -50,49 +49,19 @@ evidence in the turn's text or None, and `severity`."""
 
 
 @dataclass(frozen=True)
-class CustomReward:
-    """A function as a model of preferences; `prompt` writes the messages that it is called with."""
-
-    name: str
-    function: Callable[..., Sequence[float]]
-    prompt: JudgePrompt
-
-    def preferences(self, questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
-        """The function's reward of each text as the answer to its question.
-
-        Raises:
-            ConfigError: E_REWARD, it fails, or does not return a finite number for each.
-        """
-        columns = {name: [read(item) for item in questions] for name, read in COLUMNS.items()}
-        prompts = [self.prompt.fold(item.question.messages) for item in questions]
-        completions = [[{"role": "assistant", "content": text}] for text in texts]
-        try:
-            values = [float(value) for value in self.function(prompts, completions, **columns)]
-        except Exception as error:
-            raise ConfigError("E_REWARD", f"--reward {self.name}: {type(error).__name__}: {error}") from error
-        if len(values) != len(texts) or not all(map(math.isfinite, values)):
-            raise ConfigError(
-                "E_REWARD",
-                f"--reward {self.name}: {len(values)} values for {len(texts)} completions; expected a finite "
-                "number for each",
-            )
-        return values
-
-
-@dataclass(frozen=True)
 class RewardFunction:
     """Rewards answers to `questions`, which are referred to by their index."""
 
     questions: Sequence[LabelledQuestion]
     weights: RewardWeights
-    preference_model: PreferenceModel | None = None
+    preferences: Preferences | None = None
 
     def rewards(self, indices: Sequence[int], texts: Sequence[str]) -> list[Reward]:
         """The reward of each text as an answer to the question of its index."""
         questions = [self.questions[index] for index in indices]
         preferences: list[float | None] = [None] * len(texts)
-        if self.preference_model is not None:
-            preferences = list(self.preference_model.preferences(questions, texts))
+        if self.preferences is not None:
+            preferences = list(self.preferences(questions, texts))
         return [
             compute_reward(text, item, self.weights, preference)
             for text, item, preference in zip(texts, questions, preferences, strict=True)
@@ -106,18 +75,37 @@ def build_reward_function(
     the policy's."""
     from dialint.finetune.train.distributed import resolve_device, uses_bf16
 
-    preference_model: PreferenceModel | None = None
+    preferences: Preferences | None = None
     folder = reward_folder(config.reward)
     if folder is not None:
-        preference_model = RewardModel.load(
-            folder,
-            resolve_device(config.running),
-            bf16=uses_bf16(config.running),
-            quantise=config.adapters.quantise,
-        )
+        device, bf16 = resolve_device(config.running), uses_bf16(config.running)
+        preferences = load_reward_model(folder, device, bf16=bf16, quantise=config.adapters.quantise)
     elif config.reward is not None:
-        preference_model = CustomReward(config.reward, load_function(config.reward)[0], prompt)
-    return RewardFunction(questions, config.weights, preference_model)
+        preferences = custom_reward(config.reward, load_function(config.reward)[0], prompt)
+    return RewardFunction(questions, config.weights, preferences)
+
+
+def custom_reward(name: str, function: Callable[..., Sequence[float]], prompt: JudgePrompt) -> Preferences:
+    """A function as a model of preferences; `prompt` writes the messages that it is called with. What is
+    returned raises ConfigError E_REWARD where the function fails, or returns no finite number for each."""
+
+    def preferences(questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
+        columns = {column: [read(item) for item in questions] for column, read in COLUMNS.items()}
+        prompts = [prompt.fold(item.question.messages) for item in questions]
+        completions = [[{"role": "assistant", "content": text}] for text in texts]
+        try:
+            values = [float(value) for value in function(prompts, completions, **columns)]
+        except Exception as error:
+            raise ConfigError("E_REWARD", f"--reward {name}: {type(error).__name__}: {error}") from error
+        if len(values) != len(texts) or not all(map(math.isfinite, values)):
+            raise ConfigError(
+                "E_REWARD",
+                f"--reward {name}: {len(values)} values for {len(texts)} completions; expected a finite "
+                "number for each",
+            )
+        return values
+
+    return preferences
 
 
 def load_function(name: str) -> tuple[Callable[..., Sequence[float]], Path]:
@@ -145,3 +133,65 @@ def reward_fingerprint(reward: str) -> str:
     """Changes with a reward model, or with the file of a function."""
     folder = reward_folder(reward)
     return sha256_file(load_function(reward)[1]) if folder is None else data_fingerprint(folder)
+
+
+def load_reward_model(
+    folder: Path, device: str = "cpu", *, bf16: bool = False, quantise: Quantization = "none"
+) -> Preferences:
+    """A folder of `dialint train reward`, to compute in fp32 or bf16, its base as `quantise` says. Scores are
+    standardized by mean and deviation of held-out answers.
+
+    Raises:
+        ConfigError: E_ADAPTER, no reward model or not complete.
+    """
+    from dialint.detector.engines.judge_prompt import load_prompt
+
+    source = base_models.resolve_source(str(folder))
+    manifest = read_manifest(folder / MANIFEST)
+    if manifest.get("kind") != "reward":
+        raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {manifest.get('kind')}")
+    held_out = manifest.get("figures", {}).get("held_out", {})
+    figures = held_out.get("label") or held_out.get("reviewer")
+    if not figures:
+        raise ConfigError("E_ADAPTER", f"{folder}: was measured on no held-out answers")
+    mean, deviation = figures["mean_score"], max(figures["score_spread"], 1e-6)
+    prompt = load_prompt(source)
+    frozen = AdapterOptions(adapter="none", quantise=quantise)
+    model = load_model(source, frozen, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16).eval()
+    model.config.pad_token_id = prompt.tokenizer.pad_token_id
+
+    def preferences(questions: Sequence[LabelledQuestion], texts: Sequence[str]) -> list[float]:
+        rows = [
+            [*prompt.of_chat(item.question.messages), *prompt.answer_ids(text)]
+            for item, text in zip(questions, texts, strict=True)
+        ]
+        scores = score_rows(model, rows, prompt.tokenizer.pad_token_id)
+        return [standardize(float(score), mean, deviation) for score in scores]
+
+    return preferences
+
+
+def score_rows(model: Any, rows: Sequence[Sequence[int]], pad: int) -> np.ndarray:
+    """The raw score of each row of token ids, shape (rows,), without gradients; equal rows are computed once,
+    rows of similar length together."""
+    import torch
+
+    distinct = sorted(set(map(tuple, rows)), key=lambda row: (len(row), row))
+    scores: dict[tuple[int, ...], float] = {}
+    training, device = model.training, next(iter(model.parameters())).device
+    has_bf16 = any(weight.dtype == torch.bfloat16 for weight in model.parameters())
+    model.eval()
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=has_bf16):
+        for start in range(0, len(distinct), BATCH_ROWS):
+            batch = distinct[start : start + BATCH_ROWS]
+            padding = [len(batch[-1]) - len(row) for row in batch]
+            ids = [[*row, *[pad] * n] for row, n in zip(batch, padding, strict=True)]
+            mask = [[1] * len(row) + [0] * n for row, n in zip(batch, padding, strict=True)]
+            output = model(
+                input_ids=torch.tensor(ids, device=device),
+                attention_mask=torch.tensor(mask, device=device),
+                use_cache=False,
+            )
+            scores |= zip(batch, output.logits[:, 0].float().tolist(), strict=True)
+    model.train(training)
+    return np.array([scores[tuple(row)] for row in rows])

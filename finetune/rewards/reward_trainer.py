@@ -22,7 +22,7 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
 from dialint.eval.metrics import Bools, Floats, calibration_error
 from dialint.finetune.rewards.pairs import PreferencePair
-from dialint.finetune.rewards.reward_model import score_rows
+from dialint.finetune.rewards.reward_function import score_rows
 
 
 def tokenize_pairs(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[str, Any]]:

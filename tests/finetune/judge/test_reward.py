@@ -13,7 +13,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.reward import RewardConfig, run
 from dialint.finetune.rewards.pairs import read_pairs
-from dialint.finetune.rewards.reward_model import RewardModel, score_rows
+from dialint.finetune.rewards.reward_function import load_reward_model, score_rows
 from dialint.finetune.rewards.reward_trainer import evaluate_pairs
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
@@ -53,13 +53,11 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     for figures in (label, label["answer_only"]):
         assert figures["accuracy_95"][0] <= figures["accuracy"] <= figures["accuracy_95"][1]
     assert "answers alone" in capsys.readouterr().err
-    first, second = RewardModel.load(out), RewardModel.load(out)
-    assert first.prompt.codes == ("T1",)
     reader = JudgePrompt.of(tiny, "short", 2048).reader(load_taxonomy())
     pairs = read_pairs(dataset, "dev", SelectionConfig(), reader, 1)[:2]
     items, texts = [pair.item for pair in pairs], [pair.chosen for pair in pairs]
-    once = first.preferences(items, texts)
-    assert once == second.preferences(items, texts)
+    once = load_reward_model(out)(items, texts)
+    assert once == load_reward_model(out)(items, texts)
     assert all(-1 <= value <= 1 for value in once)
     assert len(set(once)) == 2
 

@@ -11,8 +11,8 @@ from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.finetune.rewards.reward_function import (
-    CustomReward,
     RewardFunction,
+    custom_reward,
     load_function,
     reward_fingerprint,
 )
@@ -36,7 +36,7 @@ def test_texts_are_rewarded_by_the_labels_of_their_question() -> None:
 def test_a_function_of_ones_own_is_one_more_term(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
     name = f"{tmp_path / 'own.py'}:short"
-    own = CustomReward(name, load_function(name)[0], JudgePrompt.of(SMALL_DECODER))
+    own = custom_reward(name, load_function(name)[0], JudgePrompt.of(SMALL_DECODER))
     text = written()
     (reward,) = RewardFunction(QUESTIONS, RewardWeights(preference_weight=0.5), own).rewards([0], [text])
     assert reward.terms["preference"] == pytest.approx(-0.5 * len(text) / 100)
@@ -52,7 +52,7 @@ def test_a_function_gets_what_is_known_of_each_question() -> None:
         seen.append(columns)
         return [0.0] * len(completions)
 
-    CustomReward("told", told, JudgePrompt.of(SMALL_DECODER)).preferences(QUESTIONS, [written()] * 2)
+    custom_reward("told", told, JudgePrompt.of(SMALL_DECODER))(QUESTIONS, [written()] * 2)
     label = {"turn": 3, "code": "V2", "probability": 0.8, "span": SPAN, "severity": CODES["V2"].severity}
     assert seen == [
         {"source": ["d"] * 2, "turns": [TURNS] * 2, "codes": [list(CODES)] * 2, "labels": [[], [label]]}
@@ -74,6 +74,6 @@ def test_a_function_that_gives_no_rewards_is_named(tmp_path: Path, source: str, 
     (tmp_path / "own.py").write_text(source)
     where = f"{tmp_path / 'own.py'}:{name}"
     with pytest.raises(ConfigError, match=f"E_REWARD: --reward .*own.py:{name}: .*{why}"):
-        CustomReward(where, load_function(where)[0], JudgePrompt.of(SMALL_DECODER)).preferences(
+        custom_reward(where, load_function(where)[0], JudgePrompt.of(SMALL_DECODER))(
             QUESTIONS, [written()] * 2
         )
