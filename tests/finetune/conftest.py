@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
 import pytest
-import tiny
-import torch
-from safetensors.torch import save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tiny_encoder import write_encoder
 
 from dialint.detector.artifacts import file_entry, write_manifest
-from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.records import Dialogue, Example, Label, Turn
 
 PLANTED = {"T1": "rude", "V2": "pin", "R1": "bye"}
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
-WORDS = [*CONTROL, *(f"w{i}" for i in range(50)), *PLANTED.values()]
 
 
 def example(number: int, chance: random.Random, split: str) -> Example:
@@ -62,15 +55,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Examples and a base model of random weights."""
     root = tmp_path_factory.mktemp("teach")
     sizes = {"train": 240, "dev": 40, "calibration": 150, "test": 30, "test_natural_sgd": 10}
-    examples, base = write_examples(root / "examples", sizes), root / "base"
-    base.mkdir()
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    (base / "tokenizer.json").write_text(tokenizer.to_str())
-    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
-    (base / "config.json").write_text(json.dumps(shape))
-    torch.manual_seed(0)
-    save_file(backbone_from_config(shape).state_dict(), base / "model.safetensors")
+    examples = write_examples(root / "examples", sizes)
+    base = write_encoder(root / "base", [*(f"w{i}" for i in range(50)), *PLANTED.values()])
     return examples, base
 
 

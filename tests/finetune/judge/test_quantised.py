@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from judge_fixtures import write_decoder
 from safetensors.torch import load_file
-from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector import environment
 from dialint.detector.engines import adapter_files, base_models
-from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError
 from dialint.finetune.judge.sft import SftJudgeConfig, run
 from dialint.finetune.train import hf_trainer
@@ -25,16 +24,8 @@ from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOption
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A decoder whose layers are whole blocks of NF4 wide."""
-    folder = tmp_path_factory.mktemp("wide")
-    AutoTokenizer.from_pretrained(SMALL_DECODER).save_pretrained(folder)
-    torch.manual_seed(0)
-    shape = Qwen3Config(
-        vocab_size=8192, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-        head_dim=32, intermediate_size=128, max_position_embeddings=2048, tie_word_embeddings=True,
-        bos_token_id=1, eos_token_id=10, pad_token_id=0, initializer_range=0.2,
-    )  # fmt: skip
-    Qwen3ForCausalLM(shape).save_pretrained(folder)
-    return folder
+    sizes = {"hidden_size": 64, "head_dim": 32, "intermediate_size": 128}
+    return write_decoder(tmp_path_factory.mktemp("wide"), **sizes)
 
 
 def config(

@@ -13,20 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import tiny
-import torch
 from own_taxonomy import CODES, write_taxonomy
-from safetensors.torch import save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tiny_encoder import write_encoder
 
 from dialint.app.cli import app
-from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.example_files import read_examples
 from dialint.detector.release import Release
 
 PLANTED = dict(zip(CODES, ("fine", "hmm", "what"), strict=True))
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
-WORDS = [*CONTROL, *(f"w{i}" for i in range(20)), *PLANTED.values()]
+WORDS = [*(f"w{i}" for i in range(20)), *PLANTED.values()]
 PEOPLE = 7
 
 
@@ -64,18 +59,6 @@ def write_crowd(folder: Path, n_dialogues: int) -> None:
             log.write(json.dumps({"dialogue_id": f"room/{number}", "turns": turns}) + "\n")
 
 
-def write_base(folder: Path) -> Path:
-    folder.mkdir()
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    (folder / "tokenizer.json").write_text(tokenizer.to_str())
-    shape = {**tiny.ENCODER, "vocab_size": len(WORDS)}
-    (folder / "config.json").write_text(json.dumps(shape))
-    torch.manual_seed(0)
-    save_file(backbone_from_config(shape).state_dict(), folder / "model.safetensors")
-    return folder
-
-
 @pytest.mark.slow
 def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -96,7 +79,7 @@ def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     assert {label.code for label in labels} == set(CODES)
     assert any(0.2 < label.probability < 0.8 for label in labels)
 
-    dialint("train", "sft", "scan", "--examples", data, "--base", write_base(tmp_path / "base"), "--out", scanner,
+    dialint("train", "sft", "scan", "--examples", data, "--base", write_encoder(tmp_path / "base", WORDS), "--out", scanner,
             "--adapter", "lora", "--rank", 4, "--epochs", 30, "--row-tokens", 200, "--context-tokens", 100,
             "--learning-rate", 5e-3, "--head-learning-rate", 2e-2, "--prefix-share", 0, "--threads", 1, *own)  # fmt: skip
     dialint("train", "pack", "--scanner", scanner, "--examples", data, "--out", release, "--name", "cups.1",

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
+from safetensors.torch import load_file
+from tiny_encoder import write_encoder
 
 from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
-from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
@@ -30,8 +29,6 @@ from dialint.finetune.scanner.distill import DistillConfig, distill, read_dialog
 from dialint.finetune.scanner.losses import soft_targets
 from dialint.finetune.scanner.trained import evenly_spaced, read_scanner
 from dialint.finetune.train.options import RunOptions
-
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
 
 
 def dialogue(number: int) -> Dialogue:
@@ -63,39 +60,22 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return log_of(tmp_path_factory.mktemp("log") / "log.jsonl", [dialogue(i) for i in range(60)])
 
 
-def backbone(folder: Path, words: list[str], **pattern: str) -> Path:
-    """A backbone of random weights with its own tokenizer, which cuts at blanks and where `pattern` says."""
-    folder.mkdir()
-    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
-    cuts = [
-        pre_tokenizers.WhitespaceSplit(),
-        *(pre_tokenizers.Split(cut, "isolated") for cut in pattern.values()),
-    ]
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(cuts)
-    (folder / "tokenizer.json").write_text(tokenizer.to_str())
-    shape = {
-        **tiny.ENCODER,
-        "vocab_size": len(words),
-        "max_position_embeddings": 300,
-        "hidden_dropout_prob": 0.1,
-    }
-    (folder / "config.json").write_text(json.dumps(shape))
+def backbone(folder: Path, words: list[str], *, letters: bool = False) -> Path:
+    write_encoder(folder, words, letters=letters, max_position_embeddings=300, hidden_dropout_prob=0.1)
     (folder / "training.json").write_text('{"kind": "decoder"}')  # as pre-training leaves it
-    torch.manual_seed(1)
-    save_file(backbone_from_config(shape).state_dict(), folder / "model.safetensors")
     return folder
 
 
 @pytest.fixture(scope="module")
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One whose tokens are single characters: others than the teacher's."""
-    return backbone(tmp_path_factory.mktemp("base") / "letters", [*CONTROL, *"w0123456789"], cut="")
+    return backbone(tmp_path_factory.mktemp("base") / "letters", [*"w0123456789"], letters=True)
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One whose tokens are words."""
-    return backbone(tmp_path_factory.mktemp("base") / "words", [*CONTROL, *(f"w{i}" for i in range(40))])
+    return backbone(tmp_path_factory.mktemp("base") / "words", [f"w{i}" for i in range(40)])
 
 
 @pytest.fixture

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from judge_fixtures import write_decoder
 from torch.nn.functional import cross_entropy
-from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
+from transformers import BertConfig
 
 from dialint.detector.engines import base_models
-from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.memory import (
@@ -34,16 +33,8 @@ ROWS, WINDOW, SCORED = 4, 128, 64
 @pytest.fixture(scope="module")
 def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A decoder of five layers, wide enough that activations outweigh what torch keeps beside them."""
-    folder = tmp_path_factory.mktemp("decoder")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(SMALL_DECODER / name, folder / name)
-    torch.manual_seed(0)
-    shape = Qwen3Config(
-        vocab_size=8192, hidden_size=256, num_hidden_layers=5, num_attention_heads=4, num_key_value_heads=2,
-        head_dim=64, intermediate_size=768, max_position_embeddings=2048, tie_word_embeddings=True,
-    )  # fmt: skip
-    Qwen3ForCausalLM(shape).save_pretrained(folder)
-    return folder
+    sizes = {"hidden_size": 256, "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 2}
+    return write_decoder(tmp_path_factory.mktemp("decoder"), **sizes, head_dim=64, intermediate_size=768)
 
 
 def way(folder: Path, adapters: AdapterOptions = LORA, *, bf16: bool = True, **running: Any) -> TrainingSetup:
