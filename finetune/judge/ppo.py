@@ -34,7 +34,7 @@ from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import PpoOptions, RunOptions
 
 if TYPE_CHECKING:
-    from dialint.finetune.rl.rollouts import Prompt, RewardFn
+    from dialint.finetune.rl.rollouts import RewardFn
 
 
 @Parameter(name="*")
@@ -88,7 +88,6 @@ def run(config: PpoConfig) -> dict[str, Any]:
         ConfigError: a judge that does not load, no questions.
     """
     from dialint.finetune.rewards.reward_function import build_reward_function
-    from dialint.finetune.rl.rollouts import Prompt
 
     require_single_process("train ppo")
     validate_config(config, "train")
@@ -97,35 +96,28 @@ def run(config: PpoConfig) -> dict[str, Any]:
     tokenizer, model = context.prompt.tokenizer, context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
 
-    def reward(prompts: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+    def reward(indices: Sequence[int], texts: Sequence[str]) -> list[dict[str, float]]:
+        terms = [own.terms for own in reward_function.rewards(indices, texts)]
+        if config.reward is None:
+            return terms
+        share = config.verifiable  # of all terms but that of --reward, which has weight 1
         return [
-            _weigh_terms(config, own.terms)
-            for own in reward_function.rewards([prompt.about for prompt in prompts], texts)
+            {name: share * value for name, value in own.items()}
+            | {"preference": own["preference"] / config.weights.preference_weight}
+            for own in terms
         ]
 
-    prompts = [
-        Prompt(tuple(context.prompt.of_chat(item.question.messages)), index)
-        for index, item in enumerate(questions)
-    ]
+    prompts = [context.prompt.of_chat(item.question.messages) for item in questions]
     make_output_folder(config.out)
     figures = align(config, model, tokenizer, prompts, reward, context.job)
     return context.save("judge", model, figures)
-
-
-def _weigh_terms(config: PpoConfig, terms: dict[str, float]) -> dict[str, float]:
-    """The terms of an answer's reward in PPO: with --reward that with weight 1, and the others with
-    --verifiable."""
-    if config.reward is None:
-        return terms
-    weighed = {name: config.verifiable * value for name, value in terms.items()}
-    return weighed | {"preference": terms["preference"] / config.weights.preference_weight}
 
 
 def align(
     config: PpoConfig,
     model: Any,
     tokenizer: Any,
-    prompts: Sequence[Prompt],
+    prompts: Sequence[Sequence[int]],
     reward: RewardFn,
     job: str,
 ) -> dict[str, Any]:
@@ -145,7 +137,7 @@ def align(
 
     options, running = config.options, config.running
     attention = unwrap(model).config._attn_implementation
-    enable_packed_attention(model, max(len(prompt.ids) for prompt in prompts) + options.answer_tokens)
+    enable_packed_attention(model, max(map(len, prompts)) + options.answer_tokens)
     eos = model.generation_config.eos_token_id or []
     stop_ids = {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
 

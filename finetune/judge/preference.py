@@ -103,7 +103,15 @@ def _build_trainer(
     from dialint.finetune.judge.trl_trainers import JudgeDPOTrainer
     from dialint.finetune.train.hf_trainer import build_trainer_config
 
-    rows = dpo_rows(pairs, prompt)
+    rows = [
+        {  # in the token ids of SFT and scoring: a chat template renders a finished answer differently from
+            # one that is to be generated (an empty ``<think>`` block, a line end after the last token)
+            "prompt_ids": prompt.of_chat(pair.item.question.messages),
+            "chosen_ids": prompt.answer_ids(pair.chosen),
+            "rejected_ids": prompt.answer_ids(pair.rejected),
+        }
+        for pair in pairs
+    ]
     require_positions(model, [[*row["prompt_ids"], *row[side]] for row in rows for side in SIDES])
     disagreement = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
     arguments = build_trainer_config(
@@ -126,17 +134,3 @@ def _build_trainer(
         train_dataset=Dataset.from_list(rows),
         processing_class=prompt.tokenizer,
     )
-
-
-def dpo_rows(pairs: Sequence[PreferencePair], prompt: JudgePrompt) -> list[dict[str, Any]]:
-    """Rows of a chosen and a rejected answer, in the token ids of SFT and scoring: a chat template renders a
-    finished answer differently from one that is to be generated (an empty ``<think>`` block, a line end after
-    the last token)."""
-    return [
-        {
-            "prompt_ids": prompt.of_chat(pair.item.question.messages),
-            "chosen_ids": prompt.answer_ids(pair.chosen),
-            "rejected_ids": prompt.answer_ids(pair.rejected),
-        }
-        for pair in pairs
-    ]

@@ -68,11 +68,6 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
         trainer.dev_questions = dev_questions
         return trainer
 
-    @property
-    def step_questions(self) -> int:
-        """Questions of one process in a step."""
-        return int(self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps)
-
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
@@ -89,7 +84,8 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
             outputs = model(**inputs, use_cache=False)
         total = cross_entropy(outputs.logits[0].float(), labels[rows, columns], reduction="sum")
         if model.training:
-            questions = len(labels) if num_items_in_batch is None else self.step_questions
+            step = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
+            questions = len(labels) if num_items_in_batch is None else step
             loss = total / (questions * self.answer_tokens)
         else:
             loss = total / len(rows)

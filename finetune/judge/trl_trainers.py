@@ -105,19 +105,14 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        varied = mask_varied_groups(output["advantages"], self.num_generations)
+        groups = output["advantages"].view(-1, self.num_generations)
+        spread = groups.max(dim=1).values - groups.min(dim=1).values
+        varied = (spread > EQUAL_ADVANTAGES).int().repeat_interleave(self.num_generations)
         all_varied = self.accelerator.gather(varied.float())
         self._metrics["train"]["idle_groups"].append(1 - float(all_varied.mean()))
         mask = varied[:, None] * output["completion_mask"]
         n_tokens = self.accelerator.gather(mask.sum()).sum()
         return {**output, "completion_mask": mask, "num_items_in_batch": n_tokens}
-
-
-def mask_varied_groups(advantages: torch.Tensor, answers: int) -> torch.Tensor:
-    """Which answers are of a group with different rewards: 0 or 1, of shape (groups times `answers`,)."""
-    groups = advantages.view(-1, answers)
-    spread = groups.max(dim=1).values - groups.min(dim=1).values
-    return (spread > EQUAL_ADVANTAGES).int().repeat_interleave(answers)
 
 
 class JudgeDPOTrainer(DPOTrainer):  # type: ignore[misc]

@@ -22,7 +22,7 @@ from dialint.finetune.rl.ppo_math import (
     policy_loss,
     value_loss,
 )
-from dialint.finetune.rl.rollouts import Batch, PolicyModel, Prompt, RewardFn, roll_out
+from dialint.finetune.rl.rollouts import Batch, PolicyModel, RewardFn, roll_out
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import (
     MAX_NORM,
@@ -42,7 +42,8 @@ class PpoTrainer:
     """A policy in training. `extra`, which is in checkpoints, has the metrics of the last step (``last``)."""
 
     policy: PolicyModel
-    prompts: Sequence[Prompt]
+    prompts: Sequence[Sequence[int]]
+    """Token ids."""
     reward: RewardFn
     options: PpoOptions
     running: RunOptions

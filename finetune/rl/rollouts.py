@@ -36,14 +36,6 @@ GAMMA, LAMBDA = 1.0, 0.95
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """Token ids of a question, and `about`, whatever the reward function needs to know about it."""
-
-    ids: tuple[int, ...]
-    about: Any = None
-
-
-@dataclass(frozen=True)
 class TokenScores:
     """A policy's scores of the tokens of answers, end to end, each of shape (tokens,): log-probability and
     entropy in nats, and the predicted return."""
@@ -79,18 +71,18 @@ class PolicyModel:
             enable_gradient_checkpointing(model)
         model.train(checkpointing)  # transformers recomputes activations in training mode only
 
-    def score(self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]]) -> TokenScores:
+    def score(self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]) -> TokenScores:
         """Scores of the answers' tokens; the share `VALUE_REACH` of the values' gradient reaches the
         model."""
         with self.autocast():
-            tokens = compute_logprobs(self.model, [prompt.ids for prompt in prompts], answers)
+            tokens = compute_logprobs(self.model, prompts, answers)
         states = tokens.states.float()
         states = VALUE_REACH * states + (1 - VALUE_REACH) * states.detach()
         return TokenScores(tokens.logprobs, tokens.entropies, self.value_head(states)[:, 0])
 
     @torch.no_grad()
     def score_all(
-        self, prompts: Sequence[Prompt], answers: Sequence[Sequence[int]], batch_size: int
+        self, prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], batch_size: int
     ) -> TokenScores:
         """Scores without gradients, `batch_size` answers at a time, on the CPU."""
         parts = [
@@ -136,9 +128,9 @@ def _disable_dropout(model: Any) -> None:
             module.attention_dropout = 0.0
 
 
-RewardFn = Callable[[Sequence[Prompt], Sequence[str]], Sequence[Mapping[str, float]]]
-"""Takes prompts and one answer to each; returns the terms of each answer's reward by name, the same names for
-all. The reward is their sum."""
+RewardFn = Callable[[Sequence[int], Sequence[str]], Sequence[Mapping[str, float]]]
+"""Takes indices of prompts and one answer to each; returns the terms of each answer's reward by name, the
+same names for all. The reward is their sum."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +166,7 @@ def select_prompts(n_prompts: int, per_step: int, seed: int, step: int) -> list[
 
 def roll_out(
     policy: PolicyModel,
-    prompts: Sequence[Prompt],
+    prompts: Sequence[Sequence[int]],
     reward: RewardFn,
     options: PpoOptions,
     seed: int,
@@ -189,7 +181,7 @@ def roll_out(
     with policy.autocast():
         sampled = sample(
             policy.model,
-            [prompts[index].ids for index in selected],
+            [prompts[index] for index in selected],
             options.answers,
             max_new_tokens=options.answer_tokens,
             stop_ids=policy.stop_ids,
@@ -198,7 +190,7 @@ def roll_out(
     answers = [answer for of_prompt in sampled for answer in of_prompt]
     indices = [index for index in selected for _ in range(options.answers)]
     answered = [prompts[index] for index in indices]
-    terms = _reward(policy, answered, answers, reward, options.unfinished)
+    terms = _reward(policy, indices, answers, reward, options.unfinished)
     current = policy.score_all(answered, answers, options.minibatch)
     with policy.as_reference():
         reference = policy.score_all(answered, answers, options.minibatch).logprobs
@@ -214,7 +206,7 @@ def roll_out(
 
 def _reward(
     policy: PolicyModel,
-    prompts: Sequence[Prompt],
+    indices: Sequence[int],
     answers: Sequence[tuple[int, ...]],
     reward: RewardFn,
     unfinished: float,
@@ -222,7 +214,7 @@ def _reward(
     """The terms of each answer's reward, with the penalty of those that did not end."""
     ended = [ids[-1] in policy.stop_ids for ids in answers]
     texts = [policy.decode(ids[:-1] if done else ids) for ids, done in zip(answers, ended, strict=True)]
-    rewards = [dict(terms) for terms in reward(prompts, texts)]
+    rewards = [dict(terms) for terms in reward(indices, texts)]
     for name in sorted({name for terms in rewards for name in terms}):
         if not all(math.isfinite(terms.get(name, math.nan)) for terms in rewards):
             raise ConfigError("E_REWARD", f"the reward's term {name} is no finite number for each answer")

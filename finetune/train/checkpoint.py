@@ -65,14 +65,6 @@ def save_state(out: Path, job: str, step: int, log_bytes: int, content: Mapping[
     remove_except(out, folder)
 
 
-def read_state(folder: Path) -> dict[str, Any]:
-    """The content of a sealed checkpoint of `save_state`, tensors on the CPU."""
-    import torch
-
-    content: dict[str, Any] = torch.load(folder / STATE, weights_only=True, map_location="cpu")
-    return content
-
-
 def seal(folder: Path, job: str, log_bytes: int) -> None:
     """Complete a checkpoint: sync its files and write the manifest that lists them last.
 
@@ -88,9 +80,8 @@ def seal(folder: Path, job: str, log_bytes: int) -> None:
         raise
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SEAL)
     with disk_errors(folder):
-        for path in files:
-            _fsync(path)
-        fsync_folder(folder)
+        for path in (*files, folder):
+            fsync_folder(path)
     entries = [{**file_entry(path), "name": str(path.relative_to(folder))} for path in files]
     write_manifest(folder / SEAL, {"job": job, "log_bytes": log_bytes, "files": entries})
     fsync_folder(folder.parent)
@@ -152,11 +143,3 @@ def _folders(out: Path) -> list[Path]:
 def _step(folder: Path) -> int:
     match: Any = _FOLDER.fullmatch(folder.name)
     return int(match[1])
-
-
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -195,11 +195,13 @@ class TrainingLoop:
     def _resume(self) -> int:
         """Restore the newest checkpoint; the length of the metrics log at its step, 0 without a
         checkpoint."""
+        import torch
+
         newest = checkpoint.find_latest(self.out, self.job)
         if newest is None:
             return 0
         folder, log_bytes = newest
-        content = checkpoint.read_state(folder)
+        content = torch.load(folder / checkpoint.STATE, weights_only=True, map_location="cpu")
         self._load_weights(content["weights"])
         self.best_weights = content["best_weights"]
         self.optimizer.load_state_dict(content["optimizer"])

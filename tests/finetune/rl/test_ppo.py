@@ -18,27 +18,27 @@ from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.rl import rollouts
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.rl.ppo_trainer import PpoTrainer, minibatches
-from dialint.finetune.rl.rollouts import PolicyModel, Prompt, RewardFn, select_prompts
+from dialint.finetune.rl.rollouts import PolicyModel, RewardFn, select_prompts
 from dialint.finetune.train.loop import TrainerState
 from dialint.finetune.train.options import PpoOptions, RunOptions
 
 STOP, WANTED = 2, 7
-PROMPTS = [Prompt((5, 6 + place), place) for place in range(6)]
+PROMPTS = [(5, 6 + place) for place in range(6)]
 QUICK = {"steps": 3, "questions": 3, "answers": 2, "answer_tokens": 5, "epochs": 2, "minibatch": 3,
          "learning_rate": 1e-2}  # fmt: skip
 
 
-def share(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+def share(_: Sequence[int], texts: Sequence[str]) -> list[dict[str, float]]:
     """The share of one token in each answer."""
     return [{"share": text.split().count(str(WANTED)) / max(1, len(text.split()))} for text in texts]
 
 
-def by_prompt(to: Sequence[Prompt], _: Sequence[str]) -> list[dict[str, float]]:
+def by_prompt(to: Sequence[int], _: Sequence[str]) -> list[dict[str, float]]:
     """What nobody can change: every other prompt is worth 1."""
-    return [{"prompt": float(prompt.about % 2)} for prompt in to]
+    return [{"prompt": float(place % 2)} for place in to]
 
 
-def both(to: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+def both(to: Sequence[int], texts: Sequence[str]) -> list[dict[str, float]]:
     return [one | other for one, other in zip(share(to, texts), by_prompt(to, texts), strict=True)]
 
 

@@ -20,17 +20,16 @@ from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_t
 from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.rl import ppo_trainer
-from dialint.finetune.rl.rollouts import Prompt
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.distributed import unwrap
 from dialint.finetune.train.lineage import job_of_config
 from dialint.finetune.train.options import PpoOptions, RunOptions
 
-PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
+PROMPTS = [(5, 6 + place, 7) for place in range(4)]
 OPTIONS = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)
 
 
-def brief(_: Sequence[Prompt], texts: Sequence[str]) -> list[dict[str, float]]:
+def brief(_: Sequence[int], texts: Sequence[str]) -> list[dict[str, float]]:
     return [{"brief": -float(len(text))} for text in texts]
 
 
@@ -115,6 +114,6 @@ def test_four_bits_and_a_small_optimizer(config: PpoConfig) -> None:
 
 
 def test_prompts_beyond_the_positions_are_refused(config: PpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{__name__}.PROMPTS", [Prompt((5,) * 2045)])
+    monkeypatch.setattr(f"{__name__}.PROMPTS", [(5,) * 2045])
     with pytest.raises(ConfigError, match="2051 tokens with the answer, but the base has positions for 2048"):
         run(config)

@@ -90,12 +90,10 @@ def test_a_look_takes_no_gradient_from_4_bit_weights(wide: ScanConfig) -> None:
 @pytest.mark.parametrize(
     "adapters",
     [
-        QLORA,
         replace(QLORA, dora=True, rslora=True),
-        AdapterOptions(rank=4, dora=True),
         AdapterOptions(rank=4, alpha=3, targets=("query", "value"), adapter_dropout=0.1),
     ],
-    ids=["4 bits", "4 bits, dora", "dora", "two layers"],
+    ids=["4 bits, dora", "two layers"],
 )
 def test_adapters_are_merged_into_the_exact_weights(config: ScanConfig, adapters: AdapterOptions) -> None:
     train.scan(replace(config, adapters=adapters, epochs=3))
