@@ -47,18 +47,8 @@ def upward(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_rewarded_becomes_more_probable(
     tiny: Path, dataset: Path, tmp_path: Path, upward: None
 ) -> None:
-    run(
-        config(
-            tiny,
-            dataset,
-            tmp_path,
-            steps=14,
-            answers=8,
-            kl=0.0,
-            learning_rate=0.1,
-            checkpoint_steps=100,
-        )
-    )
+    options = {"steps": 14, "answers": 8, "kl": 0.0, "learning_rate": 0.1, "checkpoint_steps": 100}
+    run(config(tiny, dataset, tmp_path, **options))
     rewards = [entry["reward"] for entry in entries(tmp_path)]
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.1
 
