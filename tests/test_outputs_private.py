@@ -62,7 +62,6 @@ LET = {
     "detector/watchdog.py": "a setting of the kernel",
     "app/console/demo.py": "verdicts of the sample, with their mode",
     "app/scoring/job.py": "mode 0700, and a file by create_private",
-    "runs/studies/store_speed.py": "figures",
     "finetune/scanner/trained.py": "a tokenizer, in a folder by make_folder",
     "finetune/decoder/pretrain.py": "a tokenizer and a model card, in a folder by make_folder",
     "finetune/scanner/pack.py": "a model card, in a folder by make_folder",

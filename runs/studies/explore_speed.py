@@ -8,15 +8,14 @@ percentiles in milliseconds; keeps the store, which ``--filled`` times again. Th
 operations, in bulk, so `verify` does not hold of it. Texts are random words without meaning.
 """
 
-import argparse
 import json
 import random
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+import cyclopts
 import numpy as np
 from sqlalchemy import Connection, Table, text
 
@@ -48,19 +47,6 @@ BATCH = 20_000
 N_WORDS = 5_000
 TURNS, WORDS_A_TURN = 4, 9
 FLAGGED, REVIEWED = 0.4, 0.1
-
-
-@dataclass(frozen=True)
-class BenchmarkConfig:
-    """What is measured."""
-
-    store: str
-    """A place to fill: a SQLite file or a PostgreSQL URL."""
-    filled: bool = False
-    """The store was filled by this benchmark before."""
-    dialogues: int = 1000
-    repeats: int = 20
-    """How often each read is timed, with other values each time."""
 
 
 def make_words(rng: random.Random) -> list[str]:
@@ -296,19 +282,25 @@ def _percentiles(times: list[tuple[float, float]]) -> dict[str, float]:
     return {name: round(float(value), 1) for name, value in values.items()}
 
 
+def benchmark(*, store: str, filled: bool = False, dialogues: int = 1000, repeats: int = 20) -> None:
+    """Fill a store and time what people wait for.
+
+    Parameters
+    ----------
+    store
+        A place to fill: a SQLite file or a PostgreSQL URL.
+    filled
+        The store was filled by this benchmark before.
+    repeats
+        How often each read is timed, with other values each time.
+    """
+    if not filled:
+        upgrade(store)
+    with Store.open(store) as opened:
+        fill_s = None if filled else fill(opened, dialogues)
+        figures = measure(opened, dialogues, repeats)
+    print(json.dumps({"dialogues": dialogues, "fill_s": fill_s, "milliseconds": figures}, indent=1))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--store", required=True)
-    parser.add_argument("--filled", action="store_true")
-    parser.add_argument("--dialogues", type=int, default=BenchmarkConfig.dialogues)
-    parser.add_argument("--repeats", type=int, default=BenchmarkConfig.repeats)
-    config = BenchmarkConfig(**vars(parser.parse_args()))
-    if not config.filled:
-        upgrade(config.store)
-    with Store.open(config.store) as opened:
-        fill_s = None if config.filled else fill(opened, config.dialogues)
-        figures = measure(opened, config.dialogues, config.repeats)
-    result = {"dialogues": config.dialogues, "fill_s": fill_s, "milliseconds": figures}
-    sys.stdout.write(json.dumps(result, indent=1) + "\n")
+    cyclopts.run(benchmark)

@@ -7,17 +7,14 @@ against the same into an empty store. Prints JSON with percentiles in millisecon
 ``--filled`` times again. The filling goes past the operations, in bulk, so `verify` does not hold of it.
 """
 
-import argparse
 import json
 import secrets
-import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
+import cyclopts
 import numpy as np
 from sqlalchemy import Table, insert, select, text
 
@@ -52,42 +49,49 @@ IMPORT, IMPORTS = 1000, 5
 TEXT = "Thank you for waiting. I have looked into your order and it left our warehouse this morning. " * 2
 
 
-@dataclass(frozen=True)
-class BenchmarkConfig:
-    """What is measured."""
+def benchmark(
+    *,
+    store: str,
+    empty: str,
+    filled: bool = False,
+    dialogues: int = 50_000,
+    repeats: int = 300,
+    control_share: float = 0.0,
+) -> None:
+    """Fill a store and time what people wait for.
 
-    store: str
-    """A place to fill: a SQLite file or a PostgreSQL URL."""
-    empty: str
-    """Another such place, left nearly empty: imports into both are compared."""
-    filled: bool = False
-    """The store was filled by this benchmark before."""
-    dialogues: int = 50_000
-    """How many dialogues, each with a task and three annotations."""
-    repeats: int = 300
-    """How often each operation is timed."""
-    control_share: float = 0.0
-    """Share of claims that are exchanged for one of `CONTROLS` control tasks."""
-
-
-def run(config: BenchmarkConfig) -> dict[str, Any]:
-    """Fill, measure, and give the figures."""
-    upgrade(config.empty)
-    if not config.filled:
-        upgrade(config.store)
-    with Store.open(config.store) as store, Store.open(config.empty) as empty:
-        filled_s = None if config.filled else _fill(store, config)
-        if not _projects(empty):
-            _people(empty, config.control_share)
-        figures = {name: _percentiles(times) for name, times in _timed(store, config.repeats).items()}
-        imports = _imports(store, empty)
-    return {
-        "dialogues": config.dialogues,
-        "annotations": config.dialogues * ANSWERS,
+    Parameters
+    ----------
+    store
+        A place to fill: a SQLite file or a PostgreSQL URL.
+    empty
+        Another such place, left nearly empty: imports into both are compared.
+    filled
+        The store was filled by this benchmark before.
+    dialogues
+        How many dialogues, each with a task and three annotations.
+    repeats
+        How often each operation is timed.
+    control_share
+        Share of claims that are exchanged for one of `CONTROLS` control tasks.
+    """
+    upgrade(empty)
+    if not filled:
+        upgrade(store)
+    with Store.open(store) as full, Store.open(empty) as other:
+        filled_s = None if filled else _fill(full, dialogues, control_share)
+        if not _projects(other):
+            _people(other, control_share)
+        figures = {name: _percentiles(times) for name, times in _timed(full, repeats).items()}
+        imports = _imports(full, other)
+    report = {
+        "dialogues": dialogues,
+        "annotations": dialogues * ANSWERS,
         "fill_s": filled_s,
         "milliseconds": figures,
         "import_of_1000": imports,
     }
+    print(json.dumps(report, indent=2))
 
 
 def _people(store: Store, control_share: float) -> None:
@@ -128,13 +132,13 @@ def _import_s(store: Store) -> float:
     return time.monotonic() - started_s
 
 
-def _fill(store: Store, config: BenchmarkConfig) -> float:
+def _fill(store: Store, n: int, control_share: float) -> float:
     """A queue in which every task has three answers and wants a fourth: half of the people gave them.
     Seconds."""
     started_s = time.monotonic()
-    _people(store, config.control_share)
-    _fill_rows(store, config.dialogues)
-    if config.control_share:
+    _people(store, control_share)
+    _fill_rows(store, n)
+    if control_share:
         gold.import_synthetic(store, "ada", map(_control, range(CONTROLS)), "p")
     return round(time.monotonic() - started_s, 1)
 
@@ -238,17 +242,4 @@ def _percentiles(times: list[float]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", required=True)
-    parser.add_argument("--empty", required=True)
-    parser.add_argument("--filled", action="store_true")
-    parser.add_argument("--dialogues", type=int, default=BenchmarkConfig.dialogues)
-    parser.add_argument("--repeats", type=int, default=BenchmarkConfig.repeats)
-    parser.add_argument("--control-share", type=float, default=BenchmarkConfig.control_share)
-    parser.add_argument("--out", type=Path)
-    options = vars(parser.parse_args())
-    out = options.pop("out")
-    said = json.dumps(run(BenchmarkConfig(**options)), indent=2)
-    sys.stdout.write(said + "\n")
-    if out is not None:
-        out.write_text(said + "\n")
+    cyclopts.run(benchmark)
