@@ -52,7 +52,7 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
     [
         (("sft", "scan", "--examples", "e", "--base", "b", "--row-tokens", "0"), "--row-tokens: expected at least 1"),
         (("distill", "--teacher", "t", "--dialogues", "d", "--layers", "0"), "--layers: expected at least 1"),
-        (("pretrain", "--corpus", "c", "--warm-up", "-1"), "--warm-up: expected at least 0"),
+        (("pretrain", "--corpus", "c", "--row-tokens", "1"), "--row-tokens: expected at least 16"),
     ],
 )  # fmt: skip
 def test_an_option_out_of_its_range_is_one_line(
