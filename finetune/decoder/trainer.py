@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,9 +33,6 @@ from dialint.finetune.train.loop import (
     plan_rows,
     warmup_cosine,
 )
-
-if TYPE_CHECKING:
-    from dialint.finetune.decoder.pretrain import PretrainConfig
 
 HEAD_DIM = 32
 LOG_STEPS = 20
@@ -98,9 +95,10 @@ def token_losses(model: Any, pieces: Sequence[Piece], bf16: bool = False) -> tor
 
 @dataclass
 class PretrainTrainer:
-    """A decoder with the data, the optimizer and the rows of its training."""
+    """A decoder with the data, the optimizer and the rows of its training; `config` is a
+    `PretrainConfig`."""
 
-    config: PretrainConfig
+    config: Any
     model: Any
     bf16: bool
     train: Sequence[Piece]

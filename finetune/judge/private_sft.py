@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -45,9 +45,6 @@ from dialint.finetune.train.loop import (
     warmup_cosine,
 )
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
-
-if TYPE_CHECKING:
-    from dialint.finetune.judge.sft import SftJudgeConfig
 
 CLIP = 1.0
 """The longest gradient of one owner."""
@@ -116,14 +113,15 @@ def set_noisy_gradient(
 
 
 def train_privately(
-    config: SftJudgeConfig,
+    config: Any,
     model: Any,
     prompt: JudgePrompt,
     questions: Sequence[LabelledQuestion],
     dev_questions: Sequence[LabelledQuestion],
     job: str,
 ) -> TrainResult:
-    """Train `model` in place, from the last checkpoint of `job` if there is one; the run's figures.
+    """Train `model` in place, from the last checkpoint of `job` if there is one; the run's figures. `config`
+    is a `SftJudgeConfig`.
 
     A step has on average as many questions as without privacy, and a run as many epochs.
 
