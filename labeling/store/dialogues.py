@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import Row, bindparam, insert, select
 
 from dialint.detector.errors import ConfigError, InputRefused, Message
 from dialint.detector.records import Dialogue, Label, Verdict
@@ -257,23 +257,13 @@ def parse_verdict(content: str) -> Verdict:
     return Verdict.model_validate_json(content)
 
 
-class StoredVerdict(NamedTuple):
-    """A verdict as it is stored: `content` is its JSON, so that a caller parses only the verdicts it
-    needs."""
-
-    dialogue: str
-    release: str
-    created_ms: int
-    content: str
-
-
-def iterate_verdicts(store: Store, since_ms: int, until_ms: int) -> Iterator[StoredVerdict]:
-    """The verdicts added in ``[since_ms, until_ms)``, by dialogue and release, read in pages; permissions are
-    checked by the caller."""
+def iterate_verdicts(store: Store, since_ms: int, until_ms: int) -> Iterator[Row[Any]]:
+    """The verdicts added in ``[since_ms, until_ms)``, by dialogue and release, read in pages: rows with
+    `dialogue`, `release`, `created_ms` and `content`, so that a caller parses only the verdicts it needs.
+    Permissions are checked by the caller."""
     window = (verdicts.c.created_ms >= since_ms) & (verdicts.c.created_ms < until_ms)
     key, columns = (verdicts.c.dialogue, verdicts.c.release), (verdicts.c.created_ms, verdicts.c.content)
-    for row in read_pages(store, key, columns, window):
-        yield StoredVerdict(*tuple(row))
+    return read_pages(store, key, columns, window)
 
 
 @write_operation("plan")
