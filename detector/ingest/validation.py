@@ -325,16 +325,13 @@ def _in_time_order(
     for before, after in pairwise(timed):
         if after["at"] < before["at"]:
             if not config.sort_turns:
-                where, expected = (
-                    f"{path}[{after['index']}].at",
-                    Message("times that do not fall; --sort-turns"),
-                )
+                expected = Message("times that do not fall; --sort-turns")
+                where = f"{path}[{after['index']}].at"
                 raise BadRecord("E_TIME", where, "earlier than before", expected)
             warnings["W_SORTED"] += 1
             first = min(turn["at"] for turn in timed)
-            keys = list(
-                accumulate((turn["at"] for turn in turns), lambda last, at: at or last, initial=first)
-            )
+            times = (turn["at"] for turn in turns)
+            keys = list(accumulate(times, lambda last, at: at or last, initial=first))
             return [turns[place] for place in sorted(range(len(turns)), key=keys[1:].__getitem__)]
     return turns
 

@@ -161,8 +161,14 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
     """
     turns = dialogue.turns
     source_texts = [source for source in dialogue.sources if " " in source]
-    calls: list[JsonValue] = [{call.name: call.arguments} for turn in turns for call in turn.tool_calls]
-    arguments = [text for call in calls for text in _argument_texts(call)]
+    arguments: list[str] = []
+
+    def collect(text: str) -> str:
+        arguments.append(text)
+        return text
+
+    for call in (call for turn in turns for call in turn.tool_calls):
+        _map_texts({call.name: call.arguments}, collect)
     masked = _mask([turn.text for turn in turns] + source_texts + arguments, n_turns=len(turns))
     sources = iter(masked[len(turns) :])
     masked_arguments = iter(masked[len(turns) + len(source_texts) :])
@@ -186,47 +192,29 @@ def mask_words(dialogue: Dialogue, words: Iterable[str]) -> dict[str, str]:
     return {each: after.removesuffix(" ") for each, after in zip(distinct, masked, strict=False)}
 
 
-def _argument_texts(value: JsonValue, key: str = "") -> Iterator[str]:
-    """The texts and numbers among the arguments of a call, in order, each after its key, which says what it
-    is; and the keys that are no plain words, which say nothing."""
+def _map_texts(value: JsonValue, mask: Callable[[str], str], key: str = "") -> JsonValue:
+    """`value` with its texts and numbers masked, each after its key, which says what it is; and with the keys
+    that are no plain words, which say nothing."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield f"{key}: {value}"
-    elif isinstance(value, dict):
+        after = mask(f"{key}: {value}").removeprefix(f"{key}: ")
+        return value if after == str(value) else after
+    if isinstance(value, dict):
+        results: dict[str, JsonValue] = {}
         for name, item in value.items():
-            if not _PLAIN_KEY.fullmatch(name):
-                yield name
-            yield from _argument_texts(item, _describe_key(name))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _argument_texts(item, key)
-
-
-def _describe_key(key: str) -> str:
-    return key.replace("_", " ") if _PLAIN_KEY.fullmatch(key) else ""
+            is_plain = _PLAIN_KEY.fullmatch(name) is not None
+            masked = name if is_plain else mask(name)
+            results[masked] = _map_texts(item, mask, name.replace("_", " ") if is_plain else "")
+        return results
+    return [_map_texts(item, mask, key) for item in value] if isinstance(value, list) else value
 
 
 def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn:
     """`turn` with a masked text, and its calls with the next of the masked `arguments`."""
-
-    def mask_value(value: JsonValue, key: str = "") -> JsonValue:
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            after = next(arguments).text.removeprefix(f"{key}: ")
-            return value if after == str(value) else after
-        if isinstance(value, dict):
-            results: dict[str, JsonValue] = {}
-            for name, item in value.items():
-                after = name if _PLAIN_KEY.fullmatch(name) else next(arguments).text
-                results[after] = mask_value(item, _describe_key(name))
-            return results
-        return [mask_value(item, key) for item in value] if isinstance(value, list) else value
-
-    changes: dict[str, Any] = {}
-    if turn.text != text:
-        changes["text"] = text
+    changes: dict[str, Any] = {} if turn.text == text else {"text": text}
     if turn.tool_calls:
         calls = []
         for call in turn.tool_calls:
-            after: Any = mask_value({call.name: call.arguments})
+            after: Any = _map_texts({call.name: call.arguments}, lambda _: next(arguments).text)
             ((name, values),) = after.items()
             calls.append(call.model_copy(update={"name": name, "arguments": values}))
         changes["tool_calls"] = tuple(calls)

@@ -48,9 +48,8 @@ _COMMA_AFTER = re.compile(r"\s?(?:[,!]|\.?\s{0,3}$)")
 _ADDRESSING = re.compile(r"(?:^|[.!?\n]\s|, )$")
 _CAPITAL_AFTER = re.compile(r"['-]?\s?(?![a-zа-яё])[^\W\d_]")
 _DOT_GAP, _GAP = re.compile(r"[\s,:.\"'*(-]{0,4}"), re.compile(r"[ ,:\"'*(-]{0,4}")
-_GAPS = {"related": _GAP, "person": _GAP} | dict.fromkeys(
-    ("weak", "greeting", "assent"), re.compile(r"[ ,]{1,2}")
-)
+_SHORT_GAP = re.compile(r"[ ,]{1,2}")
+_GAPS = dict.fromkeys(("weak", "greeting", "assent"), _SHORT_GAP) | dict.fromkeys(("related", "person"), _GAP)
 _CLOSED = re.compile(r"\s?[,.!?\n:;)~-]|(?<!\s)\s*+$")
 _SENTENCE_BREAK = re.compile(r"\w\s?[.!][ .!]*$")
 _SIGNATURE_END = re.compile(r"[.!)\s]{0,3}(?:$|\n|[,|])")
@@ -269,10 +268,9 @@ def _name_after_greeting(view: View, position: int) -> Entity | None:
         return _lowercase_given_name(view, position)
     if _is_sure(view, result):
         return result
-    count, first = len(view.low[result.start : result.end].split()), _WORD.match(view.low, result.start)
-    return (
-        result if _CLOSED.match(view.low, result.end) and count <= 2 and first and len(first[0]) > 2 else None
-    )
+    first = _WORD.match(view.low, result.start)
+    is_short = len(view.low[result.start : result.end].split()) <= 2 and _CLOSED.match(view.low, result.end)
+    return result if is_short and first and len(first[0]) > 2 else None
 
 
 def _lowercase_given_name(view: View, position: int) -> Entity | None:
@@ -346,12 +344,13 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
 def _skip_gap(view: View, position: int) -> int:
     """The position after one space, or after a full stop and a space that follow an initial or a title."""
     gap = _NEXT_WORD.match(view.text, position)
-    is_end = (
+    if (
         gap
         and gap[0][0] == "."
         and not PATTERNS.short_word.search(view.text[max(0, position - 5) : position])
-    )
-    return position if not gap or is_end else gap.end()
+    ):
+        return position
+    return gap.end() if gap else position
 
 
 def _entity(view: View, start: int, end: int) -> Entity:

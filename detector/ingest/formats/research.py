@@ -69,9 +69,8 @@ def _read_episode(key: str, record: dict[str, Any], fallback_id: str) -> Iterato
     messages: list[dict[str, Any]] = []
     for message in object_list(record, key, name):
         nested = message.get("tool_messages")
-        messages += (
-            [one for one in nested if isinstance(one, dict)] if isinstance(nested, list) else [message]
-        )
+        group = nested if isinstance(nested, list) else [message]
+        messages += [one for one in group if isinstance(one, dict)]
     turns = [_turn(message, f"{key}[{index}]", name) for index, message in enumerate(messages)]
     if not any(message.get("tool_calls") for message in messages):
         read_reasoning(turns)

@@ -93,12 +93,10 @@ def call_id(value: dict[str, Any]) -> object:
 
 def tool_call(name: str, arguments: object = None, call_id: object = None) -> ToolCall:
     """A call. `arguments` are an object or its JSON text; anything else becomes the argument `INPUT`."""
-    value: Any = (
-        {} if arguments is None or (isinstance(arguments, str) and not arguments.strip()) else arguments
-    )
+    value: Any = {} if arguments is None else arguments
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
-            decoded = json.loads(value, parse_constant=str)
+            decoded = json.loads(value if value.strip() else "{}", parse_constant=str)
             value = decoded if isinstance(decoded, dict) else value
     cleaned = _clean(value if isinstance(value, dict) else {INPUT: value}, 0)
     return ToolCall(name=CONTROL.sub(" ", name), arguments=cleaned, id=as_name(call_id))

@@ -68,10 +68,8 @@ def _is_too_deep(value: Any) -> bool:
     """Whether lists and objects nest deeper than `MAX_DEPTH`."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        lists = (
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
-        )
-        level = [item for items in lists for item in items]
+        objects = (item for one in level if isinstance(one, dict) for item in one.values())
+        level = [*objects, *(item for one in level if isinstance(one, list) for item in one)]
     return any(isinstance(one, dict | list) for one in level)
 
 

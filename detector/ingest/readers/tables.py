@@ -50,15 +50,13 @@ def read_table(path: Path, config: ReadConfig = DEFAULT_CONFIG) -> Iterator[tupl
     (source,) = open_logs([str(path)])
     for line, _, row in read_rows(source, detect_table_format(source, config), config):
         if isinstance(row, BadRecord):
-            where = (
-                Message("line {n}, {path}", n=line, path=row.path)
-                if row.path
-                else Message("line {n}", n=line)
-            )
-            problem = {"found": row.found, "expected": row.expected}
+            where = Message("line {n}", n=line)
+            if row.path:
+                where = Message("line {n}, {path}", n=line, path=row.path)
             raise file_error(
-                row.code, source.name, "{where}: {found}; expected {expected}", where=where, **problem
-            )
+                row.code, source.name, "{where}: {found}; expected {expected}",
+                where=where, found=row.found, expected=row.expected,
+            )  # fmt: skip
         yield line, row
 
 
