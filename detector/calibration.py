@@ -123,13 +123,12 @@ NEEDS_JUDGE = "needs a judge"
 
 
 class CodeRelease(Record):
-    """How a release finds one code: by the scan, whose suspicions must pass the `gate` of that name if there
-    is one, by exact checks, or by both. `unscanned_languages` are those that only a scan covers which was
-    turned off: no gaps (`LanguageCoverage.gaps`), as the user chose to do without it."""
+    """How a release finds one code: by the scan, by exact checks, or by both. `unscanned_languages` are those
+    that only a scan covers which was turned off: no gaps (`LanguageCoverage.gaps`), as the user chose to do
+    without it."""
 
     scan: Scan | None = None
     checks: tuple[CheckPrecision, ...] = ()
-    gate: str | None = None
     unscanned_languages: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
 
     @model_validator(mode="after")

@@ -19,8 +19,7 @@ from dialint.detector.calibration import (
     CodeRelease,
     round_probability,
 )
-from dialint.detector.checks.context import GateInput, append_proof, proof_name
-from dialint.detector.checks.gates import GATES
+from dialint.detector.checks.context import append_proof, proof_name
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText
 from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides
@@ -34,6 +33,8 @@ Outcome = Literal["finding", "suggestion", "dropped"]
 
 FAR_LOG = "the log is far from what the release was calibrated on"
 NO_POLICY = "no policy with rules for it applies to the dialogue"
+UNDONE = frozenset({"I2", "P1", "R2", "R3"})
+"""Codes that accuse of what is not in the log."""
 EVEN = 0.5
 """The least probability of an error that only the judge found."""
 
@@ -135,7 +136,7 @@ def decide(suspicions: Iterable[Suspicion], rules: Rules, facts: Facts) -> Decis
     for suspicion in sorted(suspicions, key=lambda each: each.source == "scan"):
         if suspicion.source == "scan":
             by_scan = rules.stated(suspicion.probability)
-            if best is not None and best.outcome == "finding":  # the gate need not look
+            if best is not None and best.outcome == "finding":
                 continue
         decision = _decide_one(suspicion, rules, facts)
         is_covered = decision.outcome != "dropped" or suspicion.source in ("scan", "judge")
@@ -200,14 +201,10 @@ def _least(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     return Limit("dropped") if suspicion.probability < rules.least(suspicion.code) else None
 
 
-def _gate(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """What the log must show; what it refutes is not even suggested."""
-    how = rules.codes[suspicion.code]
-    if how.gate is None:
-        return None
-    place = facts.dialogue, suspicion.position, suspicion.start, suspicion.end
-    result = GATES[how.gate](GateInput(*place, suspicion.probability, facts.log))
-    return Limit(result.outcome, f"gate '{how.gate}': {result.why}")
+def _undone(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
+    """On a log that holds only some results of tools the scan is silent where the exact checks are."""
+    is_undone = suspicion.code in UNDONE and bool(rules.codes[suspicion.code].checks)
+    return Limit("dropped") if is_undone and facts.log.is_partial else None
 
 
 def _threshold(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
@@ -246,7 +243,7 @@ TABLE: tuple[tuple[tuple[Source, ...], Rule], ...] = (
     (("check", "policy"), _language),
     (("check", "policy"), _report),
     (("scan",), _least),
-    (("scan",), _gate),
+    (("scan",), _undone),
     (("scan",), _threshold),
     (("scan",), _domain),
     (("scan",), _policy),
@@ -268,7 +265,7 @@ def deny(before: Outcome, code: str, name: str, rules: Rules) -> tuple[Outcome, 
 
 def drop_doubles(findings: Sequence[Finding], known: Sequence[Finding], taxonomy: Taxonomy) -> list[Finding]:
     """Return the findings of one turn without those that accuse the same words as a graver one of another
-    code, or as one of `known`, and are proven as it is by checks or gates: one slip, one accusation."""
+    code, or as one of `known`, and are proven as it is by exact checks: one slip, one accusation."""
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda each: (each.severity, -each.probability)):
         if not any(_is_same_slip(finding, each, taxonomy) for each in (*known, *kept)):
@@ -278,7 +275,7 @@ def drop_doubles(findings: Sequence[Finding], known: Sequence[Finding], taxonomy
 
 def _is_same_slip(one: Finding, other: Finding, taxonomy: Taxonomy) -> bool:
     if one.code == other.code or not all(
-        taxonomy.codes[each.code].context_free and proof_name(each).startswith(("exact check", "gate"))
+        taxonomy.codes[each.code].context_free and proof_name(each).startswith("exact check")
         for each in (one, other)
     ):
         return False

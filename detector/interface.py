@@ -35,7 +35,7 @@ class Monitor:
     dialogues, tokens and findings of this call of `Detector.verdicts`."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Wall-clock seconds of all calls by stage: ``mask`` (with languages), ``scan`` (with the windows),
-    ``checks`` (with gates and decisions), ``judge``."""
+    ``checks`` (with decisions), ``judge``."""
     cpu_seconds: Callable[[], float] = lambda: 0.0
     """CPU seconds of the living processes that judge for this one."""
 

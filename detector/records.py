@@ -206,8 +206,8 @@ class Verdict(Record):
     for judged turns and codes; it is 0 for a code that does not apply to the turn.
 
     `findings` are accusations, under the release's contract. `suggestions` are below it: of a code that keeps
-    no contract, of evidence that a gate could not confirm, or from a log unlike those the release was
-    calibrated on. A person may read them; they count in no quality and no rate.
+    no contract, or from a log unlike those the release was calibrated on. A person may read them; they count
+    in no quality and no rate.
 
     `no_policy` are the codes that were not searched for, as they need a policy and none with rules for them
     applies to the dialogue. `judge` is what an LLM was asked beside the release, if one was. `policy` is the

@@ -32,7 +32,6 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease
 from dialint.detector.checks import Check, load_checks
-from dialint.detector.checks.gates import GATES
 from dialint.detector.errors import OutputRefused, ReleaseRefused
 from dialint.detector.languages import detect_languages
 from dialint.detector.log_profile import Domain
@@ -81,13 +80,9 @@ class ReleaseInfo(Record):
         for name, codes in (("dialogue_codes", set(self.dialogue_codes)), ("scanned codes", scanned)):
             if codes - head:
                 raise ValueError(f"{name} {sorted(codes - head)} are not in head_codes")
-        checks = load_checks()
-        for kind, names, registry in (
-            ("exact checks", {check.name for how in self.codes.values() for check in how.checks}, checks),
-            ("gates", {how.gate for how in self.codes.values() if how.gate is not None}, GATES),
-        ):
-            if names - set(registry):
-                raise ValueError(f"no {kind} {sorted(names - set(registry))}")
+        checks = {check.name for how in self.codes.values() for check in how.checks}
+        if checks - set(load_checks()):
+            raise ValueError(f"no exact checks {sorted(checks - set(load_checks()))}")
         return self
 
     @property
@@ -105,7 +100,7 @@ class ReleaseInfo(Record):
                 unscanned = tuple(
                     each for each in languages if not any(checks[c.name].covers(each) for c in how.checks)
                 )
-                update = {"scan": None, "gate": None, "unscanned_languages": unscanned}
+                update = {"scan": None, "unscanned_languages": unscanned}
                 codes[code] = how.model_copy(update=update)
         return self.model_copy(update={"codes": codes})
 

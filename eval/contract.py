@@ -100,7 +100,6 @@ def choose_natural_thresholds(
     scan: Scan,
     truth: Floats,
     scores: Floats,
-    proven: Floats,
     precision: float,
     suggested: float,
     corpora: Sequence[str],
@@ -110,24 +109,23 @@ def choose_natural_thresholds(
     `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`);
     no finding has a probability under `MIN_PROBABILITY`. `corpora` names the corpus of each turn.
 
-    `proven` are the scores, -inf where the code's gate does not confirm the suspicion: findings are only
-    those that it does. Where no threshold is precise enough the code makes no findings, unless its contract
+    Where no threshold is precise enough the code makes no findings, unless its contract
     lets so few turns pass that they show nothing (`MIN_FLAGGED`). With fewer errors than `MIN_ERRORS` nothing
     changes.
     """
     decided = _is_decided(truth)
-    is_error, scores, proven = truth[decided] > 0.5, scores[decided], proven[decided]
+    is_error, scores = truth[decided] > 0.5, scores[decided]
     if int(is_error.sum()) < MIN_ERRORS:
         return scan
     corpora = np.asarray(corpora)[decided].tolist()
     natural, contract = None, scan.contract
-    chosen = find_precise_threshold(is_error, proven, precision, corpora)
+    chosen = find_precise_threshold(is_error, scores, precision, corpora)
     if chosen is None and contract is not None:
-        passing = sum(scan.probability(score) >= contract.threshold for score in proven)
+        passing = sum(scan.probability(score) >= contract.threshold for score in scores)
         contract = contract if passing < MIN_FLAGGED else None
     if chosen is not None:
         chosen = max(chosen, (math.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - scan.offset) / scan.slope)
-        flagged = proven >= chosen
+        flagged = scores >= chosen
         chosen = None if not flagged.any() else chosen
     if chosen is not None:
         natural = NaturalThreshold(
@@ -137,7 +135,7 @@ def choose_natural_thresholds(
             n_errors=int(is_error.sum()),
             n_turns=len(is_error),
         )
-    below = scores if chosen is None else np.where(proven >= chosen, -np.inf, scores)
+    below = scores if chosen is None else np.where(scores >= chosen, -np.inf, scores)
     lower = find_precise_threshold(is_error, below, suggested, corpora)
     return scan.model_copy(
         update={

@@ -67,7 +67,7 @@ def codes(
 
 def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:
     """Return the taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how the
-    embedded release covers it (`covered_by`, `languages`, `gate`, `checks`) where there is one."""
+    embedded release covers it (`covered_by`, `languages`, `checks`) where there is one."""
     categories = []
     for category in taxonomy.categories:
         listed = [_with_coverage(code, covered) for code in category.codes if code in chosen]
@@ -88,7 +88,6 @@ def _with_coverage(code: Code, covered: Coverage) -> dict[str, Any]:
         "covered": how is not None,
         "covered_by": list(how.covered_by) if how else [],
         "languages": list(_languages(how)),
-        "gate": how.gate if how else None,
         "checks": [check.model_dump(mode="json") for check in how.checks] if how else [],
     }
 
@@ -187,7 +186,7 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage) -> list[tuple[str,
 
 
 def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
-    """How a code is covered, with gate, checks and languages."""
+    """How a code is covered, with checks and languages."""
     if how is None:
         return [("coverage", f"{NEEDS_JUDGE}: not covered by the embedded release")]
     means = ", ".join(f"covered ({name})" for name in how.covered_by) or f"{NEEDS_JUDGE}: probabilities only"
@@ -197,8 +196,6 @@ def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
         facts = ["suggestions only" if threshold is None else f"findings from probability {threshold:.2f}"]
         if natural is not None:
             facts.append(f"on real dialogues {natural.right} of {natural.flagged} were right there")
-        if how.gate:
-            facts.append(f"a suspicion must pass the gate '{how.gate}'")
         lines.append(("scan", f"the model, {'; '.join(facts)}"))
     for check in how.checks:
         kind = "policy" if check.name == POLICY_CHECK else "check"

@@ -7,14 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dialint.detector.checks.calls import raw_tool_call
-from dialint.detector.checks.context import (
-    CheckContext,
-    CustomerTurns,
-    Evidence,
-    Hit,
-    check,
-    customer_turns,
-)
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences, split_words, words_of
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
@@ -25,18 +18,20 @@ MAX_COURTESY = 8
 """Most words of a clause that is a courtesy."""
 MAX_CALL = 2
 """Most words of a question that only calls for attention, or is a tag."""
+MAX_TURNS = 50
+"""Turns of a customer in a row that are read."""
 SAME_WORDS = 0.8
 """Least share of words of a question that is put again."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What agents say between two turns of the customer: his turns before and after, the messages, at least
-    one, and whether agents say nothing more."""
+    """What agents say between two turns of the customer: his turns before, at most `MAX_TURNS`, and after,
+    the messages, at least one, and whether agents say nothing more."""
 
-    before: CustomerTurns
+    before: tuple[Turn, ...]
     turns: tuple[Turn, ...]
-    after: CustomerTurns
+    after: tuple[Turn, ...]
     is_last: bool
 
     @property
@@ -55,19 +50,23 @@ class Reply:
 def replies(dialogue: Dialogue) -> list[Reply]:
     """Return what agents say between the customer's turns; text that only a machine reads is none."""
     raw = {hit.turn for hit in raw_tool_call(dialogue)}
-    groups: list[tuple[CustomerTurns, list[Turn]]] = []
-    for turn, before in zip(dialogue.turns, customer_turns(dialogue), strict=True):
-        if turn.role not in JUDGED_ROLES or not turn.text.strip():
+    groups: list[tuple[tuple[Turn, ...], list[Turn]]] = []
+    customer, has_agent_spoken = list[Turn](), False
+    for turn in dialogue.turns:
+        if not turn.text.strip():
             continue
-        if not groups or groups[-1][0] is not before:
-            groups.append((before, []))
-        groups[-1][1].append(turn)
-    last = groups[-1][1][-1].index if groups else 0
-    rest = tuple(t for t in dialogue.turns if t.index > last and t.role == "customer" and t.text.strip())
-    befores = [before for before, _ in groups[1:]] + [CustomerTurns(rest)]
+        if turn.role == "customer":
+            customer = [turn] if has_agent_spoken else [*customer[1 - MAX_TURNS :], turn]
+            has_agent_spoken = False
+        elif turn.role in JUDGED_ROLES:
+            if not has_agent_spoken:
+                groups.append((tuple(customer), []))
+            groups[-1][1].append(turn)
+            has_agent_spoken = True
+    afters = [before for before, _ in groups[1:]] + [() if has_agent_spoken else tuple(customer)]
     return [
         Reply(before, tuple(turns), after, turns is groups[-1][1])
-        for (before, turns), after in zip(groups, befores, strict=False)
+        for (before, turns), after in zip(groups, afters, strict=False)
         if not any(turn.index in raw for turn in turns)
     ]
 
@@ -90,7 +89,7 @@ def ignores_distress(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     Of 18 hits in 5,264 real dialogues 15 were right, of 33 in the written test set 21 (2026-11-29)."""
     is_acknowledged = False
     for reply in replies(dialogue):
-        stated = next((each for each in reply.before.turns if states_distress(each.text)), None)
+        stated = next((each for each in reply.before if states_distress(each.text)), None)
         if stated is None or is_acknowledged:
             continue
         is_acknowledged = has_phrase(reply.text, "acknowledges") or has_phrase(reply.text, "feelings")
@@ -110,11 +109,11 @@ def passes_over_question(dialogue: Dialogue, context: CheckContext) -> Iterator[
         said, last_said = last_said, reply.text  # of the reply before
         if reply.turns[-1].index in repeated:
             continue
-        asked = next((turn for turn in reversed(reply.before.turns) if requests(turn.text)), None)
+        asked = next((turn for turn in reversed(reply.before) if requests(turn.text)), None)
         if asked is None:
             continue
         why = f"what is asked in turn {asked.index} is passed over"
-        asking, after, own = requests(asked.text), reply.after.turns, content(reply.text)
+        asking, after, own = requests(asked.text), reply.after, content(reply.text)
         last = clauses(asking[-1])[-1]
         is_end = reply.is_last and not any(has_phrase(turn.text, "customer_closings") for turn in after)
         leaves = is_end and {phrase for _, phrase in find_phrases(reply.text, "closings")} - words_of(
@@ -188,7 +187,7 @@ def is_put_again(question: str, text: str) -> bool:
 def answers_the_rest(reply: Reply, asked: frozenset[str]) -> bool:
     """Return whether each sentence of a reply that is no courtesy has words of the customer's turns, and none
     has words of the question."""
-    rest = content(reply.before.text) - asked
+    rest = content(" ".join(turn.text for turn in reply.before)) - asked
     said = [each for each in sentences(reply.text) if not is_courtesy(each)]
     return (
         bool(said)

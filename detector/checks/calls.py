@@ -11,17 +11,11 @@ from dialint.detector.checks.claims import claims_undone_write, is_transfer, may
 from dialint.detector.checks.context import (
     CheckContext,
     Evidence,
-    GateInput,
-    GateResult,
     Hit,
     check,
-    dropped,
-    finding,
-    first_position,
 )
 from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
 from dialint.detector.checks.words import SENTENCE, patterns
-from dialint.detector.log_profile import is_bare_mask
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_turn
 
@@ -341,38 +335,3 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
         return
     start, end = len(last.text) - len(last.text.lstrip()), len(last.text.rstrip())
     yield Hit(last.index, start, end, f"asked for in turn {request}, and no tool did it by the end", "R2")
-
-
-_has_tools = per_dialogue(
-    lambda dialogue: any(turn.tool_calls or turn.role == "tool" for turn in dialogue.turns)
-)
-
-
-_calls_from = per_dialogue(lambda dialogue: first_position(dialogue, speaks_of_calls))
-
-
-def tools_are_logged(suspicion: GateInput) -> GateResult:
-    """I2, I4, P, R2, R3 must see that the log holds tool calls: this dialogue has one, or enough others."""
-    if suspicion.log.is_partial:
-        return dropped("the log holds some of the tool calls only")
-    if _has_tools(suspicion.dialogue):
-        return finding("the dialogue holds the agent's tool calls")
-    if suspicion.log.has_tools:
-        return finding("the log holds tool calls, this dialogue has none")
-    return dropped("the log holds no tool calls")
-
-
-def shows_machine_text(suspicion: GateInput) -> GateResult:
-    """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
-    text, masking = suspicion.turn.text, suspicion.log.is_masking
-    if _calls_from(suspicion.dialogue) < suspicion.position:
-        return dropped("the customer speaks of calls")
-    found = PATTERNS.machine_text.finditer(text)
-    matches = (match for match in found if not is_bare_mask(match[0], text))
-    match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)
-    if match is None:
-        roles = {role.casefold(): None for role in PATTERNS.roles.findall(text)}
-        if len(roles) < 2:
-            return dropped("plain words")
-        return finding(f"{' and '.join(roles)} are roles of a transcript")
-    return finding(f"“{' '.join(match[0].split())[:40]}” is text of a machine")

@@ -7,17 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from operator import itemgetter
 
-from dialint.detector.checks.context import (
-    CheckContext,
-    Evidence,
-    GateInput,
-    GateResult,
-    Hit,
-    check,
-    dropped,
-    finding,
-    suggestion,
-)
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.words import (
     SENTENCE,
     any_between,
@@ -69,15 +59,15 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         is_new = any(map(str.isdigit, "".join(rest))) or len(" ".join(rest).split()) > MAX_NEW_WORDS
         last = min((sent.get(key, -1) for _, key in own), default=-1)
         if own and (last < 0 or is_new):
-            last = -1 if _is_question(turn.text) else _spoken(dialogue).find_copies(position)[1]
+            last = -1 if _is_question(turn.text) else _spoken(dialogue).last_copy(position)
             if content(turn.text) - content(dialogue.turns[last].text):
                 last = -1
         if last >= 0:
-            result = judge_repetition(dialogue, " ".join(match[0] for match in known), last, position)
-            if result.outcome == "finding":
+            why = _why_needless(dialogue, " ".join(match[0] for match in known), last, position)
+            if why is not None:
                 start = known[0].end() - len(known[0][0].lstrip())
                 end = known[-1].start() + len(known[-1][0].rstrip())
-                yield Hit(turn.index, start, end, result.why, "M3")
+                yield Hit(turn.index, start, end, why, "M3")
         sent.update((key, position) for _, key in parts)
 
 
@@ -90,37 +80,33 @@ def is_repeatable(sentence: str) -> bool:
     )
 
 
-def judge_repetition(dialogue: Dialogue, text: str, last: int, position: int) -> GateResult:
-    """Return whether something between the positions `last` and `position` calls for `text` again: a result,
-    or words of the customer."""
+def _why_needless(dialogue: Dialogue, text: str, last: int, position: int) -> str | None:
+    """Return why nothing between the positions `last` and `position` calls for `text` again; None if a
+    result or the customer's words do, or may."""
     turns, spoken = dialogue.turns, _spoken(dialogue)
     between = turns[last + 1 : position]
     replies = [turn.text for turn in between if turn.role == "customer" and turn.text.strip()]
     if position - last > MAX_BETWEEN or not replies:
-        return dropped("the customer said nothing in between, or too much")
+        return None
     if any_between(spoken.new_evidence, last + 1, position + 1):
-        return dropped("a new call or result stands in between")
+        return None
     said = " ".join(replies)
     if has_phrase(said, "says_again"):
-        return dropped("the customer asks to hear it again, or to try again")
+        return None
     others = [turn.text for turn in between if turn.role in JUDGED_ROLES and turn.text.strip()]
     if _is_question(text):
         if has_phrase(replies[-1], "not_helped") or (not others and _is_answered(text, replies)):
-            return finding("the question was sent again after the customer's answer")
-        if others:
-            return dropped("another message stands in between")
-        return suggestion("a question that was not met was sent again in the same words")
+            return "the question was sent again after the customer's answer"
+        return None  # another message stands in between, or the question was not met
     has_new_value = _has_new_value(said, text, spoken.first_words, last)
     if has_phrase(said if not has_new_value else replies[-1], "not_helped"):
-        return finding("the same words were sent again although they have not helped")
-    if has_new_value:
-        return dropped("the customer stated something new")
-    if any(QUESTION.search(other) for other in others):
-        return dropped("an answer to another question may call for it")
+        return "the same words were sent again although they have not helped"
+    if has_new_value or any(QUESTION.search(other) for other in others):  # an answer may call for it
+        return None
     earlier = next((turns[i].text for i in range(last, -1, -1) if turns[i].role == "customer"), "")
     if any(_calls_for_more(reply, earlier, bool(others)) for reply in replies):
-        return dropped("a new request that it may answer")
-    return finding("the same words were sent before, and nothing new was said")
+        return None
+    return "the same words were sent before, and nothing new was said"
 
 
 def _is_question(text: str) -> bool:
@@ -175,18 +161,6 @@ _NUMBER_WORDS = frozenset(read_words("number_words"))
 _VALUE_WORD = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
 
 
-def repeats_itself(suspicion: GateInput) -> GateResult:
-    """M3 must see a near-copy of an earlier turn of the agent with the same values, no result of a tool and
-    no call in between that was not there before, and no reason in the customer's words to say it again."""
-    position, turn = suspicion.position, suspicion.turn
-    if not any(is_repeatable(sentence) for sentence in sentences(turn.text)):
-        return dropped("a short or routine text may be said again")
-    n_copies, last = _spoken(suspicion.dialogue).find_copies(position)
-    if not n_copies:
-        return dropped("no earlier turn is a near-copy")
-    return judge_repetition(suspicion.dialogue, turn.text, last, position)
-
-
 class _Spoken:
     """What the agents of a dialogue said before, the positions of calls and results that are new, and of the
     turns in which each word occurs first."""
@@ -215,19 +189,19 @@ class _Spoken:
             self.new_evidence += [position] if evidence - known else []
             known |= evidence
 
-    def find_copies(self, position: int) -> tuple[int, int]:
-        """Return how many earlier turns the turn at `position` is a near-copy of, and the position of the
-        last one; of other texts with the same values the last `MAX_COMPARED` are compared."""
+    def last_copy(self, position: int) -> int:
+        """Return the position of the last earlier turn that the turn at `position` is a near-copy of, -1
+        without any; of other texts with the same values the last `MAX_COMPARED` are compared."""
         values, own = self._keys[position]
         texts = self._texts[values]
         n_texts = bisect_left(texts, position, key=itemgetter(0))
-        n_copies, last = 0, -1
+        last = -1
         for other in {own, *(text for _, text in texts[max(0, n_texts - MAX_COMPARED) : n_texts])}:
             positions = self._positions[values, other]
             n_before = bisect_left(positions, position)
             if n_before and are_near(self._trigrams[other], self._trigrams[own]):
-                n_copies, last = n_copies + n_before, max(last, positions[n_before - 1])
-        return n_copies, last
+                last = max(last, positions[n_before - 1])
+        return last
 
 
 _spoken = per_dialogue(lambda dialogue: _Spoken(dialogue))

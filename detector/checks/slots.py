@@ -8,27 +8,13 @@ from collections.abc import Iterator
 from dialint.detector.checks.context import (
     CheckContext,
     Evidence,
-    GateInput,
-    GateResult,
     Hit,
     check,
-    dropped,
-    finding,
-    first_position,
-    first_positions,
-    suggestion,
 )
 from dialint.detector.checks.words import (
-    Spans,
-    has_phrase,
     patterns,
-    sentences,
-    split_words,
-    words_of,
 )
-from dialint.detector.log_profile import find_marks, is_bare_mask, mark_kind
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import per_dialogue
 
 PATTERNS = patterns("slots")
 
@@ -37,11 +23,6 @@ _SLOT_MARKS = "{}<>[]%$ "
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
 EXPLAINED = 200
 """Characters before a slot in which its sentence may explain it."""
-
-
-def unfilled_slots(text: str) -> Iterator[re.Match[str]]:
-    """Yield the slots of a text, of whatever origin."""
-    return PATTERNS.unfilled.finditer(text)
 
 
 def speaks_of_code(text: str) -> bool:
@@ -95,69 +76,3 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[
             ):
                 yield Hit(turn.index, match.start(), match.end(), "a template's slot was left unfilled")
                 break
-
-
-FIELD_WORDS = 5
-"""Most words of a slot in brackets."""
-_CALL = re.compile(r"\A[\s*`]*+(?:json\b)?\s*+[{\[]|\"(?:name|arguments)\"\s{0,3}:|\[action:")
-_PLAIN = re.compile(r"[^\W\d_][\w '’-]{1,60}+")
-_PATH = re.compile(r"[->→＞/]|[^\x00-\x7f]")
-_LETTERS = re.compile(r"[^\W\d_]")
-
-
-_first_marks = per_dialogue(
-    lambda dialogue: first_positions(dialogue, lambda text: (mark_kind(mark[0]) for mark in find_marks(text)))
-)
-
-
-_code_from = per_dialogue(lambda dialogue: first_position(dialogue, speaks_of_code))
-
-
-def raw_slot(suspicion: GateInput) -> GateResult:
-    """M2 must see a slot of a template in the turn: none of the log's own masking, none that the customer
-    speaks of, none that the sentence explains as a form to fill in, no menu path and no link."""
-    text, log = suspicion.turn.text, suspicion.log
-    spoken_of = _first_marks(suspicion.dialogue)
-    if _code_from(suspicion.dialogue) < suspicion.position:
-        return dropped("the customer speaks of code or templates")
-    why, unsure = "no slot of a template in the turn", False
-    for mark, is_slot in _slots(text):
-        slot = mark[0]
-        before = sentences(text[max(0, mark.start() - EXPLAINED) : mark.start()])
-        if log.is_masking(slot) or is_bare_mask(slot, text):
-            why = "the marks are the log's own masking or a known one"
-        elif spoken_of.get(mark_kind(slot), suspicion.position) < suspicion.position:
-            why = "the customer speaks of the same slot"
-        elif before and has_phrase(before[-1], "explains_slot"):
-            why = "the slot is explained to the customer as a form"
-        elif is_no_slot(text, mark) or '"' in slot or _PATH.search(slot[1:-1]):
-            why = "the marks are a link, a path or data"
-        elif is_slot:
-            return finding(f"the slot “{slot}” is raw")
-        elif slot[0] in "{%" and _LETTERS.search(slot):
-            unsure = True
-    if unsure:
-        return suggestion("the turn has marks of an unknown kind")
-    return dropped("a raw call of a tool, not a slot" if _CALL.search(text) else why)
-
-
-def _slots(text: str) -> Iterator[tuple[re.Match[str], bool]]:
-    """Yield what may be a slot, and whether its form says so: the name of a field."""
-    certain = [*unfilled_slots(text), *PATTERNS.field.finditer(text)]
-    for match in certain:
-        yield match, True
-    spans = Spans(match.span() for match in certain)
-    for match in find_marks(text):
-        if not spans.overlap(*match.span()):
-            yield match, _names_field(match[0])
-
-
-def _names_field(mark: str) -> bool:
-    """Return whether words in brackets end with the name of a field or are joined by underscores: ``[order
-    details]``, ``{shoe_size}``."""
-    inner = mark.strip("[]<>{}%#")
-    if has_phrase(inner, "stage_directions") or len(inner.split()) > FIELD_WORDS:
-        return False
-    return _PLAIN.fullmatch(inner) is not None and (
-        ("_" in inner.strip("_") and " " not in inner) or split_words(inner)[-1] in words_of("field_words")
-    )

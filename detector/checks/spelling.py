@@ -7,22 +7,11 @@ meant can be named. What cannot be named (an unknown word far from every known o
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from dialint.detector.checks.context import (
-    CheckContext,
-    Evidence,
-    GateInput,
-    GateResult,
-    Hit,
-    check,
-    dropped,
-    finding,
-    first_positions,
-)
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.dictionary import (
     LONG,
     MIN_LETTERS,
@@ -40,9 +29,8 @@ from dialint.detector.checks.dictionary import (
     weigh,
 )
 from dialint.detector.languages import detect_languages
-from dialint.detector.log_profile import LogProfile, words
+from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import per_dialogue
 
 LANGUAGES = ("en",)
 EVERYDAY = 300_000
@@ -241,37 +229,3 @@ def _repeated(dialogue: Dialogue, spelling: Speller) -> frozenset[str]:
         for word in sorted(word for word, n in turns.items() if n > 1)[:MAX_LOOKUPS]
         if all(slip.count < PHRASE and slip.kind in ("letter", "other") for slip in spelling.slips(word))
     )
-
-
-RARE = 2
-"""Most dialogues of a log in which an odd word may occur."""
-_LOWER = re.compile(r"(?<![\w@#.])[^\W\d_][^\W\d_A-Z]*+(?:['’][a-z]++)?+(?![\w@])")
-
-
-_first_words = per_dialogue(lambda dialogue: first_positions(dialogue, words))
-
-
-def odd_word(suspicion: GateInput) -> GateResult:
-    """L1 must see a word that neither the dictionary nor most of the log has, neither the customer's nor
-    capitalised, unless a sentence begins with it."""
-    text, counts = suspicion.turn.text, suspicion.log.word_dialogues
-    first, position = _first_words(suspicion.dialogue), suspicion.position
-    opening = len(text) - len(text.lstrip())
-    candidates = {
-        words(match[0])[0]: match.start()
-        for match in _LOWER.finditer(text, suspicion.start, suspicion.end)
-        if (match[0].islower() or match.start() <= opening or _begins_sentence(text, match.start()))
-        and first.get(words(match[0])[0], position) >= position
-    }
-    if not candidates:
-        return dropped("every word is a name, an abbreviation or the customer's")
-    if suspicion.log.n_dialogues and all(counts.get(word, 0) > RARE for word in candidates):
-        return dropped("every word is usual in the log")
-    if all(speller("en").is_known(word) or is_foreign(text, at, word) for word, at in candidates.items()):
-        return dropped("every word is in a dictionary, of English or of its neighbours' language")
-    return finding("a word that the log hardly has")
-
-
-def _begins_sentence(text: str, start: int) -> bool:
-    before = text[max(0, start - 5) : start].rstrip(" \"'(*-")
-    return before[-1:] in (".", "!", "?", "\n", ":")

@@ -1,5 +1,4 @@
-"""The words of checks and gates: `english.yaml`, `phrase_lists.yaml` and `turns.yaml` are files for
-linguists."""
+"""The words of checks: `english.yaml`, `phrase_lists.yaml` and `turns.yaml` are files for linguists."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ def sentences(text: str) -> list[str]:
 @cache
 def _phrase_lists() -> dict[str, frozenset[tuple[str, ...]]]:
     english, by_language = (
-        read_document(Path(__file__).with_name(name), "E_GATES").value
+        read_document(Path(__file__).with_name(name), "E_CHECKS").value
         for name in ("phrase_lists.yaml", "turns.yaml")
     )
     lists: dict[str, set[tuple[str, ...]]] = {}

@@ -4,7 +4,7 @@
 
 Probabilities and thresholds of the scan are fitted to one set of labelled dialogues (`eval/contract.py`), as
 `dialint train pack` fits them to its set of real dialogues; findings and suggestions must be right often
-enough in every corpus of the set. Weights, gates and exact checks stay as they are. Codes with few errors in
+enough in every corpus of the set. Weights and exact checks stay as they are. Codes with few errors in
 the set keep what they had.
 """
 
@@ -21,12 +21,11 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import MANIFEST, atomic_file, require_new
-from dialint.detector.calibration import CodeRelease, NaturalThreshold, Scan
+from dialint.detector.calibration import Scan
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import read_examples, require_set
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.log_profile import profile_log
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
@@ -42,11 +41,8 @@ from dialint.eval.contract import (
     fit_natural_curve,
 )
 from dialint.eval.metrics import Floats
-from dialint.eval.results import score_examples
 from dialint.finetune.scanner.model_card import coverage
 
-MIN_SUSPICION = 0.02
-"""Probability from which a gate is asked while thresholds are chosen."""
 CARD = "MODEL_CARD.md"
 ORIGIN = (
     "## Calibration\n\nProbabilities and thresholds of {source} were fitted again to {n} labelled dialogues; "
@@ -93,13 +89,12 @@ def calibrate(config: CalibrateConfig) -> None:
     scans: dict[str, Scan | None] = {
         code: how.scan for code, how in info.codes.items() if how.scan is not None and code in info.head_codes
     }
-    gates = {code: how.gate for code, how in info.codes.items()}
     unknown = set(config.no_suggestions) - scans.keys()
     if unknown:
         covered = ", ".join(sorted(scans))
         raise ConfigError("E_OPTION", f"--no-suggestions {min(unknown)}: the scan of {info.id} has {covered}")
     fitted = calibrate_natural(
-        detector, examples, scans, gates, config.natural_precision, config.suggested_precision
+        detector, examples, scans, config.natural_precision, config.suggested_precision
     )
     for code in fitted.keys() & set(config.no_suggestions):
         fitted[code] = fitted[code].model_copy(update={"suggest_at": None})
@@ -163,27 +158,18 @@ def calibrate_natural(
     detector: ReleaseDetector,
     examples: Sequence[Example],
     scans: Mapping[str, Scan | None],
-    gates: Mapping[str, str | None],
     precision: float,
     suggested: float,
 ) -> dict[str, Scan]:
     """The scans fitted to real dialogues with labels: `scans` by code, None for a code that has no curve yet
-    and gets one only from `MIN_ERRORS` errors on. A threshold of findings is chosen on what the code's gate
-    confirms."""
+    and gets one only from `MIN_ERRORS` errors on."""
     scores = scan_examples(detector, examples)
-    curves: dict[str, Scan] = {}
-    units: dict[str, tuple[Floats, Floats, list[str]]] = {}
+    results = {}
     for code, scan in scans.items():
         truth, raw, corpora = code_units(detector, code, examples, scores)
         if scan is not None or (truth > 0.9).sum() >= MIN_ERRORS:
-            curves[code] = fit_natural_curve(scan, truth, raw)
-            units[code] = truth, raw, corpora
-    confirmed = _confirm(detector, examples, curves, gates)
-    results = {}
-    for code, scan in curves.items():
-        truth, raw, corpora = units[code]
-        _, proven, _ = code_units(detector, code, examples, scores, confirmed)
-        results[code] = choose_natural_thresholds(scan, truth, raw, proven, precision, suggested, corpora)
+            curve = fit_natural_curve(scan, truth, raw)
+            results[code] = choose_natural_thresholds(curve, truth, raw, precision, suggested, corpora)
     return results
 
 
@@ -192,42 +178,11 @@ def code_units(
     code: str,
     examples: Sequence[Example],
     scores: Sequence[Mapping[int, Array]],
-    confirmed: set[tuple[int, int, str]] | None = None,
 ) -> tuple[Floats, Floats, list[str]]:
-    """`distinct_units` of one code; with `confirmed` the score of every other turn is -inf."""
+    """`distinct_units` of one code."""
     column = detector.info.head_codes.index(code)
-    by_turn = [
-        {
-            turn: float(row[column]) if confirmed is None or (index, turn, code) in confirmed else -math.inf
-            for turn, row in turns.items()
-        }
-        for index, turns in enumerate(scores)
-    ]
+    by_turn = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
     return distinct_units(by_turn, examples, code, whole_dialogue=code in detector.info.dialogue_codes)
-
-
-def _confirm(
-    detector: ReleaseDetector,
-    examples: Sequence[Example],
-    scans: Mapping[str, Scan],
-    gates: Mapping[str, str | None],
-) -> set[tuple[int, int, str]]:
-    """Number of the example, turn and code of every suspicion that its gate confirms; without a gate all."""
-    lowest = NaturalThreshold(threshold=MIN_SUSPICION, flagged=1, right=0, n_errors=0, n_turns=1)
-    codes = {
-        code: CodeRelease(
-            scan=scan.model_copy(update={"contract": None, "natural": lowest, "suggest_at": None}),
-            gate=gates.get(code),
-        )
-        for code, scan in scans.items()
-    }
-    info = detector.info.model_copy(update={"codes": codes})
-    judge = detector.copy(info=info).with_log(profile_log(example.dialogue for example in examples))
-    return {
-        (index, finding.turn, finding.code)
-        for index, (_, verdict) in enumerate(score_examples(judge, examples) if codes else ())
-        for finding in verdict.findings
-    }
 
 
 def scan_examples(detector: ReleaseDetector, examples: Sequence[Example]) -> list[dict[int, Array]]:

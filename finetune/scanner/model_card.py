@@ -71,8 +71,6 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         right = f"(right in {check.precision:.0%} of its hits{lines})"
         suggests = ", suggestions only" if check.report == "suggestion" else ""
         words.append(f"exact check `{check.name}`{where} {right}{suggests};")
-    if how.gate is not None:
-        words.append(f"through the gate `{how.gate}`, the")
     if how.scan is not None and how.scan.contract is not None:
         contract = how.scan.contract
         words.append(

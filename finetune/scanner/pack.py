@@ -22,7 +22,6 @@ from pydantic import Field
 from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest
 from dialint.detector.calibration import CodeRelease, Scan
 from dialint.detector.checks import Check, check_plugins
-from dialint.detector.checks.gates import GATE_OF_CODE
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
@@ -109,8 +108,8 @@ class PackConfig:
     rounds: Annotated[int, Field(ge=0)] = 100
     """Bootstrap rounds of the report's intervals; 0: no intervals."""
     evidence: bool = True
-    """Put gates and exact checks beside the scan: what the scan suspects must show in the log, and codes that
-    no model finds are found by rules. Of the built-in taxonomy only."""
+    """Put exact checks beside the scan: codes that no model finds are found by rules. Of the built-in
+    taxonomy only."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -254,10 +253,8 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
             scan = fit_contract(truth, raw, rate, config.confidence, per)
             scans[code] = scan.model_copy(update={"languages": languages[code]})
     if natural:
-        has_gates = config.evidence and config.taxonomy is None
-        gates = dict(GATE_OF_CODE) if has_gates else {}
         wanted = config.natural_precision, config.suggested_precision
-        fitted = calibrate_natural(detector, natural, scans, gates, *wanted)
+        fitted = calibrate_natural(detector, natural, scans, *wanted)
         scans |= {code: with_recall(scan, *units[code]) for code, scan in fitted.items()}
     return {code: CodeRelease(scan=scan) for code, scan in scans.items() if scan is not None}
 
@@ -279,7 +276,7 @@ def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dic
 
 
 def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
-    """`codes` with their gates and exact checks, and with the codes that only a check finds; in the order of
+    """`codes` with their exact checks, and with the codes that only a check finds; in the order of
     the taxonomy."""
     own = {name: each.load(Check).codes for name, each in check_plugins().items() if each.is_own}
     results: dict[str, CodeRelease] = {}
@@ -287,8 +284,7 @@ def add_checks(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
         scan = codes[code].scan if code in codes else None
         checks = tuple(measured_check(name, code) for name, served in own.items() if code in served)
         if scan is not None or checks:
-            gate = None if scan is None else GATE_OF_CODE.get(code)
-            results[code] = CodeRelease(scan=scan, checks=checks, gate=gate)
+            results[code] = CodeRelease(scan=scan, checks=checks)
     return results
 
 

@@ -87,7 +87,7 @@ class FakeDetector(PlainDetector):
         )
         probabilities = {agent.index: {code: number % 97 / 97 for code, _ in CODES}}
         suggested = tuple(
-            append_proof(finding, "gate 'fake': no proof")
+            append_proof(finding, "demoted: no proof")
             for finding in findings
             if finding.code in self._about.get("suggest", ())
         )

@@ -9,8 +9,6 @@ from dialint.detector.calibration import (
     NaturalThreshold,
     Scan,
 )
-from dialint.detector.checks.context import GateResult
-from dialint.detector.checks.gates import GATES
 from dialint.detector.decide import (
     Decision,
     Facts,
@@ -46,13 +44,12 @@ def outcome(
     scan: Scan = SCAN,
     check: CheckPrecision = CHECK,
     covers: bool = True,
-    gate: str | None = None,
     overrides: Overrides | None = None,
     far: bool = False,
     lacking: tuple[str, ...] = (),
     judge_threshold: float | None = None,
 ) -> Decision | None:
-    how = CodeRelease(scan=scan, checks=(check,), gate=gate)
+    how = CodeRelease(scan=scan, checks=(check,))
     checked = {"C1": (check,)} if covers else {}
     coverage = {0: TurnCoverage(frozenset({"C1"}), checked, {"C1": "en"}, True)}
     rules = Rules({"C1": how}, overrides or Overrides(), FAR if far else None, judge_threshold)
@@ -90,21 +87,6 @@ def test_the_higher_of_contract_and_natural_threshold_counts() -> None:
     scan = SCAN.model_copy(update={"natural": natural})
     assert one(outcome(suspect("scan", 0.89), scan=scan))[0] == "dropped"
     assert one(outcome(suspect("scan", 0.9), scan=scan))[0] == "finding"
-
-
-@pytest.mark.parametrize(
-    ("result", "suggest_at", "expected"),
-    [
-        ("finding", None, "finding"), ("suggestion", None, "suggestion"), ("dropped", None, "dropped"),
-        ("dropped", 0.5, "dropped"),
-    ],
-)  # fmt: skip
-def test_gates(
-    monkeypatch: pytest.MonkeyPatch, result: str, suggest_at: float | None, expected: Outcome
-) -> None:
-    monkeypatch.setitem(GATES, "g", lambda given: GateResult(result, "looked"))  # type: ignore[arg-type]
-    scan = SCAN.model_copy(update={"suggest_at": suggest_at})
-    assert one(outcome(suspect("scan", 0.9), scan=scan, gate="g")) == (expected, "gate 'g': looked")
 
 
 def test_what_else_demotes_the_scan() -> None:
@@ -186,7 +168,7 @@ def test_one_slip_has_one_accusation() -> None:
             quote="q",
             start=start,
             end=end,
-            reason="r (gate 'g': x)",
+            reason="r (exact check 'g', x)",
         )
 
     slot, shape, typo, wait = (

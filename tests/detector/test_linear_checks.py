@@ -1,10 +1,10 @@
-"""The work of every check, gate, rule and operator of a policy grows with the dialogue, not with its square.
+"""The work of every check, rule and operator of a policy grows with the dialogue, not with its square.
 
 Work is counted in bytecodes, so that no clock is needed: four times the dialogue may take six times as many,
 where a quadratic algorithm takes up to sixteen. What the interpreter does within one bytecode (a search in a
 text, a copy of it) is measured in CPU time, of longer dialogues; those tests are slow ones.
 
-A new check, gate, rule or operator needs its line in the tables here.
+A new check, rule or operator needs its line in the tables here.
 """
 
 from __future__ import annotations
@@ -19,15 +19,12 @@ from typing import Any
 
 import pytest
 
-from dialint.detector.checks import CheckContext, load_checks, repeats, values
-from dialint.detector.checks import context as gate_context
-from dialint.detector.checks.context import GateInput
-from dialint.detector.checks.gates import GATES
+from dialint.detector.checks import CheckContext, answers, load_checks, repeats, values
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.policy import parse_policy, violations
 from dialint.detector.policy.format import OPERATORS, RULES
 from dialint.detector.policy.values import plain
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
+from dialint.detector.records import Dialogue, Role, ToolCall, Turn
 from dialint.detector.tool_use import tool_uses
 
 START, HOUR = datetime(2026, 3, 2, tzinfo=UTC), timedelta(hours=1)
@@ -67,20 +64,8 @@ EXCHANGES = {
     "grammar_slip": ("This is is it {i}", "This is is a apple, “{i} is is” and we was here here."),
     "wrong_sum": ("How much for {i}?", "Two nights at 80 euros each, that is 1{i} euros for {i} rooms at 5 euros each"),
     "long_wait": ("Where is order {i}?", "Let me check order {i}, I need 2 minutes."),
-    "raw_slot": ("about [Order {i}]", "Hello [Order Number], {{shoe_size}}, [Order {i}] and <price_list>."),
-    "repeats_itself": ("and the other thing?", "We sent the red parcel to your house by the usual van last week."),
-    "odd_word": ("hello w{i}", "We grumfled the parcel con mucho gusto and shmooped it {i}."),
-    "asks_for_secret": ("my pin code is {i}", "Your pin code is safe. The pin code again {i}? Send me those."),
-    "asks_for_what_was_given": ("My name is Ann, it is for Friday", "What is your name? Which day? And your email?"),
-    "passes_over_distress": ("I am in tears about {i}", "The parcel {i} is on its way."),
-    "reproaches": ("this is ridiculous {i}", "It is your own fault, obviously {i}."),
-    "skips_question": ("Where is parcel {i}?", "Have a nice day."),
-    "shares_no_words": ("My bicycle number {i} lost its wheel", "Gardens bloom wonderfully under southern skies {i}."),
-    "closes_with_open_question": ("Where is parcel {i}?", "Goodbye and take care {i}."),
-    "tools_are_logged": ("hello {i}", "The parcel {i} is on its way."),
-    "shows_machine_text": ("hello {i}", 'The parcel <NAME> {{"id": {i}}} is on its way.'),
 }  # fmt: skip
-"""What a customer and an agent say where the check or gate has most to do; ``{i}`` is a number."""
+"""What a customer and an agent say where the check has most to do; ``{i}`` is a number."""
 
 
 # --- dialogues that grow -------------------------------------------------------------------------
@@ -268,25 +253,13 @@ def run_check(name: str, given: Dialogue) -> Callable[[], object]:
     return lambda: list(load_checks()[name](given.model_copy(), context))
 
 
-def run_gate(name: str, given: Dialogue) -> Callable[[], object]:
-    def work() -> None:
-        talk = given.model_copy()
-        for position, turn in enumerate(talk.turns):
-            if turn.role in JUDGED_ROLES and turn.text:
-                GATES[name](GateInput(talk, position, 0, len(turn.text), 0.9, LOG))
-
-    return work
-
-
 def checked_in(name: str) -> dict[str, Make]:
-    """A check or gate on its exchange in dialogues of all shapes."""
+    """A check on its exchange in dialogues of all shapes."""
     return {
-        shape.__name__: lambda n, shape=shape: RUNS[name](name, dialogue(shape, n, name))  # type: ignore[misc]
+        shape.__name__: lambda n, shape=shape: run_check(name, dialogue(shape, n, name))  # type: ignore[misc]
         for shape in SHAPES
     }
 
-
-RUNS = {**dict.fromkeys(load_checks(), run_check), **dict.fromkeys(GATES, run_gate)}
 
 SHOP: dict[str, Any] = {
     "policy": "shop",
@@ -299,8 +272,8 @@ SHOP: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_every_check_and_gate_has_an_exchange_that_it_finds_something_in() -> None:
-    assert set(EXCHANGES) == {*load_checks(), *GATES}
+def test_every_check_has_an_exchange_that_it_finds_something_in() -> None:
+    assert set(EXCHANGES) == set(load_checks())
     for name in set(load_checks()) - {"policy", "asks_secret_for_tool"}:
         assert any(run_check(name, dialogue(shape, 5, name))() for shape in SHAPES), name
 
@@ -309,7 +282,7 @@ def test_every_check_and_gate_has_an_exchange_that_it_finds_something_in() -> No
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a short dialogue reaches."""
     monkeypatch.setattr(values, "MAX_AMOUNTS", N // 4)
-    monkeypatch.setattr(gate_context, "MAX_TURNS", N // 4)
+    monkeypatch.setattr(answers, "MAX_TURNS", N // 4)
     monkeypatch.setattr(repeats, "MAX_COMPARED", N // 4)
 
 

@@ -146,18 +146,15 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
                           recall=0.5, n_errors=50, n_clean=5000),
     )  # fmt: skip
     doubtful = np.concatenate((truth, np.full(500, 0.5))), np.concatenate((scores, np.full(500, 9.0)))
-    proven = np.where(np.arange(4500) % 2, doubtful[1], -np.inf)  # a gate that confirms every second one
     scan = fit_natural_curve(injected, *doubtful)
-    scan = choose_natural_thresholds(
-        scan, *doubtful, proven, precision=0.75, suggested=0.4, corpora=ONE[:4500]
-    )
+    scan = choose_natural_thresholds(scan, *doubtful, precision=0.75, suggested=0.4, corpora=ONE[:4500])
     assert scan.natural is not None
     assert scan.contract is not None
     assert scan.natural.n_turns == 4000  # turns in doubt decide nothing
     assert scan.natural.n_errors == int(truth.sum())
     assert (scan.natural.right + 1) / (scan.natural.flagged + 2) >= 0.75
     p = np.array([scan.probability(score) for score in scores])
-    assert scan.natural.flagged == int((p[1::2] >= scan.natural.threshold).sum())
+    assert scan.natural.flagged == int((p >= scan.natural.threshold).sum())
     score_before = (math.log(0.99 / 0.01) - 1.0) / 2.0
     assert scan.probability(score_before) == pytest.approx(scan.contract.threshold)
     assert abs(p.sum() - truth.sum()) < 0.1 * truth.sum()  # calibrated on these turns
@@ -169,7 +166,7 @@ def test_with_few_natural_errors_the_curve_stays_as_it_was() -> None:
     scan = Scan(slope=1.0, offset=0.0, contract=None)
     truth, scores = np.array([1.0, *[0.0] * 50]), np.linspace(3, -3, 51)
     assert fit_natural_curve(scan, truth, scores) is scan
-    assert choose_natural_thresholds(scan, truth, scores, scores, 0.75, 0.4, ONE[:51]) is scan
+    assert choose_natural_thresholds(scan, truth, scores, 0.75, 0.4, ONE[:51]) is scan
     with pytest.raises(ValueError, match="too few"):
         fit_natural_curve(None, truth, scores)
 
@@ -179,7 +176,7 @@ def test_a_code_without_a_precise_threshold_makes_no_findings() -> None:
     truth = (rng.random(2000) < 0.05).astype(float)
     scores = rng.normal(size=2000)
     curve = fit_natural_curve(None, truth, scores)
-    scan = choose_natural_thresholds(curve, truth, scores, scores, 0.75, 0.4, ONE[:2000])
+    scan = choose_natural_thresholds(curve, truth, scores, 0.75, 0.4, ONE[:2000])
     assert (scan.natural, scan.contract, scan.suggest_at) == (None, None, None)
     assert scan.threshold is None
 

@@ -218,7 +218,7 @@ def _show_codes(report: ReleaseReport) -> None:
 def _means_text(how: CodeRelease) -> str:
     parts = []
     if how.scan is not None:
-        parts.append(_("scan") if how.gate is None else _("scan and gate"))
+        parts.append(_("scan"))
     parts += [_("check") if check.report == "finding" else _("check (suggests)") for check in how.checks[:1]]
     return ", ".join(parts)
 

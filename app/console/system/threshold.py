@@ -52,7 +52,7 @@ class AtThreshold:
 
 def apply_threshold(turns: CodeTurns, threshold: float, today: float | None) -> AtThreshold:
     """What a threshold means. `today`: the release's own one. A turn that the scan marked from there on and
-    that is no finding was dropped by a gate, and stays dropped; below it nobody knows what the gate would
+    that is no finding was lowered by another rule, and stays so; below it nobody knows what the others would
     say, so there every turn counts."""
     flagged = [
         each

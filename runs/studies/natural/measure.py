@@ -33,12 +33,10 @@ from cyclopts import App
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.checks import CheckContext, Evidence, load_checks
-from dialint.detector.checks.context import GateInput
-from dialint.detector.checks.gates import GATES
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.log_profile import profile_log
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Verdict
+from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.verdict_files import read_verdicts
 
@@ -135,8 +133,8 @@ def reliability(*verdicts: Path, half: Half = "dev", readings: Path | None = Non
 
 @app.command
 def checks(*logs: Path, rounds: int = 3) -> None:
-    """For each check how often it was right for its codes, and for each check and gate the microseconds of
-    processor time a turn of the logs, the best of `rounds`."""
+    """For each check how often it was right for its codes, and the microseconds of processor
+    time a turn of the logs, the best of `rounds`."""
     items = read(open_logs([str(path) for path in logs]), ReadConfig(max_bad=1.0), Counts())
     dialogues = [item.dialogue for item in items if isinstance(item, Loaded)]
     log, n_turns = profile_log(dialogues), sum(len(dialogue.turns) for dialogue in dialogues)
@@ -144,15 +142,6 @@ def checks(*logs: Path, rounds: int = 3) -> None:
         name: (check.codes, lambda dialogue, check=check: list(check(dialogue, CheckContext(log))))
         for name, check in load_checks().items()
     }
-    for name, gate in GATES.items():
-        works[f"gate {name}"] = (
-            {},
-            lambda dialogue, gate=gate: [
-                gate(GateInput(dialogue, position, 0, len(turn.text), 0.5, log))
-                for position, turn in enumerate(dialogue.turns)
-                if turn.role in JUDGED_ROLES and turn.text.strip()
-            ],
-        )
     print(f"{len(dialogues)} dialogues, {n_turns} turns")
     for name, (codes, work) in works.items():
         seconds = min(_seconds(work, dialogues) for _ in range(rounds))

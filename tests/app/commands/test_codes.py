@@ -65,7 +65,7 @@ POLICY = {"name": "policy", "precision": 0.75, "report": "suggestion"}
 
 def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no_release: Path) -> None:
     codes = {
-        "L1": {"scan": SCAN, "gate": "odd_word", "checks": [CHECK]},
+        "L1": {"scan": SCAN, "checks": [CHECK]},
         "C1": {"scan": SCAN},
         "C2": {"scan": {**SCAN, "contract": None}},
         "I2": {"checks": [CHECK]},
@@ -93,30 +93,30 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
     assert judged == [code for code in load_taxonomy().codes if code not in codes or code == "C2"]
 
 
-def test_details_name_gate_and_checks_with_their_precision(
+def test_details_name_scan_and_checks_with_their_precision(
     capsys: pytest.CaptureFixture[str], no_release: Path
 ) -> None:
     codes: dict[str, Any] = {
-        "L1": {"scan": SCAN, "gate": "odd_word", "checks": [CHECK]},
+        "L1": {"scan": SCAN, "checks": [CHECK]},
         "P4": {"checks": [POLICY]},
     }
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
     spelling = " ".join(shown(capsys, "L1").split())
     assert "coverage covered (scan), covered (check), by the embedded release" in spelling
-    assert "the model, findings from probability 0.50; a suspicion must pass the gate 'odd_word'" in spelling
+    assert "the model, findings from probability 0.50" in spelling
     assert "check 'misspelt_word', right in 95% of its hits, findings" in spelling
     real = {"threshold": 0.7, "flagged": 40, "right": 31, "n_errors": 90, "n_turns": 3000}
     codes["L1"]["scan"] = {**SCAN, "natural": real}
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
     spelling = " ".join(shown(capsys, "L1").split())
-    assert "findings from probability 0.70; on real dialogues 31 of 40 were right there; a" in spelling
+    assert "findings from probability 0.70; on real dialogues 31 of 40 were right there" in spelling
     policy = " ".join(shown(capsys, "P4").split())
     assert "policy 'policy', right in 75% of its hits, suggestions; needs dialint score --policy" in policy
     assert "needs a judge: probabilities only" in " ".join(shown(capsys, "T1").split())
     assert "needs a judge: not covered by the embedded release" in shown(capsys, "L2")
     (language,) = json.loads(shown(capsys, "L", as_json=True))["categories"]
     first, second, *_ = language["codes"]
-    assert (first["covered"], first["covered_by"], first["gate"]) == (True, ["scan", "check"], "odd_word")
+    assert (first["covered"], first["covered_by"]) == (True, ["scan", "check"])
     assert first["checks"] == [{**CHECK, "report": "finding"}]
     assert (second["covered"], second["covered_by"], second["checks"]) == (False, [], [])
 

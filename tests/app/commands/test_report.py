@@ -140,11 +140,11 @@ def test_verdicts_without_turns_give_no_rate_a_turn() -> None:
 
 
 def test_suggestions_stand_in_a_table_of_their_own_and_in_no_other_figure(tmp_path: Path) -> None:
-    maybe = finding("T1", "S1", quote="perhaps").model_copy(update={"reason": "so (gate 'g': no proof)."})
+    maybe = finding("T1", "S1", quote="perhaps").model_copy(update={"reason": "so (demoted: no proof)."})
     verdicts = [scored("a", finding()), scored("b", suggestions=(maybe, maybe)), scored("c")]
     figures = counted(verdicts)
     assert row(tables(figures), "Suggestions", "T1 ")["Suggestions"] == 2
-    assert row(tables(figures), "Suggestions", "T1 ")["Demoted by"] == "gate 'g' (2)"
+    assert row(tables(figures), "Suggestions", "T1 ")["Demoted by"] == "demoted: no proof (2)"
     assert row(tables(figures), "By code", "T1")["Findings"] == 0
     assert row(tables(figures), "By agent", "ada")["Findings"] == 1
     assert figures.whole.serious == 1

@@ -133,7 +133,7 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     assert run([log], ScoreConfig(out=tmp_path / name, fail_on="S2", chunk_size=4), detector) == 0
     shown = capsys.readouterr().out
     assert "Suggestions: to be read, not counted as errors" in shown
-    assert "gate 'fake' (" in shown
+    assert "demoted: no proof (" in shown
     verdicts = list(read_verdicts(tmp_path / name))
     suggested = [finding for verdict in verdicts for finding in verdict.suggestions]
     assert {finding.code for finding in suggested} == {"C1"}
@@ -141,7 +141,7 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     for verdict in verdicts:
         assert verdict.quality == detector.taxonomy.quality(verdict.findings)
     counts = read_manifest(manifest_path(tmp_path / name))["counts"]
-    assert counts["suggestions"] == {"C1": {"gate 'fake'": len(suggested)}}
+    assert counts["suggestions"] == {"C1": {"demoted: no proof": len(suggested)}}
     assert "C1" not in counts["findings"]
     assert verify_path(tmp_path / name) == 2
 

@@ -12,14 +12,10 @@ import yaml
 from marked_dialogues import read_case
 
 from dialint.detector.checks import NO_CONTEXT, CheckContext, Hit, load_checks
-from dialint.detector.checks.context import GateInput
-from dialint.detector.checks.gates import GATES
 from dialint.detector.checks.words import read_words
-from dialint.detector.log_profile import EMPTY_PROFILE
 from dialint.detector.records import Dialogue, Turn
 
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
-GATE_CASES: dict[str, Any] = CASES.pop("gates")
 
 
 def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
@@ -59,18 +55,3 @@ def test_the_words_of_a_language_find_its_errors_and_spare_the_rest(path: Path) 
 
 def test_every_rule_of_grammar_has_a_slip() -> None:
     assert set(CASES["grammar_slip"]) - {"correct"} == set(read_words("grammar_rules"))
-
-
-@pytest.mark.parametrize(("gate", "outcome", "case"), tuple(cases(GATE_CASES)))
-def test_a_gate_decides_by_what_the_log_shows(gate: str, outcome: str, case: str | list[str]) -> None:
-    dialogue, marked = read_case(case)
-    spoken = [n for n, turn in enumerate(dialogue.turns) if turn.role == "agent" and turn.text]
-    position = marked[0][0] if marked else spoken[-1]
-    suspicion = GateInput(dialogue, position, 0, len(dialogue.turns[position].text), 0.9, EMPTY_PROFILE)
-    assert GATES[gate](suspicion).outcome == outcome
-
-
-def test_every_gate_says_what_it_must_see() -> None:
-    assert set(GATE_CASES) | {"odd_word"} == set(GATES)
-    for name, gate in GATES.items():
-        assert " must see " in " ".join((gate.__doc__ or "").split()), name

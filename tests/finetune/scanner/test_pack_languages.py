@@ -46,11 +46,9 @@ def test_examples_that_tell_no_language_are_taken_for_english() -> None:
     assert set(calibrated_languages([example(silent)], load_taxonomy()).values()) == {("en",)}
 
 
-def test_codes_get_their_gates_and_checks() -> None:
+def test_codes_get_their_checks() -> None:
     scan = Scan(slope=1.0, offset=0.0, contract=None, suggest_at=0.4)
     codes = add_checks({"L2": CodeRelease(scan=scan), "C1": CodeRelease(scan=scan)})
     assert codes["L2"].scan == codes["C1"].scan == scan
-    assert codes["C1"].gate == "skips_question"
     assert [check.name for check in codes["L2"].checks] == ["grammar_slip"]
-    assert codes["L4"].scan is None  # only a check without a scan, so no gate
-    assert codes["L4"].gate is None
+    assert codes["L4"].scan is None

@@ -195,26 +195,19 @@ def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Pat
         pack(PackConfig(scanner=taught, examples=tmp_path, out=tmp_path / "r", name="tiny"))
 
 
-@pytest.mark.parametrize(
-    "gated",
-    [pytest.param(False, marks=pytest.mark.slow, id="without gates"), pytest.param(True, id="behind gates")],
-)
+@pytest.mark.slow
 def test_real_dialogues_with_labels_decide_what_may_be_reported(
-    config: ScanConfig, taught: Path, tmp_path: Path, gated: bool
+    config: ScanConfig, taught: Path, tmp_path: Path
 ) -> None:
-    """The calibration set stands for real dialogues here: T1's planted word shows nothing to T1's gate."""
+    """The calibration set stands for real dialogues here."""
     packing = PackConfig(
         scanner=taught, examples=config.examples, out=tmp_path / "release", name="tiny", per_100=5,
-        per_100_dialogues=5, sets=("test",), rounds=0, evidence=gated, natural="calibration",
+        per_100_dialogues=5, sets=("test",), rounds=0, natural="calibration",
         natural_precision=0.6,
     )  # fmt: skip
     pack(packing)
     scan_of_t1 = Release(packing.out).info.codes["T1"].scan
     assert scan_of_t1 is not None
-    if gated:
-        assert scan_of_t1.natural is None
-        assert scan_of_t1.suggest_at is not None
-        return
     assert scan_of_t1.natural is not None
     assert scan_of_t1.natural.right >= 0.6 * scan_of_t1.natural.flagged
     assert "flagged turns have the error" in (packing.out / "MODEL_CARD.md").read_text()

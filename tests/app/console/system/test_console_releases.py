@@ -147,7 +147,7 @@ def turns(*rows: tuple[str, float, bool, bool | None]) -> CodeTurns:
 
 
 def test_thresholds_by_hand() -> None:
-    """Today 0.8: `b` was dropped by a gate and stays so; below today every turn counts."""
+    """Today 0.8: `b` was lowered by another rule and stays so; below today every turn counts."""
     some = turns(
         ("a", 0.9, True, True), ("b", 0.85, False, True), ("c", 0.8, True, False), ("c", 0.6, False, True),
         ("d", 0.5, False, None), ("d", 0.1, False, False),
