@@ -252,9 +252,9 @@ def tells_of_another(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
             continue
         if turn.role == "customer":
             stated.append(turn.text)
-            for id, values in list(others.items()):
-                if _names(turn.text, id, values):
-                    del others[id]
+            for other, personal in list(others.items()):
+                if _names(turn.text, other, personal):
+                    del others[other]
         record = by_result.get(turn.index)
         id, values = _personal(record) if isinstance(record, dict) else (None, frozenset[str]())
         owner = owner or id
