@@ -144,7 +144,7 @@ def test_suggestions_stand_in_a_table_of_their_own_and_in_no_other_figure(tmp_pa
     verdicts = [scored("a", finding()), scored("b", suggestions=(maybe, maybe)), scored("c")]
     figures = counted(verdicts)
     assert row(tables(figures), "Suggestions", "T1 ")["Suggestions"] == 2
-    assert row(tables(figures), "Suggestions", "T1 ")["Demoted by"] == "demoted: no proof (2)"
+    assert row(tables(figures), "Suggestions", "T1 ")["Demoted by"] == "no proof (2)"
     assert row(tables(figures), "By code", "T1")["Findings"] == 0
     assert row(tables(figures), "By agent", "ada")["Findings"] == 1
     assert figures.whole.serious == 1

@@ -133,7 +133,7 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     assert run([log], ScoreConfig(out=tmp_path / name, fail_on="S2", chunk_size=4), detector) == 0
     shown = capsys.readouterr().out
     assert "Suggestions: to be read, not counted as errors" in shown
-    assert "demoted: no proof (" in shown
+    assert "no proof (" in shown
     verdicts = list(read_verdicts(tmp_path / name))
     suggested = [finding for verdict in verdicts for finding in verdict.suggestions]
     assert {finding.code for finding in suggested} == {"C1"}
