@@ -47,7 +47,7 @@ EXCHANGES = {
     "claims_undone_lookup": ("It is about W{i}0777", "I have checked your account. Your order is pending, you paid ${i}."),
     "unsupported_fact": ("I paid $20.50", "Order W{i}1888 costs ${i}.55 and leaves at 5:19 pm on May 9, 54{i}21."),
     "contradicts_result": ("And {i}?", "We saw it. The order id is W10999."),
-    "tells_of_another": ("And {i}?", "Their mail is a{i}@b.example, and the phone 555 0{i}."),
+    "tells_of_another": ("And {i}?", "Their mail is a2@b.example or a4@b.example, case {i}."),
     "format_slip": ("ok {i}", "Come etc. then etc. again ,and call i think on monday"),
     "asks_for_known": ("My e-mail is a{i}@b.co", "Could you give me your e-mail address? What is your user id?"),
     "asks_for_given": ("My name is Ann, for Friday at 5 pm", "What is your name? What day? How many people?"),

@@ -189,6 +189,6 @@ def test_a_contract_falls_only_where_real_dialogues_speak_against_it(n_passing: 
     truth = np.array([0.0] * n_passing + [1.0] * 10 + [0.0] * 100)
     scores = np.array([5.0] * n_passing + [-5.0] * 10 + [-6.0] * 100)
     corpora = ONE[: len(truth)]
-    chosen = choose_natural_thresholds(scan, truth, scores, scores - 0.0, 0.75, 0.7, corpora)
+    chosen = choose_natural_thresholds(scan, truth, scores, 0.75, 0.7, corpora)
     assert (chosen.contract is not None) is keeps
     assert chosen.natural is None
