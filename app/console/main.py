@@ -21,6 +21,7 @@ from dialint.app.console.messages import NOTICES, empty_fields, explain_as_sente
 from dialint.app.console.pages import ConsolePage, load_pages, start_page
 from dialint.app.console.sessions import SESSIONS, find_account, open_store, require_session
 from dialint.app.console.sign_in import sign_in_page, sign_out
+from dialint.app.console.tables import select
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.accounts import load_preferences, save_preferences
@@ -137,10 +138,13 @@ def _show_account(store: Store, account: Account) -> None:
         save_preferences(store, account.id, chosen.model_copy(update={"language": language}))
 
     languages = list(LANGUAGES)
-    st.selectbox(
-        _("Language"), languages, index=languages.index(current_language()), key="language choice",
-        format_func=lambda each: safe_text(LANGUAGES[each]), on_change=choose_language,
-    )  # fmt: skip
+    select(
+        _("Language"),
+        {each: LANGUAGES[each] for each in languages},
+        "language choice",
+        index=languages.index(current_language()),
+        on_change=choose_language,
+    )
     st.button(_("Sign out"), key="sign out", type="tertiary", on_click=sign_out)
 
 

@@ -4,13 +4,14 @@ words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dialint.app.console.i18n import N_, _, ngettext, show_day, show_number, show_percent
 from dialint.app.console.text import safe_markdown, safe_text
@@ -78,14 +79,41 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     )  # fmt: skip
 
 
+def select(
+    label: str, options: Mapping[T, str] | Collection[T], key: str | None = None,
+    show: Callable[[T], str] = str, *,
+    usual: T | None = None, help: str | None = None, at: DeltaGenerator | None = None,
+    width: int | Literal["stretch"] = "stretch", on_change: Callable[[], None] | None = None,
+) -> T:  # fmt: skip
+    """Return what is chosen in a select box of `options`, at first `usual`. Their names, which are values or
+    made by `show`, are inert; `label` and `help` are texts of ours."""
+    names = options if isinstance(options, Mapping) else {each: show(each) for each in options}
+    index = 0 if usual is None or usual not in names else list(names).index(usual)
+    chosen: T = (at or st).selectbox(
+        label, list(names), index, lambda each: safe_text(names[each]), key, help, on_change, width=width
+    )
+    return chosen
+
+
+def choose_view(views: Mapping[str, str], key: str, usual: str | None = None) -> str:
+    """Show the views of a page by their names, and return the one that is chosen, at first `usual`."""
+    return st.segmented_control(
+        _("View"), list(views), default=usual or next(iter(views)), key=key, required=True,
+        format_func=lambda each: safe_markdown(views[each]), label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def split_commas(text: str) -> tuple[str, ...]:
+    """Return what stands between the commas, sorted."""
+    return tuple(sorted({each.strip() for each in text.split(",") if each.strip()}))
+
+
 def choose_rows(rows: Sequence[T], per_page: int, key: str) -> Sequence[T]:
     """Return the rows of the page that is chosen above the table; a choice only where there are several."""
     n_pages = -(-len(rows) // per_page)
     if n_pages < 2:
         return rows
-    page = st.selectbox(
-        _("Page"), range(n_pages), key=key, width=120, format_func=lambda n: safe_text(show_number(n + 1))
-    )
+    page = select(_("Page"), {n: show_number(n + 1) for n in range(n_pages)}, key, width=120)
     return rows[page * per_page : (page + 1) * per_page]
 
 

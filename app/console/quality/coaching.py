@@ -35,6 +35,7 @@ from dialint.app.console.tables import (
     last_days,
     link,
     mean_text,
+    select,
     share_change,
     short_share,
     show_outside,
@@ -120,11 +121,13 @@ def _choose_agent(store: Store, account: Account) -> tuple[str, str | None] | No
         return None
     names = list(teams)
     requested = st.query_params.get("agent", "")
-    chosen = st.selectbox(
-        _("Agent"), names, index=names.index(requested) if requested in teams else 0, width=260,
-        key=f"coached:{requested}",
-        format_func=lambda name: safe_text(f"{name} · {teams[name]}" if teams[name] else name),
-    )  # fmt: skip
+    chosen = select(
+        _("Agent"),
+        {name: f"{name} · {teams[name]}" if teams[name] else name for name in names},
+        f"coached:{requested}",
+        index=names.index(requested) if requested in teams else 0,
+        width=260,
+    )
     return chosen, teams[chosen] or None
 
 
@@ -433,8 +436,9 @@ def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[s
 
     with st.form(f"note:{agent}:{number}"):
         st.text_area(_("Write a note that the agent reads"), max_chars=MAX_CHARACTERS, height=120, key=text)
-        st.selectbox(
-            _("About"), [ABOUT_AGENT, *dialogues[:200]], key=about,
-            format_func=lambda name: safe_text(name or _("the agent's work as a whole")),
-        )  # fmt: skip
+        select(
+            _("About"),
+            {name: name or _("the agent's work as a whole") for name in [ABOUT_AGENT, *dialogues[:200]]},
+            about,
+        )
         st.form_submit_button(_("Send the note"), type="primary", on_click=send)

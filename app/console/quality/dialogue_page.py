@@ -15,7 +15,7 @@ import streamlit as st
 from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_percent, show_time
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore import read_place, show_steps
-from dialint.app.console.tables import DialogueLink, go_to, show_table
+from dialint.app.console.tables import DialogueLink, go_to, select, show_table
 from dialint.app.console.tasks.answer import Selection, load_reasons, parse_selection
 from dialint.app.console.tasks.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
 from dialint.app.console.tasks.items import claim_dialogue
@@ -127,7 +127,7 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
         )  # fmt: skip
         project = names[0] if names else None
         if len(names) > 1:
-            project = st.selectbox(_("Project"), names, format_func=safe_text, key="review in", width=240)
+            project = select(_("Project"), names, "review in", width=240)
         if selection is not None:
             turn = next(turn for turn in dialogue.turns if turn.index == selection.turn)
             words = "".join((call_lines(turn) or turn.text)[selection.start : selection.end])
@@ -171,14 +171,17 @@ def _show_dialogue(dialogue: Dialogue, verdict: Verdict | None) -> None:
     pages = paginate(dialogue)
     number = 0 if focus is None else find_page(pages, focus)
     if len(pages) > 1:
-        number = st.selectbox(
-            _("Page"), range(len(pages)), index=number, key=f"page:{dialogue.id}",
-            format_func=lambda i: safe_text(
-                _("Page {number} of {n}, from turn {turn}").format(
+        number = select(
+            _("Page"),
+            {
+                i: _("Page {number} of {n}, from turn {turn}").format(
                     number=show_number(i + 1), n=show_number(len(pages)), turn=pages[i][0].turn
                 )
-            ),
-        )  # fmt: skip
+                for i in range(len(pages))
+            },
+            f"page:{dialogue.id}",
+            index=number,
+        )
     data = view_data(dialogue, None, marks, focus, 0, (number, pages[number]))
     key = f"dialogue page:{dialogue.id}"
 

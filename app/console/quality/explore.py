@@ -16,7 +16,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_time
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
-from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, go_to, show_table
+from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, go_to, select, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import projects, tasks
@@ -137,7 +137,7 @@ def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
             _("Dialogues of this page"), ids, default=ids, key=f"sent:{page_key}",
             format_func=lambda each: safe_text(each),
         )  # fmt: skip
-        project = st.selectbox(_("Project"), names, format_func=lambda each: safe_text(each))
+        project = select(_("Project"), names)
         if st.form_submit_button(_("Send"), type="primary") and chosen and project is not None:
             _send(store, account, chosen, project)
             st.rerun()
@@ -305,10 +305,7 @@ def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) 
             help=_("Of a finding or suggestion that meets the other filters."),
         )  # fmt: skip
         sorts = {"newest": _("Newest first"), "likely": _("Most likely first")}
-        st.selectbox(
-            _("Order"), list(sorts), key=f"{PREFIX}sort", on_change=_on_change, width=WIDTH_PX,
-            format_func=lambda each: safe_text(sorts[each]),
-        )  # fmt: skip
+        select(_("Order"), sorts, f"{PREFIX}sort", width=WIDTH_PX, on_change=_on_change)
 
 
 def _select(name: str, label: str, values: dict[str, str], width_px: int = WIDTH_PX) -> None:

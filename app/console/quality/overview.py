@@ -35,6 +35,7 @@ from dialint.app.console.tables import (
     last_days,
     mean_text,
     score_text,
+    select,
     share_change,
     share_text,
     short_share,
@@ -118,10 +119,12 @@ def _choose(
     since_ms = period.before.since_ms
     groups = read_groups(store, account.id, dimension, since_ms, period.until_ms, limit=N_CHOICES)  # type: ignore[arg-type]
     names = sorted(group.key for group in groups if group.key)
-    chosen = st.selectbox(
-        safe_text(label), [ALL, *names], key=f"overview {dimension}", width=190,
-        format_func=lambda name: safe_text(name or everything),
-    )  # fmt: skip
+    chosen = select(
+        safe_text(label),
+        {name: name or everything for name in [ALL, *names]},
+        f"overview {dimension}",
+        width=190,
+    )
     return chosen or None
 
 

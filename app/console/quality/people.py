@@ -29,7 +29,7 @@ from dialint.app.console.i18n import (
 )
 from dialint.app.console.messages import attempt, show_notice
 from dialint.app.console.sessions import SESSIONS
-from dialint.app.console.tables import choose_rows, show_table
+from dialint.app.console.tables import choose_rows, select, show_table
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.errors import WorldError
 from dialint.detector.statistics import round_interval
@@ -71,10 +71,12 @@ def people_page(store: Store, account: Account) -> None:
             format_func=lambda n: safe_text(_span(n)),
         )  # fmt: skip
         names = [project.id for project, _state in list_projects(store, account.id)]
-        project = st.selectbox(
-            _("Project"), [EVERYTHING, *names], key="people project", width=260,
-            format_func=lambda name: safe_text(name or _("All, and reviews outside of projects")),
-        )  # fmt: skip
+        project = select(
+            _("Project"),
+            {name: name or _("All, and reviews outside of projects") for name in [EVERYTHING, *names]},
+            "people project",
+            width=260,
+        )
         if st.button(_("Measure again"), key="people measure", help=_("Figures are kept for ten minutes.")):
             _measure.clear()
     place = store.engine.url.render_as_string(hide_password=True)
@@ -224,12 +226,12 @@ def _show_pairs(people: People) -> None:
     if not codes:
         st.caption(_("No two people have answered enough of the same questions."))
         return
-    code = st.selectbox(
-        _("Error"), codes, key="people matrix code", width=320,
-        format_func=lambda each: safe_text(
-            _("All together") if each == ALL_CODES else code_title(each, taxonomy)
-        ),
-    )  # fmt: skip
+    code = select(
+        _("Error"),
+        {each: _("All together") if each == ALL_CODES else code_title(each, taxonomy) for each in codes},
+        "people matrix code",
+        width=320,
+    )
     names = {person.name for person in people.quality.labelers[:MATRIX_PEOPLE]}
     pairs = [pair for pair in people.pairs[code] if {pair.one, pair.other} <= names]
     pairs.sort(key=lambda pair: -1.0 if pair.kappa.value is None else -pair.kappa.value)
@@ -255,9 +257,7 @@ def _show_pairs(people: People) -> None:
 def _show_codes(people: Sequence[Labeler]) -> None:
     st.markdown(f"**{safe_markdown(_('By error'))}**")
     by_name = {person.name: person for person in people}
-    name = st.selectbox(
-        _("Person"), list(by_name), key="people person", width=320, format_func=lambda each: safe_text(each)
-    )
+    name = select(_("Person"), list(by_name), "people person", width=320)
     taxonomy = load_taxonomy()
     codes = by_name[name].codes
     rows = [
@@ -310,15 +310,15 @@ def show_status_form(
         "reopen": _("Reopen: all work again"),
     }
     with st.form("change status"):
-        name = st.selectbox(
-            _("Account"), changeable, key="status account",
-            format_func=lambda name: safe_text(
-                f"{name} ({role_name(by_name[name].role)}, {status_name(by_name[name].status)})"
-            ),
-        )  # fmt: skip
-        change = st.selectbox(
-            _("Change"), list(changes), key="status change", format_func=lambda each: safe_text(changes[each])
+        name = select(
+            _("Account"),
+            {
+                name: f"{name} ({role_name(by_name[name].role)}, {status_name(by_name[name].status)})"
+                for name in changeable
+            },
+            "status account",
         )
+        change = select(_("Change"), changes, "status change")
         reason = st.text_input(
             _("Reason, which the audit log keeps"), max_chars=MAX_REASON, key="status reason"
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Literal
+
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, paragraph
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import DialogueLink, choose_rows, show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.tables import DialogueLink, choose_rows, choose_view, select, show_table
+from dialint.app.console.text import safe_markdown
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import gold, projects
 from dialint.labeling.store.api import Store
@@ -25,47 +28,33 @@ def show_gold(store: Store, account: Account) -> None:
     st.caption(
         _("Whoever reads the known answers of a dialogue no longer answers it blind: the store notes it.")
     )
-    doubted = gold.list_doubted(store, account.id) if st.session_state.get(OPENED) else ()
     table, forms = st.columns([7, 5], gap="medium")
     with table:
-        if not st.session_state.get(OPENED):
-            st.button(_("Show the known answers"), key="open gold", on_click=_open)
+        if st.session_state.get(OPENED):
+            _show_list(store, account)
         else:
-            _show_list(store, account, doubted)
+            show = partial(st.session_state.update, {OPENED: True})
+            st.button(_("Show the known answers"), key="open gold", on_click=show)
     with forms:
         _show_import(store, account)
         if has_permission(account, "plan"):
             _show_tasks(store, account)
 
 
-def _open() -> None:
-    st.session_state[OPENED] = True
-
-
-def _state(one: Gold) -> str:
-    if one.retired:
-        return _("retired")
-    return _("in doubt") if one.doubt else _("in use")
-
-
-def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> None:
-    rows = gold.list_gold(store, account.id, retired=True)
+def _show_list(store: Store, account: Account) -> None:
+    rows, doubted = gold.list_gold(store, account.id, retired=True), gold.list_doubted(store, account.id)
     views = {"all": _("All"), "doubt": _("In doubt"), "retired": _("Retired")}
     sources = {"expert": _("an expert"), "injected": _("an inserted error"), "appeal": _("an appeal")}
-    view = st.segmented_control(
-        _("Show"), list(views), default="doubt" if doubted else "all", key="gold view", required=True,
-        label_visibility="collapsed", format_func=lambda each: safe_markdown(views[each]),
-    )  # fmt: skip
-    visible = [
-        one for one in rows
-        if view == "all" or (view == "doubt" and one.doubt is not None) or (view == "retired" and one.retired)
-    ]  # fmt: skip
+    view = choose_view(views, "gold view", "doubt" if doubted else "all")
+    visible = [one for one in rows if view == "all" or (one.doubt if view == "doubt" else one.retired)]
     show_table(
         (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("Source"), _("State"), _("Doubt or reason")),
         (
             (
                 DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),
-                sources[one.source], _state(one), one.doubt or one.reason or "",
+                sources[one.source],
+                _("retired") if one.retired else _("in doubt") if one.doubt else _("in use"),
+                one.doubt or one.reason or "",
             )
             for one in choose_rows(visible, PER_PAGE, "gold page")
         ),
@@ -80,10 +69,8 @@ def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> Non
 def _show_decision(store: Store, account: Account, doubted: tuple[Gold, ...]) -> None:
     with st.form("decide gold"):
         st.markdown(f"**{safe_markdown(_('Decide what is in doubt'))}**")
-        one = st.selectbox(
-            _("Known answer"), doubted, key="gold doubted",
-            format_func=lambda each: safe_text(f"{each.dialogue} · {each.turn} · {each.code}: {each.doubt}"),
-        )  # fmt: skip
+        names = {each: f"{each.dialogue} · {each.turn} · {each.code}: {each.doubt}" for each in doubted}
+        one = select(_("Known answer"), names, "gold doubted")
         answers = {True: _("The error is there"), False: _("There is no such error")}
         present = st.radio(
             _("Decision"), [True, False], index=0 if one.present else 1, horizontal=True, key="gold present",
@@ -92,9 +79,8 @@ def _show_decision(store: Store, account: Account, doubted: tuple[Gold, ...]) ->
         reason = st.text_input(_("Reason"), max_chars=500, key="gold reason")
         if st.form_submit_button(_("Decide"), type="primary"):
             with attempt(ADMIN) as done:
-                present = bool(present)
                 gold.decide_gold(
-                    store, account.id, one.dialogue, one.turn, one.code, present=present, reason=reason
+                    store, account.id, one.dialogue, one.turn, one.code, present=bool(present), reason=reason
                 )
                 done(_("It was decided, and grades again."))
 
@@ -105,7 +91,7 @@ def _show_use(store: Store, account: Account, rows: tuple[Gold, ...]) -> None:
         retired[one.dialogue] = retired.get(one.dialogue, True) and one.retired
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Retire a dialogue, or bring it back'))}**")
-        name = st.selectbox(_("Dialogue"), list(retired), format_func=safe_text, key="gold dialogue")
+        name = select(_("Dialogue"), list(retired), "gold dialogue")
         if retired[name]:
             if st.button(_("Use it again"), key="restore gold"):
                 with attempt(ADMIN) as done:
@@ -142,18 +128,16 @@ def _show_tasks(store: Store, account: Account) -> None:
     names = [project.id for project, state in projects.list_projects(store, account.id) if state == "open"]
     if not names:
         return
-    pools = {
+    pools: dict[Literal["control", "exam"], str] = {
         "control": _("control tasks, mixed into the work"),
         "exam": _("an exam, for accounts in training"),
     }
     with st.form("gold tasks"):
         st.markdown(f"**{safe_markdown(_('Make tasks of the gold'))}**")
         left, right = st.columns(2)
-        name = left.selectbox(_("Project"), names, format_func=safe_text, key="gold project")
-        pool = right.selectbox(
-            _("As"), list(pools), format_func=lambda each: safe_text(pools[each]), key="gold pool"
-        )
+        name = select(_("Project"), names, "gold project", at=left)
+        pool = select(_("As"), pools, "gold pool", at=right)
         if st.form_submit_button(_("Make tasks")):
             with attempt(ADMIN) as done:
-                n = add_control_tasks(store, account.id, name, pool="exam" if pool == "exam" else "control")
+                n = add_control_tasks(store, account.id, name, pool=pool)
                 done(ngettext("{n} task was added.", "{n} tasks were added.", n))

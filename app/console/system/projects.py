@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any, get_args
 
 import streamlit as st
 from babel.numbers import is_currency
 
-from dialint.app.console.i18n import _, ngettext, paragraph, show_day, show_money, show_number, show_percent
+from dialint.app.console.i18n import (
+    N_,
+    _,
+    ngettext,
+    paragraph,
+    show_day,
+    show_money,
+    show_number,
+    show_percent,
+)
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import show_table
+from dialint.app.console.tables import select, show_table, split_commas
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
@@ -22,20 +30,24 @@ from dialint.labeling.store.gold import has_gold
 from dialint.labeling.store.records import Account, Pay, Project, Purpose
 from dialint.labeling.store.tasks import Design, count_tasks, mix_in_gold
 
-MAX_SAMPLE = 10_000
-MAX_CODES = 8
+MAX_SAMPLE, MAX_CODES = 10_000, 8
+PURPOSES: dict[Purpose, str] = {
+    "label": N_("labeling"), "review": N_("review"), "adjudication": N_("adjudication"),
+    "calibration": N_("calibration session"),
+}  # fmt: skip
 
 
 def show_projects(store: Store, account: Account) -> None:
     """All projects with their queues, and forms to create, fill and close one."""
     listed = projects.list_projects(store, account.id)
-    rows = []
+    purposes, rows = {each: _(name) for each, name in PURPOSES.items()}, []
     for project, state in listed:
         counts = count_tasks(store, account.id, project.id)["main"]
         total = sum(n for name, n in counts.items() if name != "withdrawn")
         rows.append((
-            project.id, _purpose_name(project.purpose), _("open") if state == "open" else _("closed"),
-            _list_codes(project.codes), show_number(counts["open"] + counts["full"]),
+            project.id, purposes[project.purpose], _("open") if state == "open" else _("closed"),
+            ", ".join((*project.codes[:MAX_CODES], *(["…"] if len(project.codes) > MAX_CODES else []))),
+            show_number(counts["open"] + counts["full"]),
             show_number(counts["done"]),
             show_percent(counts["done"] / total) if total else "–", str(project.overlap),
             show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
@@ -55,19 +67,6 @@ def show_projects(store: Store, account: Account) -> None:
         _show_create(store, account)
 
 
-def _purpose_name(purpose: Purpose) -> str:
-    return {
-        "label": _("labeling"), "review": _("review"), "adjudication": _("adjudication"),
-        "calibration": _("calibration session"),
-    }[purpose]  # fmt: skip
-
-
-def _list_codes(codes: tuple[str, ...]) -> str:
-    more = len(codes) - MAX_CODES
-    listed = ", ".join(codes[:MAX_CODES])
-    return listed if more <= 0 else f"{listed} {ngettext('and {n} more', 'and {n} more', more)}"
-
-
 def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
     designs: dict[Design, str] = {
         "random": _("at random"), "risk": _("by the highest probability of an error"),
@@ -76,14 +75,11 @@ def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
     }  # fmt: skip
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Work on a project'))}**")
-        name = st.selectbox(_("Project"), list(states), format_func=safe_text, key="project chosen")
+        name = select(_("Project"), list(states), "project chosen")
         with st.form(f"sample:{name}", border=False):
             design_column, number_column, seed_column = st.columns([3, 1, 1])
-            design = design_column.selectbox(
-                _("Sample dialogues"), list(designs), key="sample design",
-                format_func=lambda each: safe_text(designs[each]),
-                help=paragraph("Each task keeps the probability"),
-            )  # fmt: skip
+            about = paragraph("Each task keeps the probability")
+            design = select(_("Sample dialogues"), designs, "sample design", at=design_column, help=about)
             n = number_column.number_input(_("How many"), 1, MAX_SAMPLE, 100, key="sample number")
             seed = seed_column.number_input(_("Seed"), 0, 2**31 - 1, 0, key="sample seed")
             if st.form_submit_button(_("Add tasks"), type="primary"):
@@ -99,18 +95,15 @@ def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
                             n_control,
                         )
                     done(message)
-        if states[name] == "open":
-            if st.button(
-                _("Close the project"), key="close project",
-                help=_("Nobody gets tasks of it any more; it can be opened again."),
-            ):  # fmt: skip
-                with attempt(ADMIN) as done:
-                    projects.set_state(store, account.id, name, "closed")
-                    done(_("{name} is closed now.").format(name=name))
-        elif st.button(_("Open the project again"), key="open project"):
+        is_open = states[name] == "open"
+        if st.button(
+            _("Close the project") if is_open else _("Open the project again"), key="project state",
+            help=_("Nobody gets tasks of it any more; it can be opened again.") if is_open else None,
+        ):  # fmt: skip
             with attempt(ADMIN) as done:
-                projects.set_state(store, account.id, name, "open")
-                done(_("{name} is open now.").format(name=name))
+                projects.set_state(store, account.id, name, "closed" if is_open else "open")
+                text = _("{name} is closed now.") if is_open else _("{name} is open now.")
+                done(text.format(name=name))
 
 
 def _show_create(store: Store, account: Account) -> None:
@@ -119,11 +112,9 @@ def _show_create(store: Store, account: Account) -> None:
         st.markdown(f"**{safe_markdown(_('New project'))}**")
         left, right = st.columns(2)
         name = left.text_input(_("Name"), max_chars=200, key="project name")
-        purpose = right.selectbox(
-            _("Purpose"), get_args(Purpose), key="project purpose",
-            format_func=lambda each: safe_text(_purpose_name(each)),
-            help=paragraph("Labeling: people annotate. Review"),
-        )  # fmt: skip
+        purposes = {each: _(title) for each, title in PURPOSES.items()}
+        about = paragraph("Labeling: people annotate. Review")
+        purpose = select(_("Purpose"), purposes, "project purpose", at=right, help=about)
         codes = st.multiselect(
             _("Codes"), list(taxonomy.codes), key="project codes",
             format_func=lambda each: safe_text(code_title(each, taxonomy)),
@@ -134,34 +125,22 @@ def _show_create(store: Store, account: Account) -> None:
         first, second, third = st.columns(3)
         overlap = first.number_input(_("Answers per task"), 1, 99, 1, key="project overlap")
         most = second.number_input(
-            _("At most"),
-            1,
-            99,
-            5,
-            key="project most",
+            _("At most"), 1, 99, 5, key="project most",
             help=_("Answers that a task may ask for where people disagree."),
-        )
+        )  # fmt: skip
         lease_min = third.number_input(
-            _("Lease, minutes"),
-            1,
-            600,
-            15,
-            key="project lease",
+            _("Lease, minutes"), 1, 600, 15, key="project lease",
             help=_("For so long a task is held for one person."),
-        )
+        )  # fmt: skip
         fair, control, uses, day = st.columns(4)
         fair_share = fair.number_input(
             _("Fair share, %"), 0, 100, 0, key="project fair",
             help=_("The largest share of the answers that one person may give; 0 is without a limit."),
         )  # fmt: skip
         control_share = control.number_input(
-            _("Control tasks, %"),
-            0,
-            100,
-            0,
-            key="project control",
+            _("Control tasks, %"), 0, 100, 0, key="project control",
             help=_("Tasks with known answers, mixed into the work."),
-        )
+        )  # fmt: skip
         control_uses = uses.number_input(_("Uses of a control task"), 1, 10_000, 50, key="project uses")
         deadline = day.date_input(
             _("Deadline"), None, key="project deadline", help=_("The end of the day, UTC.")
@@ -180,17 +159,18 @@ def _show_create(store: Store, account: Account) -> None:
         prelabelled = first.checkbox(_("Show the model's findings"), key="project prelabelled")
         is_masked = second.checkbox(_("Mask personal data"), value=True, key="project masked")
         if st.form_submit_button(_("Create project"), type="primary"):
-            values = {
-                "id": name.strip(), "codes": tuple(codes), "purpose": purpose, "instructions": instructions,
-                "overlap": int(overlap), "most": max(int(most), int(overlap)), "lease_s": int(lease_min) * 60,
-                "fair_share": fair_share / 100 or None,
-                "control_share": control_share / 100, "control_uses": int(control_uses),
-                "deadline": end_of_day(deadline), "prelabelled": prelabelled, "masked": is_masked,
-                "skills": tuple(each.strip() for each in skills.split(",") if each.strip()),
-            }  # fmt: skip
             with attempt(ADMIN) as done:
-                payment = _read_pay(f"{amount:.4f}", currency_code.strip().upper())
-                project = Project.model_validate({**values, "pay": payment})
+                paid, code = Decimal(f"{amount:.4f}"), currency_code.strip().upper()
+                if paid and not is_currency(code):
+                    raise ConfigError("E_CURRENCY", "pay needs a currency by its three letters, such as EUR")
+                project = Project(
+                    id=name.strip(), codes=tuple(codes), purpose=purpose, instructions=instructions,
+                    overlap=int(overlap), most=max(int(most), int(overlap)), lease_s=int(lease_min) * 60,
+                    fair_share=fair_share / 100 or None, control_share=control_share / 100,
+                    control_uses=int(control_uses), deadline=_end_of_day(deadline), prelabelled=prelabelled,
+                    masked=is_masked, skills=split_commas(skills),
+                    pay=Pay(amount=paid, currency=code) if paid else None,
+                )  # fmt: skip
                 if project.control_share and not store.read(has_gold):
                     raise ConfigError(
                         "E_GOLD", "there is no gold to make control tasks of; import some first"
@@ -199,16 +179,7 @@ def _show_create(store: Store, account: Account) -> None:
                 done(_("{name} was created.").format(name=project.id))
 
 
-def _read_pay(amount: str, currency: str) -> Pay | None:
-    if not Decimal(amount):
-        return None
-    if not is_currency(currency):
-        raise ConfigError("E_CURRENCY", "pay needs a currency by its three letters, such as EUR")
-    return Pay(amount=Decimal(amount), currency=currency)
-
-
-def end_of_day(day: date | None) -> datetime | None:
-    """The last second of a day, in UTC."""
+def _end_of_day(day: date | None) -> datetime | None:
     return None if day is None else datetime.combine(day, time(23, 59, 59), UTC)
 
 
@@ -253,7 +224,7 @@ def show_budgets(store: Store, account: Account) -> None:
     by_name = {project.id: project for project, _state in listed}
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Change the limits of a project'))}**")
-        name = st.selectbox(_("Project"), list(by_name), format_func=safe_text, key="budget project")
+        name = select(_("Project"), list(by_name), "budget project")
         project = by_name[name]
         with st.form(f"limits:{name}", border=False):
             columns = st.columns(5)
@@ -267,25 +238,19 @@ def show_budgets(store: Store, account: Account) -> None:
                 help=_("The largest share of the answers that one person may give; 0 is without a limit."),
             )  # fmt: skip
             control = columns[3].number_input(
-                _("Control tasks, %"),
-                0,
-                100,
-                round(100 * project.control_share),
+                _("Control tasks, %"), 0, 100, round(100 * project.control_share),
                 key=f"limits control:{name}",
-            )
+            )  # fmt: skip
             day = None if project.deadline is None else project.deadline.date()
             deadline = columns[4].date_input(_("Deadline"), day, key=f"limits deadline:{name}")
             if st.form_submit_button(_("Save limits"), type="primary"):
-                limits: dict[str, Any] = {
-                    "overlap": int(overlap), "most": int(most), "fair_share": fair / 100 or None,
-                    "control_share": control / 100, "deadline": end_of_day(deadline),
-                }  # fmt: skip
-                if fair == round(100 * (project.fair_share or 0)):  # as it was shown: rounded
-                    limits["fair_share"] = project.fair_share
-                if control == round(100 * project.control_share):
-                    limits["control_share"] = project.control_share
-                if deadline == day:
-                    limits["deadline"] = project.deadline
+                share, as_shown = project.fair_share, round(100 * (project.fair_share or 0))  # rounded
+                is_control_kept = control == round(100 * project.control_share)
                 with attempt(ADMIN) as done:
-                    projects.change_limits(store, account.id, name, **limits)
+                    projects.change_limits(
+                        store, account.id, name, overlap=int(overlap), most=int(most),
+                        fair_share=share if fair == as_shown else fair / 100 or None,
+                        control_share=project.control_share if is_control_kept else control / 100,
+                        deadline=project.deadline if deadline == day else _end_of_day(deadline),
+                    )  # fmt: skip
                     done(_("The limits of {name} were changed.").format(name=name))

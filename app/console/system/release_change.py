@@ -6,6 +6,9 @@ is recorded, too.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, paragraph, show_time
@@ -17,8 +20,8 @@ from dialint.app.console.system.release_reports import (
     read_report,
     show_reports,
 )
-from dialint.app.console.tables import show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.tables import select, show_table
+from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
 from dialint.detector.registry import KINDS, Registry, ReleaseKind
 from dialint.labeling.store.api import Store
@@ -52,33 +55,38 @@ def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry])
     if not names:
         st.info(_("No other release is here yet."))
         return
-    name = st.selectbox(_("Release"), names, format_func=safe_text, key="promote release")
-    sentence = _show_consequences(entries, name)
+    name = select(_("Release"), names, "promote release")
+    sentence = _("From now on this release scores what is scored with the current one.")
+    try:
+        source = find_candidate(name, is_recent=True)
+    except DialintError as damaged:
+        st.error(safe_markdown(explain_as_sentence(damaged)))
+    else:
+        current = next((entry for entry in entries if entry.kind == source.kind and entry.in_use), None)
+        if source.kind == "scan" and current is not None:
+            show_reports(read_report(current), read_report(ReleaseEntry("scan", source.id, source.folder)))
+        st.caption(safe_markdown(_("Verified: {hash}…").format(hash=source.fingerprint[:16])))
+        text = _("From now on {name} scores, instead of {before}.") if source.kind == "scan" else _(
+            "From now on {name} is the current judge, instead of {before}.")  # fmt: skip
+        sentence = text.format(name=source.id, before=_("no judge") if current is None else current.name)
     with st.form("promote", clear_on_submit=False):
         reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="promote reason")
         sure = st.checkbox(safe_markdown(sentence), key="promote sure")
         pressed = st.form_submit_button(_("Promote"), type="primary")
     st.caption(paragraph("It is verified byte by byte"))
-    if pressed and _is_confirmed(reason, sure):
+    if pressed:
+        _confirm(reason, sure, lambda: promote(store, account.id, name, reason.strip()))
+
+
+def _confirm(reason: str, sure: bool, change: Callable[[], str]) -> None:
+    """Make the change of a form if it is complete, else say what is missing."""
+    if len(reason.strip()) < MIN_REASON:
+        st.warning(_("Say why: the reason stands in the audit log."))
+    elif not sure:
+        st.warning(_("Tick the box to confirm."))
+    else:
         with attempt(NOTICE, EMPTY) as done:
-            done(promote(store, account.id, name, reason.strip()))
-
-
-def _show_consequences(entries: list[ReleaseEntry], name: str) -> str:
-    """Verify a release and show what its promotion changes. Returns the sentence that one has to confirm."""
-    try:
-        source = find_candidate(name, is_recent=True)
-    except DialintError as damaged:
-        st.error(safe_markdown(explain_as_sentence(damaged)))
-        return _("From now on this release scores what is scored with the current one.")
-    current = next((entry for entry in entries if entry.kind == source.kind and entry.in_use), None)
-    before = _("no judge") if current is None else current.name
-    if source.kind == "scan" and current is not None:
-        show_reports(read_report(current), read_report(ReleaseEntry("scan", source.id, source.folder)))
-    st.caption(safe_markdown(_("Verified: {hash}…").format(hash=source.fingerprint[:16])))
-    text = _("From now on {name} scores, instead of {before}.") if source.kind == "scan" else _(
-        "From now on {name} is the current judge, instead of {before}.")  # fmt: skip
-    return text.format(name=source.id, before=before)
+            done(change())
 
 
 def _show_rollback(store: Store, account: Account) -> None:
@@ -98,51 +106,38 @@ def _show_rollback(store: Store, account: Account) -> None:
         st.info(_("There is no release before the current one to go back to."))
         return
     with st.form(f"roll back:{sorted(before.values())}", clear_on_submit=False):
-        kind = st.selectbox(
-            _("From and to"), list(before), key="rollback kind",
-            format_func=lambda each: safe_text(before[each]),
-        )  # fmt: skip
+        kind = select(_("From and to"), before, "rollback kind")
         reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="rollback reason")
         sure = st.checkbox(_("I want the earlier release back."), key="rollback sure")
         pressed = st.form_submit_button(_("Roll back"))
-    if pressed and _is_confirmed(reason, sure):
-        with attempt(NOTICE, EMPTY) as done:
-            done(roll_back(store, account.id, kind, reason.strip()))
-
-
-def _is_confirmed(reason: str, sure: bool) -> bool:
-    """Whether the form is complete; if not, says what is missing."""
-    if len(reason.strip()) < MIN_REASON:
-        st.warning(_("Say why: the reason stands in the audit log."))
-        return False
-    if not sure:
-        st.warning(_("Tick the box to confirm."))
-        return False
-    return True
+    if pressed:
+        _confirm(reason, sure, lambda: roll_back(store, account.id, kind, reason.strip()))
 
 
 def promote(store: Store, actor: str, name: str, reason: str) -> str:
     """Make a release the current one; a refusal is recorded, too. Returns the notice."""
-    record_change(store, actor, "promote", name, reason)
-    try:
+    with _recorded(store, actor, "promote", name, reason):
         source = find_candidate(name)
         pointer = Registry(source.kind).promote(source)
+    return _("{name} is current now.").format(name=pointer.id)
+
+
+@contextmanager
+def _recorded(store: Store, actor: str, action: Change, name: str, reason: str) -> Iterator[None]:
+    record_change(store, actor, action, name, reason)
+    try:
+        yield
     except DialintError as refused:
         record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
         raise
-    return _("{name} is current now.").format(name=pointer.id)
 
 
 def roll_back(store: Store, actor: str, kind: ReleaseKind, reason: str) -> str:
     """Make the earlier release of a kind current again; a refusal is recorded, too. Returns the notice."""
     pointer = Registry(kind).current()
     name = f"{kind}/{pointer.earlier[-1] if pointer is not None and pointer.earlier else '-'}"
-    record_change(store, actor, "rollback", name, reason)
-    try:
+    with _recorded(store, actor, "rollback", name, reason):
         pointer = Registry(kind).rollback()
-    except DialintError as refused:
-        record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
-        raise
     return _("{name} is current again.").format(name=pointer.id)
 
 

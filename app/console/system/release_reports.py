@@ -166,31 +166,32 @@ def _verify(folder: Path, changed_ns: int) -> VerifiedFolder:
 
 def show_reports(one: ReleaseReport, two: ReleaseReport) -> None:
     """Show what two releases were measured to do, code by code, and their thresholds."""
+
+    def pair(first: dict[str, Any], second: dict[str, Any], name: str) -> tuple[str, str]:
+        values, intervals = (
+            (first.get(name), second.get(name)),
+            (first.get(f"{name}_95"), second.get(f"{name}_95")),
+        )
+        texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
+        a, b = intervals
+        if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
+            texts[0] += " ▲" if a[0] > b[1] else ""
+            texts[1] += " ▲" if b[0] > a[1] else ""
+        return texts[0], texts[1]
+
+    total = (one.measured, two.measured)
     rows: list[tuple[Cell, ...]] = [
         (
-            _("All together"), "–", "–", *_pair(one.measured, two.measured, "precision_of_findings"),
-            *_pair(one.measured, two.measured, "recall_of_errors"), "–", "–",
+            _("All together"), "–", "–", *pair(*total, "precision_of_findings"),
+            *pair(*total, "recall_of_errors"), "–", "–",
         )
     ]  # fmt: skip
     for code in dict.fromkeys((*one.info.codes, *two.info.codes)):
         cells: list[str] = [code_title(code, load_taxonomy())]
         for name in ("average_precision", "precision", "recall"):
-            cells += _pair(one.measurements(code), two.measurements(code), name)
+            cells += pair(one.measurements(code), two.measurements(code), name)
         rows.append((*cells, one.threshold(code), two.threshold(code)))
     labels = (_("AP"), _("Precision"), _("Recall"), _("Threshold"))
-    headings = [f"{label} {mark}" for label in labels for mark in ("A", "B")]
     st.caption(safe_markdown(f"A = {one.info.id}, B = {two.info.id}"))
-    show_table((_("Code"), *headings), rows)
+    show_table((_("Code"), *(f"{label} {mark}" for label in labels for mark in ("A", "B"))), rows)
     st.caption(_("▲ marks the better one where the 95 % intervals do not overlap."))
-
-
-def _pair(one: dict[str, Any], two: dict[str, Any], name: str) -> tuple[str, str]:
-    values, intervals = (one.get(name), two.get(name)), (one.get(f"{name}_95"), two.get(f"{name}_95"))
-    texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
-    a, b = intervals
-    if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
-        if a[0] > b[1]:
-            texts[0] += " ▲"
-        elif b[0] > a[1]:
-            texts[1] += " ▲"
-    return texts[0], texts[1]

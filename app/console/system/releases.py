@@ -24,9 +24,16 @@ from dialint.app.console.system.release_reports import (
 )
 from dialint.app.console.system.spot_checks import show_spot_checks
 from dialint.app.console.system.threshold import show_threshold
-from dialint.app.console.tables import Cell, DialogueLink, choose_rows, percent_bounds, show_table
+from dialint.app.console.tables import (
+    Cell,
+    DialogueLink,
+    choose_rows,
+    choose_view,
+    percent_bounds,
+    select,
+    show_table,
+)
 from dialint.app.console.text import code_title, safe_markdown, safe_text
-from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import DialintError
 from dialint.detector.statistics import clopper_pearson_interval
 from dialint.detector.taxonomy import load_taxonomy
@@ -51,10 +58,7 @@ def releases_page(store: Store, account: Account) -> None:
         "reports": _("Reports"), "compare": _("Compare two"), "threshold": _("Thresholds"),
         "spot checks": _("Spot checks"), "change": _("Promote and roll back"),
     }  # fmt: skip
-    view = st.segmented_control(
-        _("View"), list(views), default="reports", key="releases view", label_visibility="collapsed",
-        format_func=lambda each: safe_markdown(views[each]), required=True,
-    )  # fmt: skip
+    view = choose_view(views, "releases view")
     show_notice(NOTICE)
     entries, problem = list_releases()
     if problem is not None:
@@ -81,36 +85,30 @@ def _count(_store: Store, location: str, actor: str) -> dict[str, ReleaseCount]:
 
 def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> None:
     rows: list[tuple[Cell, ...]] = []
-    local_ids = set()
+    left = dict(counts)
+
+    def figures(count: ReleaseCount | None) -> tuple[str, str]:
+        if count is None:
+            return "–", "–"
+        return show_number(count.dialogues), show_percent(count.flagged / count.dialogues, "0.0%")
+
     for entry in entries:
-        name, state = entry.name, ""
-        count = None
+        name, count = entry.name, None
         try:
             if entry.kind == "scan":
                 info = read_report(entry).info
-                local_ids.add(info.id)
                 name = info.id if entry.name == "embedded" else entry.name
+                left.pop(info.id, None)
                 count = counts.get(info.id)
             state = _("verified")
         except DialintError as damaged:
             state = _("damaged: {message}").format(message=explain(damaged))
-        use = _("● in use") if entry.in_use else ""
-        origin = _("embedded") if entry.name == "embedded" else _since(entry.promoted_at)
-        rows.append(
-            (
-                name,
-                _("scan") if entry.kind == "scan" else _("judge"),
-                use,
-                origin,
-                state,
-                *_count_cells(count),
-            )
-        )
-    rows += [
-        (name, "", "", _("not on this machine"), "", *_count_cells(count))
-        for name, count in counts.items()
-        if name not in local_ids
-    ]
+        origin = show_time(datetime.fromisoformat(entry.promoted_at)) if entry.promoted_at else "–"
+        rows.append((
+            name, _("scan") if entry.kind == "scan" else _("judge"), _("● in use") if entry.in_use else "",
+            _("embedded") if entry.name == "embedded" else origin, state, *figures(count),
+        ))  # fmt: skip
+    rows += [(name, "", "", _("not on this machine"), "", *figures(count)) for name, count in left.items()]
     show_table(
         (
             _("Release"), _("Kind"), _("Use"), _("Made current"), _("Files"), _("Dialogues in the store"),
@@ -121,74 +119,47 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
     st.caption(paragraph("“In use” is what `dialint score"))
 
 
-def _since(at: str) -> str:
-    try:
-        return show_time(datetime.fromisoformat(at)) if at else "–"
-    except ValueError:
-        return at
-
-
-def _count_cells(count: ReleaseCount | None) -> tuple[str, str]:
-    if count is None:
-        return "–", "–"
-    return show_number(count.dialogues), show_percent(count.flagged / count.dialogues, "0.0%")
-
-
 def _show_report(entries: list[ReleaseEntry]) -> None:
     scans = [entry for entry in entries if entry.kind == "scan"]
-    entry = st.selectbox(
-        _("Report of"), scans, format_func=lambda each: safe_text(_title(each)), key="report of",
-        index=next((at for at, entry in enumerate(scans) if entry.in_use), 0),
-    )  # fmt: skip
+    used = next((entry for entry in scans if entry.in_use), None)
+    entry = select(_("Report of"), scans, "report of", lambda each: each.name, usual=used)
     try:
         report = read_report(entry)
     except DialintError as damaged:
         st.error(safe_markdown(explain_as_sentence(damaged)))
         return
-    _show_headline(report)
+    if measured := report.measured:
+        columns = st.columns(4)
+        columns[0].metric(
+            _("Codes covered"), safe_markdown(show_number(len(report.info.covered))),
+            help=_("By the scan, by exact checks or by policies; of all others a verdict says nothing."),
+        )  # fmt: skip
+        for column, name, label, text in (
+            (columns[1], "precision_of_findings", _("Right findings"),
+             _("Of all findings on errors of kinds that no training has seen, injected into dialogues.")),
+            (columns[2], "recall_of_errors", _("Errors found"), _("Of the same errors, of all codes.")),
+            (columns[3], "wrong_findings_per_100_turns", _("Wrong per 100 turns"),
+             _("Wrong findings of all codes together, on the same dialogues.")),
+        ):  # fmt: skip
+            value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
+            if not isinstance(value, int | float):
+                continue
+            is_share = name != "wrong_findings_per_100_turns"
+            figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
+            column.metric(safe_markdown(label), safe_markdown(figure), help=safe_markdown(text))
+            if interval is not None:
+                low, high = (
+                    percent_bounds(*interval) if is_share else (show_number(x, "0.00") for x in interval)
+                )
+                column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
+        st.caption(paragraph("Right findings are measured"))
+    else:
+        st.caption(_("This release has no figures of its own."))
     codes, card = st.tabs([safe_markdown(each) for each in (_("Codes"), _("Model card"))])
     with codes:
         _show_codes(report)
     with card, st.container(height=520):
         st.text(safe_text(report.card or _("This release has no model card.")))
-
-
-def _title(entry: ReleaseEntry) -> str:
-    if entry.name != "embedded":
-        return entry.name
-    try:
-        return _("{name} (embedded)").format(name=read_report(entry).info.id)
-    except DialintError:
-        return entry.name
-
-
-def _show_headline(report: ReleaseReport) -> None:
-    measured = report.measured
-    if not measured:
-        st.caption(_("This release has no figures of its own."))
-        return
-    columns = st.columns(4)
-    columns[0].metric(
-        _("Codes covered"), safe_markdown(show_number(len(report.info.covered))),
-        help=_("By the scan, by exact checks or by policies; of all others a verdict says nothing."),
-    )  # fmt: skip
-    for column, name, label, text in (
-        (columns[1], "precision_of_findings", _("Right findings"),
-         _("Of all findings on errors of kinds that no training has seen, injected into dialogues.")),
-        (columns[2], "recall_of_errors", _("Errors found"), _("Of the same errors, of all codes.")),
-        (columns[3], "wrong_findings_per_100_turns", _("Wrong per 100 turns"),
-         _("Wrong findings of all codes together, on the same dialogues.")),
-    ):  # fmt: skip
-        value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
-        if not isinstance(value, int | float):
-            continue
-        is_share = name != "wrong_findings_per_100_turns"
-        figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
-        column.metric(safe_markdown(label), safe_markdown(figure), help=safe_markdown(text))
-        if interval is not None:
-            low, high = percent_bounds(*interval) if is_share else (show_number(x, "0.00") for x in interval)
-            column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
-    st.caption(paragraph("Right findings are measured"))
 
 
 def _show_codes(report: ReleaseReport) -> None:
@@ -197,9 +168,20 @@ def _show_codes(report: ReleaseReport) -> None:
     for code in report.info.covered:
         how = report.info.codes[code]
         measured = report.measurements(code)
+        means, contract, natural = [], "–", "–"
+        if how.scan is not None:
+            means.append(_("scan"))
+            if (promised := how.scan.contract) is not None:
+                rate = show_number(promised.false_accusations_per_100, "0.00")
+                contract = f"≤ {rate} ({show_percent(promised.confidence)})"
+            if (read := how.scan.natural) is not None:  # how often findings were right on real dialogues
+                low, high = percent_bounds(*clopper_pearson_interval(read.right, read.flagged))
+                natural = f"{read.right}/{read.flagged} ({low}–{high})"
+        means += [
+            _("check") if check.report == "finding" else _("check (suggests)") for check in how.checks[:1]
+        ]
         rows.append((
-            code_title(code, taxonomy), _means_text(how), report.threshold(code), _contract_text(how),
-            _natural_text(how),
+            code_title(code, taxonomy), ", ".join(means), report.threshold(code), contract, natural,
             _share(measured, "precision"), _share(measured, "recall"),
         ))  # fmt: skip
     show_table(
@@ -213,31 +195,6 @@ def _show_codes(report: ReleaseReport) -> None:
     uncovered = [code for code in taxonomy.codes if code not in report.info.covered]
     text = _("Not covered, so a verdict says nothing of them: {codes}.")
     st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
-
-
-def _means_text(how: CodeRelease) -> str:
-    parts = []
-    if how.scan is not None:
-        parts.append(_("scan"))
-    parts += [_("check") if check.report == "finding" else _("check (suggests)") for check in how.checks[:1]]
-    return ", ".join(parts)
-
-
-def _contract_text(how: CodeRelease) -> str:
-    contract = None if how.scan is None else how.scan.contract
-    if contract is None:
-        return "–"
-    rate = show_number(contract.false_accusations_per_100, "0.00")
-    return f"≤ {rate} ({show_percent(contract.confidence)})"
-
-
-def _natural_text(how: CodeRelease) -> str:
-    """How often findings were right on labelled real dialogues, with the interval."""
-    natural = None if how.scan is None else how.scan.natural
-    if natural is None:
-        return "–"
-    low, high = percent_bounds(*clopper_pearson_interval(natural.right, natural.flagged))
-    return f"{natural.right}/{natural.flagged} ({low}–{high})"
 
 
 def _share(measured: dict[str, object], name: str) -> str:
@@ -268,9 +225,9 @@ def show_comparison(
         st.info(_("There is one release only. Promote another, or add verdicts of another to the store."))
         return
     left, right = st.columns(2)
-    first = left.selectbox(_("Release"), names, format_func=safe_text, key="compare first")
+    first = select(_("Release"), names, "compare first", at=left)
     others = [name for name in names if name != first]
-    second = right.selectbox(_("Compared with"), others, format_func=safe_text, key="compare second")
+    second = select(_("Compared with"), others, "compare second", at=right)
     if missing := " ".join(name for name in (first, second) if name not in reports):
         st.caption(
             safe_markdown(_("Not on this machine, so without a report here: {names}.").format(names=missing))

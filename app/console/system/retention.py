@@ -12,7 +12,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_number, show_time
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import DialogueLink, show_table, to_ms
+from dialint.app.console.tables import DialogueLink, select, show_table, to_ms
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, erasure, history
@@ -188,10 +188,13 @@ def show_audit(store: Store, account: Account) -> None:
     """Filters and a page of entries."""
     who, what, since, until = st.columns(4)
     names = [each.id for each in accounts.list_accounts(store, account.id)]
-    actor = who.selectbox(
-        _("Who"), ["", "system", *names], key="audit who", on_change=_restart,
-        format_func=lambda each: safe_text(each or _("everybody")),
-    )  # fmt: skip
+    actor = select(
+        _("Who"),
+        {each: each or _("everybody") for each in ["", "system", *names]},
+        "audit who",
+        at=who,
+        on_change=_restart,
+    )
     action = what.text_input(
         _("Action begins with"), max_chars=100, key="audit action", placeholder="gold.", on_change=_restart
     )

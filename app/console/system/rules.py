@@ -19,7 +19,7 @@ from dialint.app.console.system.rules_editor import (
     show_policy_editor,
     show_taxonomy_editor,
 )
-from dialint.app.console.tables import show_table
+from dialint.app.console.tables import select, show_table
 from dialint.app.console.text import explain_code, safe_markdown, safe_text
 from dialint.detector.artifacts import package_versions
 from dialint.detector.errors import ConfigError
@@ -68,10 +68,10 @@ def rules_page(store: Store, account: Account) -> None:
         note = _("In use: the team's published taxonomy, version {version}.")
     st.caption(safe_markdown(note.format(version=taxonomy.version)))
     show_taxonomy_editor(store, account, taxonomy)
-    code = st.selectbox(
-        _("Code in full; type to search"), list(taxonomy.codes.values()),
-        format_func=lambda each: safe_text(f"{each.code} {choose_name(each.name)}"),
-    )  # fmt: skip
+    code = select(
+        _("Code in full; type to search"),
+        {each: f"{each.code} {choose_name(each.name)}" for each in list(taxonomy.codes.values())},
+    )
     with st.container(border=True):
         st.markdown(explain_code(code))
         names = [name for name in code.name.model_dump().values() if name != choose_name(code.name)]
@@ -96,10 +96,12 @@ def _show_policies(store: Store, account: Account) -> None:
         "{n} policy is published; a dialogue is checked by the one that applies to it.",
         "{n} policies are published; a dialogue is checked by the one that applies to it.", len(published),
     )  # fmt: skip
-    name = st.selectbox(
-        _("Policy"), list(titles), key="rules policy",
-        format_func=lambda each: safe_text(titles[each].format(name=each)), help=safe_markdown(summary),
-    )  # fmt: skip
+    name = select(
+        _("Policy"),
+        {each: titles[each].format(name=each) for each in list(titles)},
+        "rules policy",
+        help=safe_markdown(summary),
+    )
     in_use: dict[str, Policy] = {}
     for each, text in published.items():
         try:
@@ -147,12 +149,14 @@ def show_versions(
         if published is not None:
             with st.popover(_("Publish another version")):
                 others = [number for number in numbers if number != published]
-                number = st.selectbox(
-                    _("Version"), [*others, 0], key=f"go back:{kind}:{name}:{published}",
-                    format_func=lambda each: safe_text(
-                        title.format(version=each) if each else _("None: end the publication")
-                    ),
-                )  # fmt: skip
+                number = select(
+                    _("Version"),
+                    {
+                        each: title.format(version=each) if each else _("None: end the publication")
+                        for each in [*others, 0]
+                    },
+                    f"go back:{kind}:{name}:{published}",
+                )
                 if st.button(_("Publish this one"), key=f"go back button:{kind}:{name}"):
                     with attempt(NOTICE) as done:
                         if number:
@@ -164,15 +168,18 @@ def show_versions(
     with right:
         choices = [0, *numbers]
         with st.container(horizontal=True):
-            old = st.selectbox(
-                _("From"), choices, index=min(2, len(choices) - 1) if len(versions) > 1 else 0,
-                format_func=lambda each: safe_text(name_version(each)),
-                key=f"diff from:{name}:{len(versions)}",
-            )  # fmt: skip
-            new = st.selectbox(
-                _("To"), choices, index=1, format_func=lambda each: safe_text(name_version(each)),
-                key=f"diff to:{name}:{len(versions)}",
-            )  # fmt: skip
+            old = select(
+                _("From"),
+                {each: name_version(each) for each in choices},
+                f"diff from:{name}:{len(versions)}",
+                index=min(2, len(choices) - 1) if len(versions) > 1 else 0,
+            )
+            new = select(
+                _("To"),
+                {each: name_version(each) for each in choices},
+                f"diff to:{name}:{len(versions)}",
+                index=1,
+            )
         texts = [
             documents.load_version(store, account.id, kind, name, number).splitlines()
             if number

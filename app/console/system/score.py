@@ -40,7 +40,7 @@ from dialint.app.console.system.job import (
 )
 from dialint.app.console.system.log_preview import LogPreview, preview_job, show_preview
 from dialint.app.console.system.score_results import count_findings, show_results
-from dialint.app.console.tables import choose_rows
+from dialint.app.console.tables import choose_rows, select
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import atomic_file
 from dialint.detector.errors import ConfigError, DialintError
@@ -231,10 +231,13 @@ def _show_options(store: Store, account: Account, job: Job, seen: LogPreview) ->
     names["embedded"] = embedded + _(" (embedded)")
     with st.form(f"options:{job.id}"):
         left, right = st.columns(2)
-        release = left.selectbox(
-            _("Release"), releases, index=releases.index(current) if current in releases else 0,
-            format_func=lambda each: safe_text(names[each]), help=paragraph("The embedded one and those"),
-        )  # fmt: skip
+        release = select(
+            _("Release"),
+            {each: names[each] for each in releases},
+            at=left,
+            index=releases.index(current) if current in releases else 0,
+            help=paragraph("The embedded one and those"),
+        )
         languages = right.multiselect(
             _("Language of the dialogues"), LANGUAGES, placeholder=_("Detected for each dialogue"),
             format_func=lambda each: safe_text(f"{language_name(each)} ({each})"),

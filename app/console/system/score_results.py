@@ -20,7 +20,7 @@ from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_p
 from dialint.app.console.messages import attempt
 from dialint.app.console.sessions import lead_route
 from dialint.app.console.system.job import AddedCounts, Job, available_files, load_job, make_file
-from dialint.app.console.tables import Cell, DialogueLink, explore_address, link, show_table
+from dialint.app.console.tables import Cell, DialogueLink, explore_address, link, select, show_table
 from dialint.app.console.text import code_title, percent, safe_markdown, safe_text
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.progress import progress
@@ -103,10 +103,11 @@ def _show_findings(job: Job, counts: dict[str, Any]) -> None:
         for code, by in by_code
     ]  # fmt: skip
     show_table((_("Code"), _("Findings"), _("Severity"), _("Suggestions")), rows)
-    code = st.selectbox(
-        _("Look at a code"), [code for code, _by in by_code], key=f"code:{job.id}",
-        format_func=lambda each: safe_text(code_title(each, taxonomy)),
-    )  # fmt: skip
+    code = select(
+        _("Look at a code"),
+        {each: code_title(each, taxonomy) for each in [code for code, _by in by_code]},
+        f"code:{job.id}",
+    )
     examples = _find_examples(job, code)
     is_stored = job.record.added is not None
     show_table(

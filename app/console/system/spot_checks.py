@@ -16,7 +16,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
-from dialint.app.console.tables import Cell, percent_bounds, show_table
+from dialint.app.console.tables import Cell, percent_bounds, select, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import MANIFEST, fingerprint
 from dialint.detector.environment import home_folder
@@ -75,7 +75,7 @@ def show_spot_checks(store: Store, account: Account, releases: list[str]) -> Non
             )
         )
         return
-    name = left.selectbox(_("Spot check"), checks, format_func=safe_text, key="spot check")
+    name = select(_("Spot check"), checks, "spot check", at=left)
     folder = checks_folder() / name
     try:
         result = read_overrides(folder / RESULT).spot_check if (folder / RESULT).exists() else None
@@ -103,7 +103,7 @@ def show_spot_checks(store: Store, account: Account, releases: list[str]) -> Non
 
 def _show_drawing(store: Store, account: Account, releases: list[str]) -> None:
     with st.popover(_("Draw a spot check"), disabled=not releases), st.form("draw spot check", border=False):
-        release = st.selectbox(_("Verdicts of"), releases, format_func=safe_text)
+        release = select(_("Verdicts of"), releases)
         n_findings = st.number_input(
             _("Findings and suggestions"), 1, 500, 60,
             help=_("Two thirds are findings where there are enough; rare codes are not forgotten."),

@@ -17,7 +17,7 @@ import streamlit as st
 from dialint.app.console.charts import MARKED, MUTED, STRONG
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.system.release_reports import ReleaseReport
-from dialint.app.console.tables import share_text
+from dialint.app.console.tables import select, share_text
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.overrides import Overrides, dump_overrides
@@ -80,7 +80,7 @@ def show_threshold(
         st.info(_("The store has no verdicts yet. Score a log and add it to the store."))
         return
     left, right = st.columns(2)
-    release = left.selectbox(_("Release"), stored, format_func=safe_text, key="threshold release")
+    release = select(_("Release"), stored, "threshold release", at=left)
     with st.spinner(_("Reading the verdicts…")):
         by_code = _load(store, str(store.engine.url), account.id, release)
     if not by_code:
@@ -90,9 +90,7 @@ def show_threshold(
     taxonomy = load_taxonomy()
 
     codes = sorted(by_code, key=lambda code: (-sum(each.is_finding for each in by_code[code].turns), code))
-    code = right.selectbox(
-        _("Code"), codes, format_func=lambda each: safe_text(code_title(each, taxonomy)), key="threshold code"
-    )
+    code = select(_("Code"), {each: code_title(each, taxonomy) for each in codes}, "threshold code", at=right)
     turns, how = by_code[code], released.get(code)
     today = None if how is None or how.scan is None else how.scan.threshold
     key = f"threshold:{release}:{code}"

@@ -13,6 +13,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, paragraph, show_percent
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
+from dialint.app.console.tables import select
 from dialint.app.console.tasks.answer import Selection
 from dialint.app.console.tasks.cases import (
     Answer,
@@ -96,7 +97,7 @@ def adjudicate_page(store: Store, account: Account) -> None:
     ]
     project = listed[0] if listed else None
     if len(listed) > 1:
-        project = st.selectbox(_("Project"), listed, format_func=safe_text, key="adjudication project")
+        project = select(_("Project"), listed, "adjudication project")
     lease = None if project is None else leases.find_held(store, account.id, project)
     if lease is not None:
         _show_case(_open_case(store, account, lease, taxonomy))
@@ -258,22 +259,26 @@ def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decis
     usual = decision.severity if decision.severity in severities else entry.severity
     level, words = st.columns([2, 3])
     with level:
-        st.selectbox(
-            _("Severity"), severities, index=severities.index(usual), key=f"{key}:severity",
-            format_func=lambda each: safe_text(severity_title(each, session.taxonomy)),
-        )  # fmt: skip
+        select(
+            _("Severity"),
+            {each: severity_title(each, session.taxonomy) for each in severities},
+            f"{key}:severity",
+            index=severities.index(usual),
+        )
     with words:
         whole = (0, len(turn_text(session.case)))
         spans = dict.fromkeys([(decision.start, decision.end)])
         spans |= dict.fromkeys((one.start, one.end) for one in evidence(session.case, question))
         spans[whole] = None
         text = turn_text(session.case)
-        st.selectbox(
-            _("Evidence; or select words in the turn"), list(spans), key=f"{key}:span",
-            format_func=lambda each: safe_text(
-                _("the whole turn") if each == whole else f"“{text[each[0] : each[1]][:MAX_QUOTE]}”"
-            ),
-        )  # fmt: skip
+        select(
+            _("Evidence; or select words in the turn"),
+            {
+                each: _("the whole turn") if each == whole else f"“{text[each[0] : each[1]][:MAX_QUOTE]}”"
+                for each in list(spans)
+            },
+            f"{key}:span",
+        )
     if _keep_evidence(session, question.code, decision):
         st.rerun()
 

@@ -15,7 +15,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
-from dialint.app.console.tables import DialogueLink, share_text, show_paging, show_table
+from dialint.app.console.tables import DialogueLink, select, share_text, show_paging, show_table
 from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.text import (
     code_title,
@@ -50,10 +50,11 @@ def own_findings_page(store: Store, account: Account) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = None
         if by_id:
-            chosen = st.selectbox(
-                _("Your dialogues with findings, newest first"), list(by_id), key=f"own:{len(pages)}",
-                format_func=lambda name: safe_text(_title(by_id[name])),
-            )  # fmt: skip
+            chosen = select(
+                _("Your dialogues with findings, newest first"),
+                {name: _title(by_id[name]) for name in list(by_id)},
+                f"own:{len(pages)}",
+            )
         last = listed[-1] if listed else None
         show_paging(pages, last, has_more=len(listed) == PER_PAGE, key="own")
     if chosen is None:
@@ -151,16 +152,19 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         return
     by_number = {one.id: one for one in listed}
     title = _("{number}: {code} in turn {turn} of {dialogue}")
-    number = st.selectbox(
+    number = select(
         safe_text(_("Open appeals, oldest first: {n}").format(n=show_number(len(listed)))),
-        list(by_number), key=f"appeal:{listed[0].id}",
-        format_func=lambda each: safe_text(
-            title.format(
-                number=each, code=code_title(by_number[each].code, taxonomy), turn=by_number[each].turn,
+        {
+            each: title.format(
+                number=each,
+                code=code_title(by_number[each].code, taxonomy),
+                turn=by_number[each].turn,
                 dialogue=by_number[each].dialogue,
             )
-        ),
-    )  # fmt: skip
+            for each in list(by_number)
+        },
+        f"appeal:{listed[0].id}",
+    )
     dispute = appeals.load_dispute(store, account.id, number)
     disputed = [
         finding
@@ -211,10 +215,11 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
     with st.form(f"second review:{dispute.appeal.id}"):
         if not dispute.waits_in:
             st.markdown(safe_markdown(first))
-        chosen = st.selectbox(
-            _("Project of the second review"), list(names), format_func=lambda each: safe_text(names[each]),
+        chosen = select(
+            _("Project of the second review"),
+            names,
             help=_("Its reviewers judge the turn without the finding, the statement and other answers."),
-        )  # fmt: skip
+        )
         pressed = st.form_submit_button(
             ngettext(
                 "Send {n} open appeal to a second review",
@@ -283,10 +288,11 @@ def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: T
             key=f"outcome:{appeal.id}", index=None, horizontal=True,
         )  # fmt: skip
         if outcome == "amended":
-            st.selectbox(
-                _("Error that stands"), list(taxonomy.codes), key=f"amended:{appeal.id}",
-                format_func=lambda each: safe_text(code_title(each, taxonomy)),
-            )  # fmt: skip
+            select(
+                _("Error that stands"),
+                {each: code_title(each, taxonomy) for each in list(taxonomy.codes)},
+                f"amended:{appeal.id}",
+            )
             st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
         reason = st.text_area(
             _("Reason, which the agent reads"), max_chars=MAX_CHARACTERS, key=f"reason:{appeal.id}", height=80

@@ -23,7 +23,7 @@ from dialint.app.console.i18n import (
     show_time,
 )
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
-from dialint.app.console.tables import estimate_text, show_table
+from dialint.app.console.tables import estimate_text, select, show_table
 from dialint.app.console.tasks.answer import Selection
 from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
 from dialint.app.console.text import code_title, explain_code, lookup_code, safe_markdown, safe_text
@@ -74,10 +74,9 @@ def calibration_page(store: Store, account: Account) -> None:
     titles = {name: f"{name} · {_state_text(one)}" for name, one in by_name.items()}
     names = list(by_name)
     first = next((n for n, name in enumerate(names) if by_name[name].is_over), 0)
-    chosen = st.selectbox(
-        _("Session"), names, index=first, key=f"calibration session:{len(names)}",
-        format_func=lambda each: safe_text(titles[each]),
-    )  # fmt: skip
+    chosen = select(
+        _("Session"), {each: titles[each] for each in names}, f"calibration session:{len(names)}", index=first
+    )
     session = by_name[chosen]
     facts = (
         _("started {day}").format(day=show_day(session.created)),
@@ -151,7 +150,7 @@ def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
             _("Dialogues"), 1, MAX_ITEMS, 12,
             help=_("With fewer than 8 there are no intervals. 12 to 20 take an hour."),
         )  # fmt: skip
-        design = st.selectbox(_("Chosen"), list(designs), format_func=lambda each: safe_text(designs[each]))
+        design = select(_("Chosen"), designs)
         chosen = st.text_area(
             _("Or the ids of the dialogues, one a line"), height=80,
             help=_("Instead of a sample: for instance those on which an appeal was decided."),
@@ -285,11 +284,11 @@ def _show_disputed(
     store: Store, account: Account, session: Session, disputed: Sequence[DisputedQuestion],
     taxonomy: Taxonomy,
 ) -> None:  # fmt: skip
-    number = st.selectbox(
+    number = select(
         safe_text(_("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))),
-        range(len(disputed)), key=f"disputed:{session.project.id}",
-        format_func=lambda each: safe_text(_question_text(disputed[each], taxonomy)),
-    )  # fmt: skip
+        {each: _question_text(disputed[each], taxonomy) for each in range(len(disputed))},
+        f"disputed:{session.project.id}",
+    )
     one = disputed[number]
     left, right = st.columns([11, 9], gap="medium")
     with right:

@@ -12,9 +12,9 @@ from pydantic import Field, ValidationError
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import report_refusals, set_notice
-from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.tables import DialogueLink, select, show_table
 from dialint.app.console.tasks.answer import Selection, make_finding
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Finding, Label, Record, Severity
 from dialint.detector.taxonomy import Taxonomy
@@ -96,14 +96,18 @@ def show_lead_forms(store: Store, account: Account, into: str | None, taxonomy: 
 def _send_form(
     store: Store, account: Account, into: str | None, sources: dict[str, Project], taxonomy: Taxonomy
 ) -> None:
-    source = st.selectbox(
-        _("Answers of"), list(sources), format_func=safe_text, key="send source",
+    source = select(
+        _("Answers of"),
+        list(sources),
+        "send source",
         help=_("A question is open if its posterior is not sure enough, or if people disagree."),
-    )  # fmt: skip
-    st.selectbox(
-        _("Open if less sure than"), (0.8, 0.9, 0.95), index=1, key="send sure",
-        format_func=lambda each: safe_text(show_percent(each)),
-    )  # fmt: skip
+    )
+    select(
+        _("Open if less sure than"),
+        {each: show_percent(each) for each in (0.8, 0.9, 0.95)},
+        "send sure",
+        index=1,
+    )
     st.toggle(_("And whenever people disagree"), value=True, key="send disagreements")
 
     def send() -> None:
@@ -126,19 +130,15 @@ def _send_form(
 
 
 def _accept_form(store: Store, account: Account, sources: dict[str, Project], taxonomy: Taxonomy) -> None:
-    source = st.selectbox(_("Answers of"), list(sources), format_func=safe_text, key="accept source")
+    source = select(_("Answers of"), list(sources), "accept source")
     with st.container(horizontal=True):
-        st.selectbox(
-            _("People, at least"),
-            (2, 3, 4, 5),
-            key="accept minimum",
-            width=150,
-            format_func=lambda each: safe_text(str(each)),
+        select(_("People, at least"), {each: str(each) for each in (2, 3, 4, 5)}, "accept minimum", width=150)
+        select(
+            _("Posterior, at least"),
+            {each: show_percent(each) for each in (0.8, 0.9, 0.95)},
+            "accept sure",
+            width=170,
         )
-        st.selectbox(
-            _("Posterior, at least"), (0.8, 0.9, 0.95), key="accept sure", width=170,
-            format_func=lambda each: safe_text(show_percent(each)),
-        )  # fmt: skip
 
     def config() -> AcceptConfig:
         """What is chosen now: a callback may come before the run that draws the choice."""

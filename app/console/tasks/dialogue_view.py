@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import streamlit as st
 
 from dialint.app.console.i18n import _
+from dialint.app.console.tables import select
 from dialint.app.console.tasks.answer import Selection, parse_selection
 from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
 from dialint.detector.records import Dialogue, Finding
@@ -216,12 +217,12 @@ def show_marked_dialogue(
     number = find_page(pages, focus) if focus is not None else 0
     if len(pages) > 1:
         title = _("Page {page} of {n}: from turn {turn}")
-        number = st.selectbox(
-            _("Page"), range(len(pages)), index=number, key=f"page:{key}",
-            format_func=lambda i: safe_text(
-                title.format(page=i + 1, n=len(pages), turn=pages[i][0].turn)
-            ),
-        )  # fmt: skip
+        number = select(
+            _("Page"),
+            {i: title.format(page=i + 1, n=len(pages), turn=pages[i][0].turn) for i in range(len(pages))},
+            f"page:{key}",
+            index=number,
+        )
     name = f"dialogue:{key}"
 
     def on_selected() -> None:
