@@ -31,9 +31,7 @@ from dialint.labeling.store.records import Account
 NAME = "dialint"
 STYLE = Path(__file__).with_name("page.css")
 SIGNED_IN = "signed in"
-# In session state: the store that the pages of this session get.
-
-
+"""Key in session state: the store that the pages of this session get."""
 STREAMLIT_TEXTS = (
     N_("Upload"), N_("per file"), N_("Skip to main content"), N_("Collapse sidebar"), N_("Expand sidebar"),
     N_("Show password"), N_("Hide password"), N_("Help"), N_("Sidebar"), N_("Choose an option"),
@@ -72,10 +70,9 @@ def main() -> None:
             _name_document(page.title)
             _show_links(sections)
             _show_account(store, account)
-        is_home = page.url_path == ""  # which leads on to another page: nothing is read there
-        if not is_home and (notice := SESSIONS.take_notice(session)):
-            st.success(safe_markdown(notice))
-        if not is_home:
+        if page.url_path:  # home leads on to another page: nothing is read there
+            if notice := SESSIONS.take_notice(session):
+                st.success(safe_markdown(notice))
             empty_fields()
         page.run()
     except DialintError as failed:  # the store is away, or refuses the page
@@ -137,14 +134,7 @@ def _show_account(store: Store, account: Account) -> None:
         chosen = load_preferences(store, account.id)
         save_preferences(store, account.id, chosen.model_copy(update={"language": language}))
 
-    languages = list(LANGUAGES)
-    select(
-        _("Language"),
-        {each: LANGUAGES[each] for each in languages},
-        "language choice",
-        index=languages.index(current_language()),
-        on_change=choose_language,
-    )
+    select(_("Language"), LANGUAGES, "language choice", usual=current_language(), on_change=choose_language)
     st.button(_("Sign out"), key="sign out", type="tertiary", on_click=sign_out)
 
 

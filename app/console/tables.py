@@ -221,6 +221,11 @@ def dialogue_address(name: str, **filters: str | None) -> str:
     return f"/dialogue?{urlencode({'id': name, **chosen}, quote_via=quote, safe='')}"
 
 
+def dialogue_link(name: str, *, is_open: bool) -> str:
+    """Return a link to a dialogue's page as Markdown, or the name alone for who may not open it."""
+    return link(name, dialogue_address(name)) if is_open else safe_markdown(name)
+
+
 def go_to(address: str, query: Mapping[str, str] | None = None) -> None:
     """Show another page of the console, by its address, in the same session and tab."""
     st.switch_page(st.Page(lambda: None, title=address, url_path=address), query_params=query)

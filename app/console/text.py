@@ -14,6 +14,7 @@ from dialint.detector.records import Dialogue, JudgeRecord, Severity, Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Code, Names, Taxonomy, load_taxonomy
 
+MAX_CELL = 160
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'])")
 _JOINED = re.compile(
     r"(?<=:)(?=[\w/+-])|(?<=www)(?=\.)|(?=@)|(?<=<)(?=-)|(?<=-)(?=[->])|(?<=[<>~])(?==)", re.IGNORECASE
@@ -63,6 +64,11 @@ def safe_markdown(text: str) -> str:
 def safe_html(text: str) -> str:
     """`text` from outside, for a place in HTML: `safe_text`, and nothing in it becomes markup."""
     return html.escape(safe_text(text))
+
+
+def shorten_text(text: str) -> str:
+    """The text, or its beginning, for a cell of a table."""
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def percent(probability: float) -> str:

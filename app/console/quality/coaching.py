@@ -16,7 +16,6 @@ import streamlit as st
 from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares, draw_weeks
 from dialint.app.console.i18n import (
     _,
-    choose_name,
     from_ms,
     ngettext,
     paragraph,
@@ -30,10 +29,10 @@ from dialint.app.console.tables import (
     SCORE_HELP,
     Period,
     choose_period,
+    dialogue_link,
     explore_address,
     interval_text,
     last_days,
-    link,
     mean_text,
     select,
     share_change,
@@ -42,8 +41,8 @@ from dialint.app.console.tables import (
     show_table,
     show_tile,
 )
-from dialint.app.console.text import code_title, safe_markdown, safe_text
-from dialint.detector.statistics import compare_shares, difference_interval, wilson_interval
+from dialint.app.console.text import code_title, safe_markdown, safe_text, severity_title
+from dialint.detector.statistics import compare_shares, wilson_interval
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import (
@@ -51,7 +50,6 @@ from dialint.labeling.store.coaching import (
     MAX_DIALOGUES,
     CoachedDialogue,
     CodeRates,
-    ConfirmedFinding,
     Note,
     acknowledge_note,
     compare_codes,
@@ -72,69 +70,50 @@ N_CODES = 6
 
 
 def coaching_page(store: Store, account: Account) -> None:
-    """Show the page to `account`; the store decides what it may do."""
+    """Show the page to `account`."""
     st.subheader(_("Coaching"), anchor=False)
-    leads = has_permission(account, "plan")
-    if not leads and account.agent is None:
+    is_lead = has_permission(account, "plan")
+    if not is_lead and account.agent is None:
         st.info(_("This page is for agents. Your account is not known as one; a lead can change that."))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        chosen = _choose_agent(store, account) if leads else (account.agent or "", None)
-        extent = None if chosen is None else read_extent(store, account.id, chosen[0])
+        agent, team, extent = account.agent or "", None, None
+        if is_lead and (teams := dict(list_agents(store, account.id))):
+            names = {name: f"{name} · {team}" if team else name for name, team in teams.items()}
+            usual = st.query_params.get("agent", "")
+            agent = select(_("Agent"), names, f"coached:{usual}", usual=usual, width=260)
+            team = teams[agent] or None
+        if agent:
+            extent = read_extent(store, account.id, agent)
         period = choose_period("coaching period", extent, 30)
-    if chosen is None:
+    if not agent:
         st.info(_("No dialogue names an agent yet."))
         return
-    agent, team = chosen
     weeks = last_days(7 * WEEKS, period.last)
     since_ms = min(weeks.since_ms, period.before.since_ms)
     listed = list_dialogues(store, account.id, agent, since_ms, period.until_ms)
-    now = _within(listed, period)
-    before = _within(listed, period.before)
-    rates = compare_codes(store, account.id, agent, period.since_ms, period.until_ms, team)
+    scored = [one for one in listed if one.status == "scored"]
+    span = (period.since_ms, period.until_ms)
+    now = [one for one in scored if span[0] <= one.at_ms < span[1]]
+    before = [one for one in scored if period.before.since_ms <= one.at_ms < period.before.until_ms]
+    rates = compare_codes(store, account.id, agent, *span, team)
     st.caption(safe_markdown(_("Agent {name}: {days}.").format(name=agent, days=period.compared_text())))
     if extent is not None:
         whole, totals = Period(*extent), partial(read_totals, store, account.id, agent=agent)
         n_all = totals(whole.since_ms, whole.until_ms).stored
-        show_outside("coaching period", totals(period.since_ms, period.until_ms).stored, n_all)
+        show_outside("coaching period", totals(*span).stored, n_all)
     if len(listed) == MAX_DIALOGUES:
         text = _("Only the newest {n} dialogues of the agent are counted here; there may be more.")
         st.caption(safe_markdown(text.format(n=show_number(MAX_DIALOGUES))))
-    span = (period.since_ms, period.until_ms)
     score = next(iter(read_reviewed_scores(store, account.id, "total", *span, agent=agent)), None)
-    by_week = read_reviewed_scores(store, account.id, "week", weeks.since_ms, weeks.until_ms, agent=agent)
-    _show_tiles(now, before, score, agent if leads else None, period)
+    _show_tiles(now, before, score, agent if is_lead else None, period)
     left, right = st.columns(2, gap="medium")
     with left:
-        _show_trend(listed, weeks)
-        _show_scores(by_week, weeks)
-        _show_changes(now, before)
+        _show_trend(scored, weeks)
     with right:
-        _show_codes(rates, _count_codes(now), load_taxonomy())
-    _show_dialogues(store, account, agent, now, is_lead=leads)
-    show_notes(store, account, agent, [one.dialogue for one in now], is_lead=leads)
-
-
-def _choose_agent(store: Store, account: Account) -> tuple[str, str | None] | None:
-    teams = dict(list_agents(store, account.id))
-    if not teams:
-        return None
-    names = list(teams)
-    requested = st.query_params.get("agent", "")
-    chosen = select(
-        _("Agent"),
-        {name: f"{name} · {teams[name]}" if teams[name] else name for name in names},
-        f"coached:{requested}",
-        index=names.index(requested) if requested in teams else 0,
-        width=260,
-    )
-    return chosen, teams[chosen] or None
-
-
-def _within(listed: Sequence[CoachedDialogue], period: Period) -> list[CoachedDialogue]:
-    return [
-        one for one in listed if period.since_ms <= one.at_ms < period.until_ms and one.status == "scored"
-    ]
+        _show_codes(rates, now, load_taxonomy())
+    _show_dialogues(store, account, agent, now, is_lead=is_lead)
+    show_notes(store, account, agent, [one.dialogue for one in now], is_lead=is_lead)
 
 
 def _show_tiles(
@@ -181,21 +160,17 @@ def _show_tiles(
         )  # fmt: skip
 
 
-def _show_trend(listed: Sequence[CoachedDialogue], weeks: Period) -> None:
+def _show_trend(scored: Sequence[CoachedDialogue], weeks: Period) -> None:
     st.markdown(f"**{safe_markdown(_('Dialogues with an error by week'))}**")
     marks = []
     for number in range(WEEKS):
-        first = weeks.first + timedelta(days=7 * number)
         since_ms = weeks.since_ms + 7 * number * DAY_MS
-        of_week = [
-            one for one in listed if since_ms <= one.at_ms < since_ms + 7 * DAY_MS and one.status == "scored"
-        ]
+        of_week = [one for one in scored if since_ms <= one.at_ms < since_ms + 7 * DAY_MS]
         if of_week:
             k, n = sum(one.has_error for one in of_week), len(of_week)
+            label = f"{weeks.first + timedelta(days=7 * number):%m-%d}"
             state = _("share, with its interval")
-            marks.append(
-                ShareMark(f"{first:%m-%d}", k / n, *wilson_interval(k, n), state, STRONG, short_share(k, n))
-            )
+            marks.append(ShareMark(label, k / n, *wilson_interval(k, n), state, STRONG, short_share(k, n)))
     if not marks:
         st.caption(_("No scored dialogue in these twelve weeks."))
         return
@@ -206,28 +181,14 @@ def _show_trend(listed: Sequence[CoachedDialogue], weeks: Period) -> None:
     st.caption(_("By the first day of the week. A line is the 95 % interval: short weeks say little."))
 
 
-def _show_scores(by_week: Sequence[ReviewedScore], weeks: Period) -> None:
-    st.markdown(f"**{safe_markdown(_('Reviewed score by week'))}**")
-    if not by_week:
-        st.caption(_("No reviewed dialogue in the last twelve weeks."))
-        return
-    rows = [
-        (
-            f"{weeks.first + timedelta(days=7 * int(each.key)):%m-%d}", mean_text(each.reviewed),
-            mean_text(each.model), show_number(each.n),
-        )
-        for each in sorted(by_week, key=lambda each: int(each.key))
-    ]  # fmt: skip
-    show_table((_("Week from"), _("Reviewed score"), _("By the model"), _("Reviewed")), rows)
-
-
-def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -> None:
+def _show_codes(rates: CodeRates, now: Sequence[CoachedDialogue], taxonomy: Taxonomy) -> None:
     st.markdown(f"**{safe_markdown(_('Confirmed errors against the others'))}**")
     codes = sorted(rates.own, key=lambda code: (-rates.own[code], code))[:N_CODES]
     if not codes or not rates.own_dialogues:
         st.caption(_("No confirmed error in this period."))
         return
     n = rates.own_dialogues
+    dialogues = Counter(code for one in now for code in {code for code, _severity in one.confirmed})
     own, others = _("this agent"), _("the others")
     words = {
         "more": _("more"), "fewer": _("fewer"), "even": _("no clear difference"),
@@ -268,41 +229,11 @@ def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -
     st.caption(safe_markdown(text))
 
 
-def _show_changes(now: Sequence[CoachedDialogue], before: Sequence[CoachedDialogue]) -> None:
-    st.markdown(f"**{safe_markdown(_('What changed'))}**")
-    n, n_before = len(now), len(before)
-    counts, counts_before = _count_codes(now), _count_codes(before)
-    taxonomy, rows = load_taxonomy(), []
-    errors = (sum(one.has_error for one in now), sum(one.has_error for one in before))
-    compared = [(_("Any error"), *errors)]
-    compared += [
-        (code_title(code, taxonomy), counts[code], counts_before[code])
-        for code in sorted(counts.keys() | counts_before.keys())
-    ]
-    for name, k, k_before in compared:
-        if compare_shares(k, n, k_before, n_before) in ("more", "fewer"):
-            low, high = difference_interval(k, n, k_before, n_before)
-            rows.append((
-                name, short_share(k_before, n_before), short_share(k, n),
-                _("{low} to {high} points").format(
-                    low=show_number(100 * low, "+0;-0"), high=show_number(100 * high, "+0;-0")
-                ),
-            ))  # fmt: skip
-    if not rows:
-        st.caption(_("No clear change: for every error, the interval of the difference holds zero."))
-        return
-    headings = (_("Dialogues with"), _("The period before"), _("This period"), _("Difference, 95 %"))
-    show_table(headings, rows)
-
-
-def _count_codes(listed: Sequence[CoachedDialogue]) -> Counter[str]:
-    return Counter(code for one in listed for code in {code for code, _severity in one.confirmed})
-
-
 def _show_dialogues(
     store: Store, account: Account, agent: str, now: Sequence[CoachedDialogue], *, is_lead: bool
 ) -> None:
-    penalties: dict[str, float] = {level.code: level.penalty for level in load_taxonomy().severities}
+    taxonomy = load_taxonomy()
+    penalties: dict[str, float] = {level.code: level.penalty for level in taxonomy.severities}
     worst = sorted(
         (one for one in now if one.confirmed or one.n_changed),
         key=lambda one: (-sum(penalties.get(severity, 0.0) for _code, severity in one.confirmed), -one.at_ms),
@@ -311,59 +242,38 @@ def _show_dialogues(
         (one for one in now if not one.has_error and (one.quality is not None or one.review == "reviewed")),
         key=lambda one: (one.review != "reviewed", -(one.quality or 0.0), -one.at_ms),
     )[:N_DIALOGUES]
+
     confirmed = read_confirmed(store, account.id, agent, [one.dialogue for one in worst])
+    decisions = {
+        "confirmed": _("confirmed"), "changed": _("corrected by a reviewer"),
+        "added": _("added by a reviewer"),
+    }  # fmt: skip
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown(f"**{safe_markdown(_('Dialogues to talk about'))}**")
         if not worst:
             st.caption(_("No confirmed error in this period."))
         for one in worst:
-            _show_worst(one, confirmed[one.dialogue], is_lead=is_lead)
+            with st.container(border=True, gap="xsmall"):
+                day = show_day(from_ms(one.at_ms))
+                st.markdown(f"**{dialogue_link(one.dialogue, is_open=is_lead)}** · {safe_markdown(day)}")
+                for finding, decision in confirmed[one.dialogue]:
+                    place = _("turn {n}, {decision}").format(n=finding.turn, decision=decisions[decision])
+                    titles = (code_title(finding.code, taxonomy), severity_title(finding.severity, taxonomy))
+                    st.markdown(safe_markdown(" · ".join((*titles, place))))
+                    st.caption(safe_markdown(f"“{finding.quote}”"))
+                    if finding.reason:
+                        st.caption(safe_markdown(finding.reason))
     with right:
         st.markdown(f"**{safe_markdown(_('Dialogues that went well'))}**")
         if not best:
             st.caption(_("No dialogue without an error in this period."))
         with st.container(border=bool(best), gap="xsmall"):
             for one in best:
-                status = (
-                    _("reviewed, no error") if one.review == "reviewed" else _("no finding, not reviewed")
-                )
-                st.markdown(
-                    f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
-                    f"{safe_markdown(_day(one))} · {safe_markdown(status)}"
-                )
-
-
-def _day(one: CoachedDialogue) -> str:
-    return show_day(from_ms(one.at_ms))
-
-
-def _address(one: CoachedDialogue) -> str:
-    return f"/dialogue?{explore_address(id=one.dialogue).partition('?')[2]}"
-
-
-def _show_worst(one: CoachedDialogue, confirmed: Sequence[ConfirmedFinding], *, is_lead: bool) -> None:
-    taxonomy = load_taxonomy()
-    severities = {level.code: choose_name(level.name) for level in taxonomy.severities}
-    decisions = {
-        "confirmed": _("confirmed"), "changed": _("corrected by a reviewer"),
-        "added": _("added by a reviewer"),
-    }  # fmt: skip
-    with st.container(border=True, gap="xsmall"):
-        # agents have no page of a dialogue
-        st.markdown(
-            f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
-            f"{safe_markdown(_day(one))}"
-        )
-        for finding, decision in confirmed:
-            title = (
-                f"{code_title(finding.code, taxonomy)} · {severities.get(finding.severity, finding.severity)}"
-            )
-            place = _("turn {n}, {decision}").format(n=finding.turn, decision=decisions[decision])
-            st.markdown(f"{safe_markdown(title)} · {safe_markdown(place)}")
-            st.caption(safe_markdown(f"“{finding.quote}”"))
-            if finding.reason:
-                st.caption(safe_markdown(finding.reason))
+                is_read = one.review == "reviewed"
+                status = _("reviewed, no error") if is_read else _("no finding, not reviewed")
+                status = f"{show_day(from_ms(one.at_ms))} · {status}"
+                st.markdown(f"**{dialogue_link(one.dialogue, is_open=is_lead)}** · {safe_markdown(status)}")
 
 
 NOTICE = "coaching"

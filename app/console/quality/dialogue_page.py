@@ -6,9 +6,7 @@ dialogue count as not blind, which the page says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 import streamlit as st
 
@@ -16,8 +14,8 @@ from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_num
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore import read_place, show_steps
 from dialint.app.console.tables import DialogueLink, go_to, select, show_table
-from dialint.app.console.tasks.answer import Selection, load_reasons, parse_selection
-from dialint.app.console.tasks.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
+from dialint.app.console.tasks.answer import Selection, load_reasons
+from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.tasks.items import claim_dialogue
 from dialint.app.console.tasks.page_session import Adding, find_session, list_open
 from dialint.app.console.text import (
@@ -31,14 +29,16 @@ from dialint.app.console.text import (
     safe_text,
 )
 from dialint.detector.errors import DialintError
-from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.tool_use import call_lines
-from dialint.labeling.annotation import Annotation, Rejection
+from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.history import DialogueHistory, LogEntry, find_similar, read_history
+from dialint.labeling.store.history import DialogueHistory, find_similar, read_history
 from dialint.labeling.store.records import Account, NotAllowed
 
+_SELECTED = "selected in:"
+"""Beginning of a key in session state: the words that are selected in a dialogue."""
 MAX_ENTRIES = 50
 MAX_QUOTE = 120
 LAST = "dialogue address"
@@ -46,16 +46,8 @@ LAST = "dialogue address"
 of the browser's history."""
 
 
-class Event(NamedTuple):
-    """A line of the timeline: when, what, and lines below it, all as plain text."""
-
-    at: datetime
-    title: str
-    lines: tuple[str, ...] = ()
-
-
 def dialogue_page(store: Store, account: Account) -> None:
-    """Show the page to `account`; the store decides what it may do."""
+    """Show the page to `account`."""
     if "id" not in st.query_params and LAST in st.session_state:  # the browser's way back from Review
         st.query_params.from_dict(st.session_state[LAST])
     name = st.query_params.get("id", "")
@@ -76,16 +68,13 @@ def dialogue_page(store: Store, account: Account) -> None:
         show_steps(store, account, name)
     newest = history.verdicts[-1].verdict if history.verdicts else None
     if history.reviewed_quality is not None:
+        by_model = _("no model has judged it")
+        if newest is not None:
+            quality = "–" if newest.quality is None else show_number(round(newest.quality))
+            by_model = _("the model's: {quality}").format(quality=quality)
         text = _("Reviewed score {n}, by what people decided; {model}.")
-        reviewed = show_number(round(history.reviewed_quality))
-        by_model = (
-            _("no model has judged it")
-            if newest is None
-            else _("the model's: {quality}").format(
-                quality="–" if newest.quality is None else show_number(round(newest.quality))
-            )
-        )
-        st.markdown(f"**{safe_markdown(text.format(n=reviewed, model=by_model))}**")
+        text = text.format(n=show_number(round(history.reviewed_quality)), model=by_model)
+        st.markdown(f"**{safe_markdown(text)}**")
     if origin := origin_text(history.dialogue):
         st.caption(safe_markdown(origin))
     st.caption(
@@ -94,27 +83,64 @@ def dialogue_page(store: Store, account: Account) -> None:
     _show_actions(store, account, history.dialogue)
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        _show_dialogue(history.dialogue, newest)
+        findings = () if newest is None else newest.findings
+        marks = finding_marks(findings, () if newest is None else newest.suggestions)
+        focus = min((mark.selection.turn for mark in marks), default=None)
+        show_marked_dialogue(
+            history.dialogue, marks, focus, name,
+            on_selection=lambda selection: st.session_state.update({_SELECTED + name: selection}),
+        )  # fmt: skip
     with right:
-        for event in reversed(_list_events(history, taxonomy)):
+        for at, title_text, lines in reversed(_list_events(history, taxonomy)):
             with st.container(border=True, gap="small"):
-                st.markdown(f"**{safe_markdown(event.title)}**")
-                st.caption(safe_markdown(show_time(event.at)))
-                for line in event.lines:
+                st.markdown(f"**{safe_markdown(title_text)}**")
+                st.caption(safe_markdown(show_time(at)))
+                for line in lines:
                     st.text(safe_text(line))
         if history.labels:
             with st.expander(_("Labels")):
-                _show_labels(history, taxonomy)
+                show_table(
+                    (_("Turn"), _("Error"), _("Probability"), _("Method"), _("People")),
+                    [
+                        (
+                            str(each.turn), each.code, percent(each.probability), each.method,
+                            show_number(each.n_labelers),
+                        )
+                        for each in history.labels
+                    ],
+                )  # fmt: skip
         if history.entries:
             with st.expander(_("Audit log")):
-                _show_entries(history.entries)
+                rows = [
+                    (show_time(from_ms(each.at_ms)), each.account, each.action, each.subject)
+                    for each in history.entries[:MAX_ENTRIES]
+                ]
+                show_table((_("Time"), _("Who"), _("Action"), _("Subject")), rows)
+                if len(history.entries) > len(rows):
+                    st.caption(_("Older entries are in the audit log on the Admin page."))
         with st.expander(_("Similar dialogues"), expanded=True):
-            _show_similar(store, account, name)
+            similar = find_similar(store, account.id, name)
+            if similar:
+                show_table(
+                    (_("Dialogue"), _("Same words"), _("Agent"), _("Findings")),
+                    [
+                        (
+                            DialogueLink(each.dialogue), show_percent(each.similarity), each.agent or "–",
+                            show_number(each.n_findings),
+                        )
+                        for each in similar
+                    ],
+                )  # fmt: skip
+            st.caption(
+                _("Share of runs of three words that both have, among dialogues with the same rare phrases.")
+                if similar
+                else _("No other dialogue shares rare phrases with this one.")
+            )
 
 
 def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
     names = [each.id for each in list_open(store, account, ("review",)) if each.prelabelled]
-    selection = parse_selection(dialogue, None, st.session_state.get(_selected_key(dialogue)))
+    selection: Selection | None = st.session_state.get(_SELECTED + dialogue.id)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         review = st.button(
             _("Review this"), key="review this", type="primary", disabled=not names,
@@ -152,87 +178,47 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
     go_to("review")
 
 
-def _selected_key(dialogue: Dialogue) -> str:
-    return f"selected in:{dialogue.id}"
-
-
-def _show_dialogue(dialogue: Dialogue, verdict: Verdict | None) -> None:
-    findings = () if verdict is None else verdict.findings
-    suggestions = () if verdict is None else verdict.suggestions
-    marks = [
-        Mark(
-            Selection(turn=each.turn, start=each.start, end=each.end),
-            safe_text(f"{number} {each.code}"),
-            "open" if number <= len(findings) else "suggested",
-        )
-        for number, each in enumerate((*findings, *suggestions), 1)
-    ]
-    focus = min((mark.selection.turn for mark in marks), default=None)
-    pages = paginate(dialogue)
-    number = 0 if focus is None else find_page(pages, focus)
-    if len(pages) > 1:
-        number = select(
-            _("Page"),
-            {
-                i: _("Page {number} of {n}, from turn {turn}").format(
-                    number=show_number(i + 1), n=show_number(len(pages)), turn=pages[i][0].turn
-                )
-                for i in range(len(pages))
-            },
-            f"page:{dialogue.id}",
-            index=number,
-        )
-    data = view_data(dialogue, None, marks, focus, 0, (number, pages[number]))
-    key = f"dialogue page:{dialogue.id}"
-
-    def on_selected() -> None:
-        raw = getattr(st.session_state.get(key), "selected", None)
-        st.session_state[_selected_key(dialogue)] = raw
-
-    render_dialogue(data, key, on_selected)
+Event = tuple[datetime, str, tuple[str, ...]]
+"""Of the timeline: when, what, and lines below it, all as plain text."""
 
 
 def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
-    stored = Event(from_ms(history.stored_ms), _("The dialogue came to the store"))
-    events = [stored]
+    stored_at = from_ms(history.stored_ms)
+    events: list[Event] = [(stored_at, _("The dialogue came to the store"), ())]
     for dated in history.verdicts:
         verdict = dated.verdict
+        if verdict.status == "failed":
+            failed = _("It failed ({failure}). That is not a clean dialogue.")
+            lines = [failed.format(failure=verdict.failure)]
+        elif verdict.status == "not_judged":
+            lines = [_("It was not judged. That is not a clean dialogue.")]
+        else:
+            lines = [quality_text(verdict), *(_describe_finding(each, taxonomy) for each in verdict.findings)]
+            if not verdict.findings:
+                lines.append(no_findings_text(verdict, taxonomy))
+            elif (lists := coverage_lists(verdict, taxonomy)) is not None and lists[1]:
+                lines.append(_("Not looked for: {codes}.").format(codes=", ".join(lists[1])))
+            suggestion = _("Suggestion: {finding}")
+            lines += [
+                suggestion.format(finding=_describe_finding(each, taxonomy)) for each in verdict.suggestions
+            ]
         title = _("Verdict of {release}").format(release=verdict.release)
-        events.append(Event(from_ms(dated.at_ms), title, _describe_verdict(verdict, taxonomy)))
-    events += [_describe_answer(answer, taxonomy, stored.at) for answer in history.answers]
+        events.append((from_ms(dated.at_ms), title, tuple(lines)))
+    events += [_describe_answer(answer, taxonomy, stored_at) for answer in history.answers]
+    states = {
+        "open": _("open"), "overturned": _("the finding was wrong"), "upheld": _("the finding stands"),
+        "amended": _("another finding stands"),
+    }  # fmt: skip
     for objection in history.appeals:
         appeal = objection.appeal
-        states = {
-            "open": _("open"), "overturned": _("the finding was wrong"), "upheld": _("the finding stands"),
-            "amended": _("another finding stands"),
-        }  # fmt: skip
         title = _("Appeal of {name} against {code} in turn {turn}: {state}").format(
             name=appeal.account, code=appeal.code, turn=appeal.turn, state=states[appeal.state]
         )
         lines = [f"“{appeal.statement}”"]
         if appeal.decided_by is not None:
             lines.append(_("{name}: {reason}").format(name=appeal.decided_by, reason=appeal.reason or ""))
-        events.append(Event(from_ms(objection.at_ms), title, tuple(lines)))
-    return sorted(events, key=lambda event: event.at)
-
-
-def _describe_verdict(verdict: Verdict, taxonomy: Taxonomy) -> tuple[str, ...]:
-    if verdict.status == "failed":
-        return (_("It failed ({failure}). That is not a clean dialogue.").format(failure=verdict.failure),)
-    if verdict.status == "not_judged":
-        return (_("It was not judged. That is not a clean dialogue."),)
-    lines = [quality_text(verdict)]
-    lines += [_describe_finding(each, taxonomy) for each in verdict.findings]
-    if not verdict.findings:
-        lines.append(no_findings_text(verdict, taxonomy))
-    elif (lists := coverage_lists(verdict, taxonomy)) is not None and lists[1]:
-        text = _("Not looked for: {codes}.")
-        lines.append(text.format(codes=", ".join(lists[1])))
-    lines += [
-        _("Suggestion: {finding}").format(finding=_describe_finding(each, taxonomy))
-        for each in verdict.suggestions
-    ]
-    return tuple(lines)
+        events.append((from_ms(objection.at_ms), title, tuple(lines)))
+    return sorted(events, key=lambda event: event[0])
 
 
 def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) -> Event:
@@ -252,8 +238,12 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) 
     lines += [_describe_finding(each, taxonomy, is_answer=True) for each in answer.findings] or [
         _("No error found.")
     ]
-    lines += [_describe_rejection(each, taxonomy) for each in answer.rejections]
-    return Event(answer.at or unknown, kinds[answer.kind].format(name=answer.labeler), tuple(lines))
+    for each in answer.rejections:
+        names = load_reasons().names.get(each.reason)
+        reason = each.reason if names is None else choose_name(names)
+        rejected = _("turn {turn}: {code}, rejected: {reason}")
+        lines.append(rejected.format(turn=each.turn, code=code_title(each.code, taxonomy), reason=reason))
+    return answer.at or unknown, kinds[answer.kind].format(name=answer.labeler), tuple(lines)
 
 
 def _describe_finding(finding: Finding, taxonomy: Taxonomy, *, is_answer: bool = False) -> str:
@@ -262,57 +252,3 @@ def _describe_finding(finding: Finding, taxonomy: Taxonomy, *, is_answer: bool =
     return _("turn {turn}: {code}, {severity}{probability}: “{quote}”").format(
         turn=finding.turn, code=code, severity=finding.severity, probability=probability, quote=finding.quote
     )
-
-
-def _describe_rejection(rejection: Rejection, taxonomy: Taxonomy) -> str:
-    code = code_title(rejection.code, taxonomy)
-    names = load_reasons().names.get(rejection.reason)
-    return _("turn {turn}: {code}, rejected: {reason}").format(
-        turn=rejection.turn, code=code, reason=rejection.reason if names is None else choose_name(names)
-    )
-
-
-def _show_labels(history: DialogueHistory, taxonomy: Taxonomy) -> None:
-    headings = (_("Turn"), _("Error"), _("Probability"), _("Method"), _("People"))
-    rows = [
-        (
-            str(each.turn), each.code, percent(each.probability), each.method,
-            show_number(each.n_labelers),
-        )
-        for each in history.labels
-    ]  # fmt: skip
-    show_table(headings, rows)
-
-
-def _show_entries(entries: Sequence[LogEntry]) -> None:
-    headings = (_("Time"), _("Who"), _("Action"), _("Subject"))
-    newest = entries[:MAX_ENTRIES]
-    show_table(
-        headings,
-        [(show_time(from_ms(each.at_ms)), each.account, each.action, each.subject) for each in newest],
-    )
-    if len(entries) > len(newest):
-        st.caption(_("Older entries are in the audit log on the Admin page."))
-
-
-def _show_similar(store: Store, account: Account, name: str) -> None:
-    try:
-        similar = find_similar(store, account.id, name)
-    except DialintError as failed:
-        st.caption(safe_markdown(explain_as_sentence(failed)))
-        return
-    if not similar:
-        st.caption(_("No other dialogue shares rare phrases with this one."))
-        return
-    headings = (_("Dialogue"), _("Same words"), _("Agent"), _("Findings"))
-    show_table(
-        headings,
-        [
-            (
-                DialogueLink(each.dialogue), show_percent(each.similarity), each.agent or "–",
-                show_number(each.n_findings),
-            )
-            for each in similar
-        ],
-    )  # fmt: skip
-    st.caption(_("Share of runs of three words that both have, among dialogues with the same rare phrases."))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -23,7 +25,7 @@ from dialint.labeling.store import projects, tasks
 from dialint.labeling.store.api import Search, Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, NewTask
-from dialint.labeling.store.search import Choices, Count, Hit, HitFinding, count, list_choices, search
+from dialint.labeling.store.search import Choices, Hit, HitFinding, count, list_choices, search
 
 COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
 MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}
@@ -33,14 +35,13 @@ NOTICE = "explore"
 
 
 def explore_page(store: Store, account: Account) -> None:
-    """Show the page to `account`; the store decides what it may do."""
+    """Show the page to `account`."""
     show_notice(NOTICE)
     chosen = read_address()
-    taxonomy = load_taxonomy()
     title, actions = st.columns([1, 3], vertical_alignment="center")
     with title:
         st.subheader(_("Explore"), anchor=False)
-    show_controls(chosen, list_choices(store, account.id), taxonomy)
+    show_controls(chosen, list_choices(store, account.id), load_taxonomy())
     wanted = make_search(chosen)
     after = st.query_params.get("after") or None
     results = search(store, account.id, wanted, after)
@@ -48,8 +49,10 @@ def explore_page(store: Store, account: Account) -> None:
         with actions, st.container(horizontal=True, horizontal_alignment="right"):
             _show_sending(store, account, results.hits)
     total = count(store, account.id, wanted)
+    n = ngettext("{n} dialogue", "{n} dialogues", total.n)
+    more = _("more than {n} dialogues").format(n=show_number(total.n))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(safe_markdown(_describe_total(total)), width="content")
+        st.caption(safe_markdown(n if total.exact else more), width="content")
         if chosen:
             st.button(_("Clear all filters"), type="tertiary", on_click=open_address, args=({},))
     if results.hits:
@@ -64,12 +67,6 @@ def explore_page(store: Store, account: Account) -> None:
             _("Next page ▶"), disabled=results.after is None, on_click=open_address,
             args=(chosen, results.after), key="next page",
         )  # fmt: skip
-
-
-def _describe_total(total: Count) -> str:
-    if total.exact:
-        return ngettext("{n} dialogue", "{n} dialogues", total.n)
-    return _("more than {n} dialogues").format(n=show_number(total.n))
 
 
 def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -> None:
@@ -116,8 +113,7 @@ def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
     """Send dialogues of this page to a review project: all by one click, or some by a form."""
     listed = projects.list_projects(store, account.id)
     found = [each for each, state in listed if each.purpose == "review" and state == "open"]
-    found.sort(key=lambda each: not each.prelabelled)
-    names = [each.id for each in found]
+    names = [each.id for each in sorted(found, key=lambda each: not each.prelabelled)]
     usual = names if len(names) == 1 else [each.id for each in found if each.prelabelled]
     ids = [hit.dialogue for hit in hits]
     label = ngettext("Send {n} dialogue to review", "Send {n} dialogues to review", len(ids))
@@ -134,11 +130,10 @@ def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
         # a key by the page: another page begins with all of its own
         page_key = hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:16]
         chosen = st.multiselect(
-            _("Dialogues of this page"), ids, default=ids, key=f"sent:{page_key}",
-            format_func=lambda each: safe_text(each),
-        )  # fmt: skip
+            _("Dialogues of this page"), ids, default=ids, key=f"sent:{page_key}", format_func=safe_text
+        )
         project = select(_("Project"), names)
-        if st.form_submit_button(_("Send"), type="primary") and chosen and project is not None:
+        if st.form_submit_button(_("Send"), type="primary") and chosen:
             _send(store, account, chosen, project)
             st.rerun()
 
@@ -320,14 +315,14 @@ def _select(name: str, label: str, values: dict[str, str], width_px: int = WIDTH
 
 FROM = "from"
 """Name in the address of a dialogue: it is a result of Explore."""
-EXPLORE = "explore"
 LIST = "explore list"
 """Key in session state: the page of results that the dialogue is on."""
 MAX_PAGES = 40
 """Pages that are walked from the first one to find the one before."""
 
 
-class ResultPage(NamedTuple):
+@dataclass(frozen=True)
+class ResultPage:
     """A page of results: the dialogues, and the positions that it and the next one begin after."""
 
     chosen: dict[str, str]
@@ -335,22 +330,23 @@ class ResultPage(NamedTuple):
     dialogues: tuple[str, ...]
     next_after: str | None
 
+    @classmethod
+    def load(cls, store: Store, account: Account, chosen: dict[str, str], after: str | None) -> ResultPage:
+        """Search for it."""
+        results = search(store, account.id, make_search(chosen), after)
+        return cls(chosen, after, tuple(hit.dialogue for hit in results.hits), results.after)
+
 
 def make_place(chosen: Mapping[str, str], after: str | None) -> dict[str, str]:
     """What the address of a dialogue says of the search that it is a result of."""
-    return {FROM: EXPLORE, **chosen, **({"after": after} if after else {})}
+    return {FROM: "explore", **chosen, **({"after": after} if after else {})}
 
 
 def read_place() -> dict[str, str]:
     """`make_place` of the page's address; empty if the dialogue was not opened from Explore."""
-    if st.query_params.get(FROM) != EXPLORE:
+    if st.query_params.get(FROM) != "explore":
         return {}
     return make_place(read_address(), st.query_params.get("after"))
-
-
-def _load_page(store: Store, account: Account, chosen: dict[str, str], after: str | None) -> ResultPage:
-    results = search(store, account.id, make_search(chosen), after)
-    return ResultPage(chosen, after, tuple(hit.dialogue for hit in results.hits), results.after)
 
 
 def show_steps(store: Store, account: Account, name: str) -> None:
@@ -361,44 +357,32 @@ def show_steps(store: Store, account: Account, name: str) -> None:
     chosen, after = read_address(), st.query_params.get("after") or None
     page = st.session_state.get(LIST)
     if not isinstance(page, ResultPage) or (page.chosen, page.after) != (chosen, after):
-        page = st.session_state[LIST] = _load_page(store, account, chosen, after)
+        page = st.session_state[LIST] = ResultPage.load(store, account, chosen, after)
     at = page.dialogues.index(name) if name in page.dialogues else None
     has_previous = at is not None and (at > 0 or after is not None)
     has_next = at is not None and (at + 1 < len(page.dialogues) or page.next_after is not None)
-    st.button(
-        _("◀ Previous"), key="previous result", disabled=not has_previous, on_click=_step,
-        args=(store, account, page, at, -1),
-    )  # fmt: skip
-    st.button(
-        _("Next ▶"), key="next result", disabled=not has_next, on_click=_step,
-        args=(store, account, page, at, 1),
-    )  # fmt: skip
+    step = partial(_step, store, account, page, at)
+    st.button(_("◀ Previous"), key="previous result", disabled=not has_previous, on_click=step, args=(-1,))
+    st.button(_("Next ▶"), key="next result", disabled=not has_next, on_click=step, args=(1,))
     if st.button(_("Back to the list"), key="result list", type="tertiary"):
         go_to("explore", {**chosen, **({"after": after} if after else {})})
 
 
-def _step(store: Store, account: Account, page: ResultPage, at: int, by: int) -> None:
+def _step(store: Store, account: Account, page: ResultPage, at: int | None, by: int) -> None:
     """Open the result `by` places on, if need be of the page beside; nothing if there is none any more."""
-    to = at + by
-    if not 0 <= to < len(page.dialogues):
-        beside = _find_previous(store, account, page) if by < 0 else None
-        if by > 0:
-            beside = _load_page(store, account, page.chosen, page.next_after)
-        if beside is None or not beside.dialogues:
+    to, beside = (at or 0) + by, page
+    if to == len(page.dialogues):
+        beside, to = ResultPage.load(store, account, page.chosen, page.next_after), 0
+    elif (
+        to < 0
+    ):  # the page before is found from the first one, as pages are cut by keys and lead forward only
+        beside = ResultPage.load(store, account, page.chosen, None)
+        for _number in range(MAX_PAGES):
+            if beside.next_after in (page.after, None):
+                break
+            beside = ResultPage.load(store, account, page.chosen, beside.next_after)
+        if beside.next_after != page.after:
             return
-        page, to = beside, -1 if by < 0 else 0
-        st.session_state[LIST] = page
-    st.query_params.from_dict({"id": page.dialogues[to], **make_place(page.chosen, page.after)})
-
-
-def _find_previous(store: Store, account: Account, page: ResultPage) -> ResultPage | None:
-    """The page before: found from the first one, as pages are cut by keys and lead forward only."""
-    after: str | None = None
-    for _number in range(MAX_PAGES):
-        before = _load_page(store, account, page.chosen, after)
-        if before.next_after == page.after:
-            return before
-        after = before.next_after
-        if after is None:
-            break
-    return None
+    if beside.dialogues:
+        st.session_state[LIST] = beside
+        st.query_params.from_dict({"id": beside.dialogues[to], **make_place(page.chosen, beside.after)})

@@ -1,5 +1,4 @@
-"""The Overview page: what was scored, flagged, reviewed and overturned in a period against the one before,
-and weeks that drift.
+"""The Overview page: what was scored, flagged, reviewed and overturned in a period against the one before.
 
 Shares have their 95 % intervals, and what these do not tell apart is not ranked. Each number leads to its
 dialogues.
@@ -8,7 +7,6 @@ dialogues.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
@@ -22,7 +20,6 @@ from dialint.app.console.charts import (
     ShareMark,
     draw_days,
     draw_shares,
-    draw_weeks,
 )
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.tables import (
@@ -32,12 +29,10 @@ from dialint.app.console.tables import (
     choose_period,
     explore_address,
     interval_text,
-    last_days,
     mean_text,
     score_text,
     select,
     share_change,
-    share_text,
     short_share,
     show_outside,
     show_table,
@@ -71,23 +66,27 @@ ALL = ""
 
 
 def overview_page(store: Store, account: Account) -> None:
-    """Show the page to `account`; the store decides what it may do."""
+    """Show the page to `account`."""
     st.subheader(_("Overview"), anchor=False)
+    filters: dict[str, Any] = {}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         extent = read_extent(store, account.id)
         period = choose_period("overview period", extent)
-        team = _choose(store, account, "team", _("Team"), _("All teams"), period)
-        channel = _choose(store, account, "channel", _("Channel"), _("All channels"), period)
-    chosen = (("team", team), ("channel", channel))
-    filters: dict[str, Any] = {name: value for name, value in chosen if value is not None}
-    now = read_totals(store, account.id, period.since_ms, period.until_ms, **filters)
-    before = read_totals(store, account.id, period.before.since_ms, period.before.until_ms, **filters)
-    days = read_groups(store, account.id, "day", period.since_ms, period.until_ms, **filters, limit=4000)
-    codes = read_groups(store, account.id, "code", period.since_ms, period.until_ms, **filters, limit=N_CODES)
-    agents = read_groups(store, account.id, "agent", period.since_ms, period.until_ms, **filters, limit=1000)
-    releases = read_groups(store, account.id, "release", period.since_ms, period.until_ms, **filters)
-    cleared = count_cleared(store, account.id, period.since_ms, period.until_ms, **filters)
+        everything = {"team": (_("Team"), _("All teams")), "channel": (_("Channel"), _("All channels"))}
+        for dimension, (label, usual) in everything.items():
+            since_ms = period.before.since_ms
+            groups = read_groups(store, account.id, dimension, since_ms, period.until_ms, limit=N_CHOICES)  # type: ignore[arg-type]
+            names = {ALL: usual, **{name: name for name in sorted(each.key for each in groups) if name}}
+            if chosen := select(safe_text(label), names, f"overview {dimension}", width=190):
+                filters[dimension] = chosen
     span = (period.since_ms, period.until_ms)
+    now = read_totals(store, account.id, *span, **filters)
+    before = read_totals(store, account.id, period.before.since_ms, period.before.until_ms, **filters)
+    days = read_groups(store, account.id, "day", *span, **filters, limit=4000)
+    codes = read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
+    agents = read_groups(store, account.id, "agent", *span, **filters, limit=1000)
+    releases = read_groups(store, account.id, "release", *span, **filters)
+    cleared = count_cleared(store, account.id, *span, **filters)
     score = next(iter(read_reviewed_scores(store, account.id, "total", *span, **filters)), None)
     scores = {each.key: each for each in read_reviewed_scores(store, account.id, "agent", *span, **filters)}
     backlog = read_backlog(store, account.id)
@@ -96,8 +95,8 @@ def overview_page(store: Store, account: Account) -> None:
     st.caption(safe_markdown(text.format(days=period.compared_text())))
     if extent is not None:
         whole = Period(*extent)
-        everything = read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters)
-        show_outside("overview period", now.stored, everything.stored)
+        stored = read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters).stored
+        show_outside("overview period", now.stored, stored)
     _show_strip(now, before, score, backlog, address)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -107,25 +106,9 @@ def overview_page(store: Store, account: Account) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         _show_codes(codes, now, address)
-        show_drift(store, account, filters, period.last)
     with right:
         _show_agents(agents, cleared, scores, address)
         _show_releases(releases, address)
-
-
-def _choose(
-    store: Store, account: Account, dimension: str, label: str, everything: str, period: Period
-) -> str | None:
-    since_ms = period.before.since_ms
-    groups = read_groups(store, account.id, dimension, since_ms, period.until_ms, limit=N_CHOICES)  # type: ignore[arg-type]
-    names = sorted(group.key for group in groups if group.key)
-    chosen = select(
-        safe_text(label),
-        {name: name or everything for name in [ALL, *names]},
-        f"overview {dimension}",
-        width=190,
-    )
-    return chosen or None
 
 
 def _show_strip(
@@ -137,15 +120,22 @@ def _show_strip(
 ) -> None:
     decided, decided_before = now.confirmed + now.rejected, before.confirmed + before.rejected
     without_result = now.not_judged + now.failed
+
+    def share(k: int, n: int) -> str:
+        return show_percent(k / n, "#,##0.0 %") if n else "–"
+
+    def change(n: int, n_before: int) -> str:
+        return show_number(n - n_before, "+#,##0;-#,##0") if n != n_before else _("as before")
+
     with st.container(horizontal=True, gap="small"):
         show_tile(
             _("Scored dialogues"), show_number(now.dialogues),
             ngettext("{n} without a result", "{n} without a result", without_result),
             _("Dialogues that a release has judged."), explore_address(status="scored", **address),
-            _count_change(now.dialogues, before.dialogues),
+            change(now.dialogues, before.dialogues),
         )  # fmt: skip
         show_tile(
-            _("With a finding"), _share(now.flagged, now.dialogues),
+            _("With a finding"), share(now.flagged, now.dialogues),
             interval_text(now.flagged, now.dialogues),
             _("Share of the scored dialogues with at least one finding. Suggestions do not count."),
             explore_address(kind="finding", **address),
@@ -155,10 +145,10 @@ def _show_strip(
             _("Reviewed"), show_number(now.reviewed),
             ngettext("{n} error added", "{n} errors added", now.added),
             _("Dialogues of the period that a reviewer or expert answered, and errors that only they saw."),
-            explore_address(status="reviewed", **address), _count_change(now.reviewed, before.reviewed),
+            explore_address(status="reviewed", **address), change(now.reviewed, before.reviewed),
         )  # fmt: skip
         show_tile(
-            _("Confirmed"), _share(now.confirmed, decided), interval_text(now.confirmed, decided),
+            _("Confirmed"), share(now.confirmed, decided), interval_text(now.confirmed, decided),
             paragraph("Precision as people decided"), explore_address(status="rejected", **address),
             share_change(now.confirmed, decided, before.confirmed, decided_before),
         )  # fmt: skip
@@ -166,8 +156,7 @@ def _show_strip(
             _("Overturned"), show_number(now.overturned),
             ngettext("of {n} appealed", "of {n} appealed", now.appealed),
             _("Findings that an agent objected to and an expert found wrong."),
-            explore_address(status="overturned", **address),
-            _count_change(now.overturned, before.overturned),
+            explore_address(status="overturned", **address), change(now.overturned, before.overturned),
         )  # fmt: skip
         show_tile(
             _("Reviewed score"), mean_text(score and score.reviewed),
@@ -181,14 +170,6 @@ def _show_strip(
             ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)),
             paragraph("Open tasks times the median"), "/review", time if time == _("unknown") else _("now"),
         )  # fmt: skip
-
-
-def _share(k: int, n: int) -> str:
-    return show_percent(k / n, "#,##0.0 %") if n else "–"
-
-
-def _count_change(n: int, before: int) -> str:
-    return show_number(n - before, "+#,##0;-#,##0") if n != before else _("as before")
 
 
 def _backlog_text(backlog: Sequence[Backlog]) -> str:
@@ -208,26 +189,21 @@ def _minutes_text(minutes: float) -> str:
 
 def _show_days(groups: Sequence[Group], period: Period) -> None:
     by_day = {group.key: group for group in groups}
-    counts = []
+    by_month = period.n_days > MAX_BARS
+    bars: dict[date, list[int]] = {}  # of each bar: dialogues, and those with a finding
     for offset in range(period.n_days):
-        day: date = period.first + timedelta(days=offset)
-        group = by_day.get(day.isoformat())
-        counts.append(DayCount(day, group.dialogues if group else 0, group.flagged if group else 0))
-    by_month = len(counts) > MAX_BARS
-    if by_month:
-        months: dict[date, list[DayCount]] = {}
-        for each in counts:
-            months.setdefault(each.day.replace(day=1), []).append(each)
-        counts = [
-            DayCount(day, sum(each.n for each in of_month), sum(each.n_marked for each in of_month))
-            for day, of_month in months.items()
-        ]
-    n, flagged = sum(each.n for each in counts), sum(each.n_marked for each in counts)
+        day = period.first + timedelta(days=offset)
+        bar = bars.setdefault(day.replace(day=1) if by_month else day, [0, 0])
+        if (group := by_day.get(day.isoformat())) is not None:
+            bar[0] += group.dialogues
+            bar[1] += group.flagged
     alt = _("Bars: {n} dialogues in all, {flagged} of them with a finding.").format(
-        n=show_number(n), flagged=show_number(flagged)
+        n=show_number(sum(n for n, _flagged in bars.values())),
+        flagged=show_number(sum(flagged for _n, flagged in bars.values())),
     )
     title = _("Scored dialogues by month") if by_month else _("Scored dialogues by day")
     st.markdown(f"**{safe_markdown(title)}**")
+    counts = [DayCount(day, n, flagged) for day, (n, flagged) in bars.items()]
     draw_days(counts, (_("With a finding"), _("Without")), alt, "%Y-%m" if by_month else "%m-%d")
 
 
@@ -354,67 +330,3 @@ def _show_releases(releases: Sequence[Group], address: dict[str, str]) -> None:
     headings = (_("Release"), _("Dialogues"), _("With a finding"), _("Confirmed of decided"), _("No result"))
     show_table(headings, rows)
     st.caption(_("By the newest verdict on each dialogue. In brackets: 95 % intervals (Wilson)."))
-
-
-WEEKS = 12
-LEAST_BEFORE = 50
-"""Dialogues before a week without which nothing is said of it."""
-
-
-@dataclass(frozen=True)
-class Week:
-    """Seven days from `first` on; `drifts`: the share of flagged dialogues lies outside that of the weeks
-    before."""
-
-    first: date
-    n: int
-    flagged: int
-    drifts: bool
-
-
-def mark_weeks(days: Sequence[Group], first: date, n_weeks: int) -> list[Week]:
-    """Return the weeks that have dialogues; one drifts if its share differs clearly from all earlier weeks
-    together."""
-    weeks: list[Week] = []
-    sums = [[0, 0] for _week in range(n_weeks)]
-    for group in days:
-        index = (date.fromisoformat(group.key) - first).days // 7
-        if 0 <= index < n_weeks:
-            sums[index][0] += group.flagged
-            sums[index][1] += group.dialogues
-    flagged_before = n_before = 0
-    for index, (flagged, n) in enumerate(sums):
-        differs = compare_shares(flagged, n, flagged_before, n_before) in ("more", "fewer")
-        drifts = n_before >= LEAST_BEFORE and differs
-        if n:
-            weeks.append(Week(first + timedelta(days=7 * index), n, flagged, drifts))
-        flagged_before, n_before = flagged_before + flagged, n_before + n
-    return weeks
-
-
-def show_drift(store: Store, account: Account, filters: dict[str, Any], last: date) -> None:
-    """Draw the weeks up to the `last` day, and say which ones stand out."""
-    st.markdown(f"**{safe_markdown(_('Drift'))}**")
-    span = last_days(7 * WEEKS, last)
-    days = read_groups(store, account.id, "day", span.since_ms, span.until_ms, **filters, limit=1000)
-    weeks = mark_weeks(days, span.first, WEEKS)
-    if not weeks:
-        st.caption(_("Nothing was scored in these twelve weeks."))
-        return
-    usual, outside = _("as the weeks before"), _("outside of the weeks before")
-    marks = [
-        ShareMark(
-            f"{week.first:%m-%d}",
-            week.flagged / week.n, *wilson_interval(week.flagged, week.n),
-            outside if week.drifts else usual, MARKED if week.drifts else STRONG,
-            share_text(week.flagged, week.n),
-        )
-        for week in weeks
-    ]  # fmt: skip
-    n = sum(week.drifts for week in weeks)
-    summary = ngettext(
-        "{n} week lies outside of the weeks before it.", "{n} weeks lie outside of the weeks before them.", n
-    )
-    draw_weeks(marks, _("With a finding"), summary)
-    rule = paragraph("Share of dialogues with a finding")
-    st.caption(safe_markdown(f"{summary} {rule}"))

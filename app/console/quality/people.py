@@ -37,9 +37,6 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.raters.anomalies import Flag, Kind
 from dialint.labeling.raters.estimates import Figure, Speed
 from dialint.labeling.raters.people import (
-    ALL_CODES,
-    LEAST_SHARED,
-    MATRIX_PEOPLE,
     Labeler,
     People,
     measure_store,
@@ -68,7 +65,7 @@ def people_page(store: Store, account: Account) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         days = st.segmented_control(
             _("Answers of"), SPANS, default=90, required=True, key="people span",
-            format_func=lambda n: safe_text(_span(n)),
+            format_func=lambda n: safe_text(ngettext("{n} day", "{n} days", n) if n else _("All time")),
         )  # fmt: skip
         names = [project.id for project, _state in list_projects(store, account.id)]
         project = select(
@@ -101,11 +98,7 @@ def people_page(store: Store, account: Account) -> None:
         _show_suspicions(people.quality.flags)
     with right:
         show_status_form(store, account, list(accounts.values()), statuses)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _show_pairs(people)
-    with right:
-        _show_codes(people.quality.labelers)
+    _show_codes(people.quality.labelers)
 
 
 @st.cache_data(ttl=CACHE_S, max_entries=20, show_spinner=False)
@@ -131,10 +124,6 @@ def _measure(
         raise WorldError("E_MEASURE", "the figures could not be measured; is there memory left?") from None
 
 
-def _span(days: int) -> str:
-    return ngettext("{n} day", "{n} days", days) if days else _("All time")
-
-
 def _show_everybody(
     people: Sequence[Labeler], accounts: dict[str, Account], statuses: dict[str, RaterStatus]
 ) -> None:
@@ -146,7 +135,10 @@ def _show_everybody(
             "–" if registered is None else _role_text(registered),
             show_number(quality.answers),
             _share(quality.agreement), _share(quality.accuracy),
-            _format_figure(quality.bias, _signed_points, 2, between=" … "),
+            _format_figure(
+                quality.bias, lambda each: show_number(n, "+0;-0") if (n := round(100 * each)) else "0",
+                2, between=" … ",
+            ),
             _format_figure(person.competence, lambda each: show_number(each, "0.0;-0.0"), 1),
             _quartiles(person.speed), _quartiles(person.reading),
             show_number(len(person.flags)) if person.flags else "–",
@@ -180,11 +172,6 @@ def _share(figure: Figure) -> str:
     return _format_figure(figure, lambda each: show_number(round(100 * each)), 2, show_percent)
 
 
-def _signed_points(share: float) -> str:
-    points = round(100 * share)
-    return show_number(points, "+0;-0") if points else "0"
-
-
 def _quartiles(speed: Speed) -> str:
     if speed.median is None or speed.first_quartile is None or speed.third_quartile is None:
         return "–"
@@ -207,51 +194,15 @@ def _show_suspicions(flags: Sequence[Flag]) -> None:
         "unread": _("Faster than anybody reads"), "copying": _("Copies, or shares answers"),
         "second school": _("Reads the instructions in another way"),
     }  # fmt: skip
-    rows = [(", ".join(flag.workers), kinds[flag.kind], flag.why, _certainty(flag)) for flag in flags]
+    rows = []
+    for flag in flags:
+        p_value = flag.p_value or 0.0
+        certainty = "p < 0.0001" if p_value < 1e-4 else f"p {show_number(p_value, '0.0000')}"
+        if flag.probability is not None:
+            certainty = _("probability {p}").format(p=show_number(flag.probability, "0.000"))
+        rows.append((", ".join(flag.workers), kinds[flag.kind], flag.why, certainty))
     show_table((_("Who"), _("Suspicion"), _("Why"), _("Certainty")), rows)
     st.caption(paragraph("A suspicion is a reason for"))
-
-
-def _certainty(flag: Flag) -> str:
-    if flag.probability is not None:
-        return _("probability {p}").format(p=show_number(flag.probability, "0.000"))
-    p_value = flag.p_value or 0.0
-    return "p < 0.0001" if p_value < 1e-4 else f"p {show_number(p_value, '0.0000')}"
-
-
-def _show_pairs(people: People) -> None:
-    st.markdown(f"**{safe_markdown(_('Agreement of pairs'))}**")
-    taxonomy = load_taxonomy()
-    codes = [code for code, pairs in people.pairs.items() if pairs]
-    if not codes:
-        st.caption(_("No two people have answered enough of the same questions."))
-        return
-    code = select(
-        _("Error"),
-        {each: _("All together") if each == ALL_CODES else code_title(each, taxonomy) for each in codes},
-        "people matrix code",
-        width=320,
-    )
-    names = {person.name for person in people.quality.labelers[:MATRIX_PEOPLE]}
-    pairs = [pair for pair in people.pairs[code] if {pair.one, pair.other} <= names]
-    pairs.sort(key=lambda pair: -1.0 if pair.kappa.value is None else -pair.kappa.value)
-    rows = [
-        (
-            f"{pair.one}, {pair.other}", show_number(pair.n), show_percent(pair.same / pair.n),
-            _("not defined: one answer throughout") if pair.kappa.low is None else _format_figure(
-                pair.kappa, lambda each: show_number(each, "0.00;-0.00"), 2, between=" … "
-            ),
-        )
-        for pair in choose_rows(pairs, PER_PAGE, "people pairs")
-    ]  # fmt: skip
-    show_table((_("Pair"), _("Questions"), _("Alike"), _("Kappa")), rows)
-    st.caption(
-        safe_markdown(
-            paragraph("Cohen's kappa: 1 always alike").format(
-                n=show_number(LEAST_SHARED), people=show_number(MATRIX_PEOPLE)
-            )
-        )
-    )
 
 
 def _show_codes(people: Sequence[Labeler]) -> None:

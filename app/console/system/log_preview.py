@@ -29,7 +29,6 @@ from dialint.detector.ingest.preview import Preview, as_yaml, preview
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.ingest.words import format_word
 from dialint.detector.masking.dialogue import mask_dialogue
-from dialint.detector.records import Dialogue
 
 SELF = (sys.executable, "-c", "from dialint.app.console.system.log_preview import main; main()")
 N_RECORDS = 5000
@@ -137,42 +136,35 @@ def show_preview(job: Job, seen: LogPreview) -> None:
         if not result.dialogues:
             st.caption(_("No dialogue was read."))
         for at, dialogue in enumerate(result.dialogues):
-            _show_dialogue(dialogue, expanded=at == 0)
+            origin = [dialogue.language, dialogue.channel, dialogue.agent, dialogue.team]
+            n = ngettext("{n} turn", "{n} turns", len(dialogue.turns))
+            title = " · ".join(filter(None, (dialogue.id, n, ", ".join(filter(None, origin)))))
+            with st.expander(safe_markdown(title), expanded=at == 0):
+                for turn in dialogue.turns[:N_TURNS]:
+                    text = " ".join(turn.text.split())[:WIDTH]
+                    st.markdown(f"**{safe_markdown(turn.role)}** {safe_markdown(text)}")
+                if len(dialogue.turns) > N_TURNS:
+                    st.caption(_("… more turns follow. Personal data are shown as placeholders."))
     with fields:
-        _show_fields(result)
+        if not result.fields:
+            st.caption(_("This format is known; it needs no columns to be named."))
+        else:
+            sources = {True: _("by its content"), False: _("by its name")}
+            rows = [
+                (meaning, path, sources[meaning in result.by_content])
+                for meaning, path in result.fields.items()
+            ]
+            show_table((_("Meaning"), _("Column or path"), _("How it was found")), rows)
+            if result.words:
+                roles = ", ".join(
+                    f"{format_word(word)} = {role or '?'}" for word, role in result.words.items()
+                )
+                st.caption(safe_markdown(_("Speakers: {speakers}.").format(speakers=roles)))
+            if result.unread:
+                names = ", ".join(result.unread[:20]) + (" …" if len(result.unread) > 20 else "")
+                st.caption(safe_markdown(_("Not read: {names}.").format(names=names)))
     with rejects:
         _show_rejects(job, result)
-
-
-def _show_dialogue(dialogue: Dialogue, *, expanded: bool) -> None:
-    origin = [dialogue.language, dialogue.channel, dialogue.agent, dialogue.team]
-    n = ngettext("{n} turn", "{n} turns", len(dialogue.turns))
-    title = " · ".join(filter(None, (dialogue.id, n, ", ".join(filter(None, origin)))))
-    with st.expander(safe_markdown(title), expanded=expanded):
-        for turn in dialogue.turns[:N_TURNS]:
-            text = " ".join(turn.text.split())[:WIDTH]
-            st.markdown(f"**{safe_markdown(turn.role)}** {safe_markdown(text)}")
-        if len(dialogue.turns) > N_TURNS:
-            st.caption(_("… more turns follow. Personal data are shown as placeholders."))
-
-
-def _show_fields(result: Preview) -> None:
-    if not result.fields:
-        st.caption(_("This format is known; it needs no columns to be named."))
-        return
-    show_table(
-        (_("Meaning"), _("Column or path"), _("How it was found")),
-        [
-            (meaning, path, _("by its content") if meaning in result.by_content else _("by its name"))
-            for meaning, path in result.fields.items()
-        ],
-    )
-    if result.words:
-        speakers = ", ".join(f"{format_word(word)} = {role or '?'}" for word, role in result.words.items())
-        st.caption(safe_markdown(_("Speakers: {speakers}.").format(speakers=speakers)))
-    if result.unread:
-        names = ", ".join(result.unread[:20]) + (" …" if len(result.unread) > 20 else "")
-        st.caption(safe_markdown(_("Not read: {names}.").format(names=names)))
 
 
 def _show_rejects(job: Job, result: Preview) -> None:

@@ -78,8 +78,10 @@ def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
         name = select(_("Project"), list(states), "project chosen")
         with st.form(f"sample:{name}", border=False):
             design_column, number_column, seed_column = st.columns([3, 1, 1])
-            about = paragraph("Each task keeps the probability")
-            design = select(_("Sample dialogues"), designs, "sample design", at=design_column, help=about)
+            design = select(
+                _("Sample dialogues"), designs, "sample design", at=design_column,
+                help=paragraph("Each task keeps the probability"),
+            )  # fmt: skip
             n = number_column.number_input(_("How many"), 1, MAX_SAMPLE, 100, key="sample number")
             seed = seed_column.number_input(_("Seed"), 0, 2**31 - 1, 0, key="sample seed")
             if st.form_submit_button(_("Add tasks"), type="primary"):
@@ -113,8 +115,10 @@ def _show_create(store: Store, account: Account) -> None:
         left, right = st.columns(2)
         name = left.text_input(_("Name"), max_chars=200, key="project name")
         purposes = {each: _(title) for each, title in PURPOSES.items()}
-        about = paragraph("Labeling: people annotate. Review")
-        purpose = select(_("Purpose"), purposes, "project purpose", at=right, help=about)
+        purpose = select(
+            _("Purpose"), purposes, "project purpose", at=right,
+            help=paragraph("Labeling: people annotate. Review"),
+        )  # fmt: skip
         codes = st.multiselect(
             _("Codes"), list(taxonomy.codes), key="project codes",
             format_func=lambda each: safe_text(code_title(each, taxonomy)),

@@ -7,13 +7,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_number, show_time
 from dialint.app.console.messages import ADMIN, attempt
 from dialint.app.console.tables import DialogueLink, select, show_table, to_ms
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import safe_markdown, safe_text, shorten_text
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, erasure, history
 from dialint.labeling.store.api import Store
@@ -29,10 +30,15 @@ class Erasure:
     matches: list[erasure.DialogueMatch] = field(default_factory=list)
     proof: erasure.Proof | None = None
 
+    @staticmethod
+    def current() -> Erasure:
+        """The one of this session."""
+        current: Erasure = st.session_state.setdefault("erasure", Erasure())
+        return current
 
-def _current() -> Erasure:
-    current: Erasure = st.session_state.setdefault("erasure", Erasure())
-    return current
+    def forget_proof(self) -> None:
+        """Begin anew."""
+        self.proof = None
 
 
 def show_retention(store: Store, account: Account) -> None:
@@ -42,7 +48,7 @@ def show_retention(store: Store, account: Account) -> None:
         _show_search(store, account)
         st.caption(paragraph("Erasing deletes the dialogues"))
     with result:
-        current = _current()
+        current = Erasure.current()
         if current.proof is not None:
             _show_proof(current.proof)
         elif current.matches:
@@ -66,17 +72,16 @@ def _show_search(store: Store, account: Account) -> None:
         since = left.date_input(_("Imported from"), None, key="erase since")
         until = right.date_input(_("Imported until"), None, key="erase until")
         if st.form_submit_button(_("Find"), type="primary"):
-            _forget_proof()
+            current = Erasure.current()
+            current.proof = None
             with attempt(ADMIN) as done:
-                agent = agent.strip()
-                channel = channel.strip()
                 names = list(dict.fromkeys(line.strip() for line in ids.splitlines() if line.strip()))
                 matches = erasure.find_dialogues(
-                    store, account.id, ids=names, text=words.strip() or None, agent=agent or None,
-                    channel=channel or None, since_ms=to_ms(since),
+                    store, account.id, ids=names, text=words.strip() or None, agent=agent.strip() or None,
+                    channel=channel.strip() or None, since_ms=to_ms(since),
                     until_ms=None if until is None else to_ms(until + timedelta(days=1)),
                 )  # fmt: skip
-                _current().matches = matches
+                current.matches = matches
                 missing = len(set(names) - {each.id for each in matches})
                 message = ngettext("{n} dialogue was found.", "{n} dialogues were found.", len(matches))
                 if missing:
@@ -132,7 +137,7 @@ def _erase(
 ) -> str:
     if not confirmed:
         raise ConfigError("E_CONFIRM", "the words of the confirmation are not right; nothing was erased")
-    current = _current()
+    current = Erasure.current()
     current.proof = proof = erasure.erase(store, account.id, names, reason)
     current.matches = []
     if rewrite:
@@ -156,11 +161,7 @@ def _show_proof(proof: erasure.Proof) -> None:
     st.caption(safe_markdown(_describe(proof.counts)))
     st.caption(paragraph("Keep it elsewhere. Its head"))
     st.code(safe_text(proof.model_dump_json(indent=2)), language="json", height=320)
-    st.button(_("Done"), key="proof read", on_click=_forget_proof)
-
-
-def _forget_proof() -> None:
-    _current().proof = None
+    st.button(_("Done"), key="proof read", on_click=Erasure.current().forget_proof)
 
 
 def _show_past(store: Store, account: Account) -> None:
@@ -181,20 +182,14 @@ def _show_past(store: Store, account: Account) -> None:
 
 
 BEFORE = "audit before"
-MAX_CONTENT = 200
 
 
 def show_audit(store: Store, account: Account) -> None:
     """Filters and a page of entries."""
     who, what, since, until = st.columns(4)
-    names = [each.id for each in accounts.list_accounts(store, account.id)]
-    actor = select(
-        _("Who"),
-        {each: each or _("everybody") for each in ["", "system", *names]},
-        "audit who",
-        at=who,
-        on_change=_restart,
-    )
+    names = ["system", *(each.id for each in accounts.list_accounts(store, account.id))]
+    everybody = {"": _("everybody"), **dict(zip(names, names, strict=True))}
+    actor = select(_("Who"), everybody, "audit who", at=who, on_change=_restart)
     action = what.text_input(
         _("Action begins with"), max_chars=100, key="audit action", placeholder="gold.", on_change=_restart
     )
@@ -205,33 +200,24 @@ def show_audit(store: Store, account: Account) -> None:
         action=action.strip() or None,
         since_ms=to_ms(first), until_ms=None if last is None else to_ms(last + timedelta(days=1)),
     )  # fmt: skip
-    show_table(
-        (_("Entry"), _("When"), _("Who"), _("Action"), _("Subject"), _("Details"), _("From where")),
-        (
-            (
-                str(entry.number), show_time(from_ms(entry.at_ms)), entry.account,
-                entry.action, entry.subject, _shorten(entry.content),
-                " · ".join(entry.origin[name] for name in ("way", "user", "host") if entry.origin.get(name)),
-            )
-            for entry in page.entries
-        ),
-    )  # fmt: skip
+    rows = []
+    for entry in page.entries:
+        content = json.dumps(entry.content, ensure_ascii=False) if entry.content else ""
+        origin = (entry.origin.get(name) for name in ("way", "user", "host"))
+        rows.append((
+            str(entry.number), show_time(from_ms(entry.at_ms)), entry.account, entry.action, entry.subject,
+            shorten_text(content), " · ".join(filter(None, origin)),
+        ))  # fmt: skip
+    headings = (_("Entry"), _("When"), _("Who"), _("Action"), _("Subject"), _("Details"), _("From where"))
+    show_table(headings, rows)
     newest, older, _rest = st.columns([1, 1, 4])
     newest.button(_("Newest"), key="audit newest", on_click=_restart, disabled=BEFORE not in st.session_state)
     older.button(
-        _("Older"), key="audit older", on_click=_continue, args=(page.before,), disabled=page.before is None,
+        _("Older"), key="audit older", disabled=page.before is None,
+        on_click=partial(st.session_state.update, {BEFORE: page.before}),
         help=_("Searches on from here: at most 100,000 entries at a time."),
     )  # fmt: skip
 
 
-def _shorten(content: dict[str, object]) -> str:
-    text = json.dumps(content, ensure_ascii=False) if content else ""
-    return text if len(text) <= MAX_CONTENT else f"{text[: MAX_CONTENT - 1]}…"
-
-
 def _restart() -> None:
     st.session_state.pop(BEFORE, None)
-
-
-def _continue(before: int | None) -> None:
-    st.session_state[BEFORE] = before

@@ -19,8 +19,8 @@ from dialint.app.console.system.rules_editor import (
     show_policy_editor,
     show_taxonomy_editor,
 )
-from dialint.app.console.tables import select, show_table
-from dialint.app.console.text import explain_code, safe_markdown, safe_text
+from dialint.app.console.tables import choose_view, select, show_table
+from dialint.app.console.text import code_title, explain_code, safe_markdown, safe_text
 from dialint.detector.artifacts import package_versions
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
@@ -52,10 +52,7 @@ def rules_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     views = {"codes": _("Codes"), "policies": _("Policies")}
     st.subheader(_("Taxonomy and policies"), anchor=False)
-    view = st.segmented_control(
-        _("View"), list(views), default="codes", key="rules view", label_visibility="collapsed",
-        format_func=lambda each: safe_markdown(views[each]), required=True,
-    )  # fmt: skip
+    view = choose_view(views, "rules view")
     show_notice(NOTICE)
     if view == "policies":
         _show_policies(store, account)
@@ -68,10 +65,8 @@ def rules_page(store: Store, account: Account) -> None:
         note = _("In use: the team's published taxonomy, version {version}.")
     st.caption(safe_markdown(note.format(version=taxonomy.version)))
     show_taxonomy_editor(store, account, taxonomy)
-    code = select(
-        _("Code in full; type to search"),
-        {each: f"{each.code} {choose_name(each.name)}" for each in list(taxonomy.codes.values())},
-    )
+    titles = {each: code_title(each, taxonomy) for each in taxonomy.codes}
+    code = taxonomy.codes[select(_("Code in full; type to search"), titles)]
     with st.container(border=True):
         st.markdown(explain_code(code))
         names = [name for name in code.name.model_dump().values() if name != choose_name(code.name)]
@@ -91,17 +86,12 @@ def _show_policies(store: Store, account: Account) -> None:
     samples = {path.stem: path for path in sorted(SAMPLES.glob("*.yaml"))}
     titles = {name: _("{name}: published") if name in published else _("{name}: draft") for name in stored}
     titles |= {name: _("{name}: sample, not in use") for name in samples if name not in titles}
-    titles[NEW] = _("A new policy")
+    titles = {name: title.format(name=name) for name, title in titles.items()} | {NEW: _("A new policy")}
     summary = ngettext(
         "{n} policy is published; a dialogue is checked by the one that applies to it.",
         "{n} policies are published; a dialogue is checked by the one that applies to it.", len(published),
     )  # fmt: skip
-    name = select(
-        _("Policy"),
-        {each: titles[each].format(name=each) for each in list(titles)},
-        "rules policy",
-        help=safe_markdown(summary),
-    )
+    name = select(_("Policy"), titles, "rules policy", help=safe_markdown(summary))
     in_use: dict[str, Policy] = {}
     for each, text in published.items():
         try:
@@ -130,9 +120,7 @@ def show_versions(
     numbers = [one.version for one in versions]
     published = next((one.version for one in versions if one.published_at), None)
     title = _("Version {version}")
-
-    def name_version(number: int) -> str:
-        return title.format(version=number) if number else origin
+    names = {0: origin, **{number: title.format(version=number) for number in numbers}}
 
     left, right = st.columns(2, gap="medium")
     with left:
@@ -148,15 +136,9 @@ def show_versions(
         )  # fmt: skip
         if published is not None:
             with st.popover(_("Publish another version")):
-                others = [number for number in numbers if number != published]
-                number = select(
-                    _("Version"),
-                    {
-                        each: title.format(version=each) if each else _("None: end the publication")
-                        for each in [*others, 0]
-                    },
-                    f"go back:{kind}:{name}:{published}",
-                )
+                others = {number: names[number] for number in numbers if number != published}
+                others[0] = _("None: end the publication")
+                number = select(_("Version"), others, f"go back:{kind}:{name}:{published}")
                 if st.button(_("Publish this one"), key=f"go back button:{kind}:{name}"):
                     with attempt(NOTICE) as done:
                         if number:
@@ -166,27 +148,17 @@ def show_versions(
                             documents.withdraw(store, account.id, kind, name)
                             done(_("No version is published now."))
     with right:
-        choices = [0, *numbers]
         with st.container(horizontal=True):
-            old = select(
-                _("From"),
-                {each: name_version(each) for each in choices},
-                f"diff from:{name}:{len(versions)}",
-                index=min(2, len(choices) - 1) if len(versions) > 1 else 0,
-            )
-            new = select(
-                _("To"),
-                {each: name_version(each) for each in choices},
-                f"diff to:{name}:{len(versions)}",
-                index=1,
-            )
+            before = numbers[1] if len(numbers) > 1 else 0
+            old = select(_("From"), names, f"diff from:{name}:{len(versions)}", usual=before)
+            new = select(_("To"), names, f"diff to:{name}:{len(versions)}", usual=numbers[0])
         texts = [
             documents.load_version(store, account.id, kind, name, number).splitlines()
             if number
             else base.splitlines()
             for number in (old, new)
         ]
-        lines = difflib.unified_diff(texts[0], texts[1], name_version(old), name_version(new), lineterm="")
+        lines = difflib.unified_diff(texts[0], texts[1], names[old], names[new], lineterm="")
         if difference := "\n".join(lines):
             st.code(safe_text(difference), language="diff", height=300)
         else:

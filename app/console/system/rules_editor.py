@@ -59,53 +59,43 @@ def show_taxonomy_editor(store: Store, account: Account, in_use: Taxonomy) -> No
         column_config={
             "on": st.column_config.CheckboxColumn(_("In use"), width="small"),
             "code": st.column_config.TextColumn(_("Code"), width="small", pinned=True),
-            "name": st.column_config.TextColumn(_("Name")),
+            "name": _("Name"),
             "severity": st.column_config.SelectboxColumn(_("Severity"), options=severities, required=True),
             "severities": st.column_config.MultiselectColumn(_("May get"), options=severities, required=True),
             "definition": st.column_config.TextColumn(_("Definition"), width="large", required=True),
-            "covered": st.column_config.TextColumn(_("Covered by")),
-            "scope": st.column_config.TextColumn(_("Scope")),
-            "needs": st.column_config.ListColumn(_("Needs")),
+            "covered": _("Covered by"), "scope": _("Scope"), "needs": _("Needs"),
         },
     )  # fmt: skip
     left, right = st.columns([2, 3], gap="large")
     with left:
+        levels = [
+            {
+                "code": level.code, "name": choose_name(level.name), "penalty": level.penalty,
+                "fails": level.auto_fail, "meaning": level.meaning,
+            }
+            for level in base.severities
+        ]  # fmt: skip
         points: Rows = st.data_editor(
-            [
-                {
-                    "code": level.code, "name": choose_name(level.name), "penalty": level.penalty,
-                    "fails": level.auto_fail, "meaning": level.meaning,
-                }
-                for level in base.severities
-            ],
-            key=f"rules levels:{number}", hide_index=True, disabled=["code", "name", "meaning"],
+            levels, key=f"rules levels:{number}", hide_index=True, disabled=["code", "name", "meaning"],
             column_config={
-                "code": st.column_config.TextColumn(_("Severity"), width="small"),
-                "name": st.column_config.TextColumn(_("Name")),
+                "code": _("Severity"), "name": _("Name"), "meaning": _("Meaning"),
                 "penalty": st.column_config.NumberColumn(_("Points off 100"), min_value=0, max_value=100),
                 "fails": st.column_config.CheckboxColumn(_("fails the dialogue")),
-                "meaning": st.column_config.TextColumn(_("Meaning")),
             },
         )  # fmt: skip
         st.caption(paragraph("Covered by: scan is the model"))
     with right:
-        _save_taxonomy(store, account, base, in_use, edited, points)
+        try:
+            after = edit_taxonomy(base, edited, points)
+        except ConfigError as error:
+            st.error(safe_markdown(explain_as_sentence(error)))
+            return
 
+        def preview() -> TaxonomyPreview:
+            stored = documents.list_newest_verdicts(store, account.id, N_PREVIEWED)
+            return preview_taxonomy(in_use, after, stored)
 
-def _save_taxonomy(
-    store: Store, account: Account, base: Taxonomy, in_use: Taxonomy, rows: Rows, points: Rows
-) -> None:
-    try:
-        after = edit_taxonomy(base, rows, points)
-    except ConfigError as error:
-        st.error(safe_markdown(explain_as_sentence(error)))
-        return
-
-    def preview() -> TaxonomyPreview:
-        stored = documents.list_newest_verdicts(store, account.id, N_PREVIEWED)
-        return preview_taxonomy(in_use, after, stored)
-
-    _show_saving(store, account, "taxonomy", documents.TAXONOMY, dump_taxonomy(after), preview)
+        _show_saving(store, account, "taxonomy", documents.TAXONOMY, dump_taxonomy(after), preview)
 
 
 def merge_categories(base: Taxonomy) -> list[Category]:
@@ -113,9 +103,8 @@ def merge_categories(base: Taxonomy) -> list[Category]:
     all codes that may be switched on."""
     merged: dict[str, Category] = {}
     for category in (*load_taxonomy().categories, *base.categories):
-        codes = {
-            code.code: code for code in (*getattr(merged.get(category.code), "codes", ()), *category.codes)
-        }
+        before = merged[category.code].codes if category.code in merged else ()
+        codes = {code.code: code for code in (*before, *category.codes)}
         merged[category.code] = category.model_copy(update={"codes": tuple(codes.values())})
     return list(merged.values())
 

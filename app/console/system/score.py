@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 from streamlit import runtime
@@ -170,10 +171,9 @@ def _show_welcome() -> None:
         for number, step in enumerate(steps, 1):
             st.markdown(f"{safe_markdown(show_number(number))}\\. {safe_markdown(step)}")
         limit = paragraph("Endings: {endings}. Up to {n}").format(
-            endings=", ".join(LOG_ENDINGS),
-            n=show_number(st.get_option("server.maxUploadSize")),
+            endings=", ".join(LOG_ENDINGS), n=show_number(st.get_option("server.maxUploadSize")),
             variable=LOGS_VARIABLE,
-        )
+        )  # fmt: skip
         st.caption(safe_markdown(limit))
 
 
@@ -203,22 +203,18 @@ def _show_new(store: Store, account: Account, job: Job) -> None:
         seen = preview_job(job)
     show_preview(job, seen)
     if seen.mapping or job.mapping.exists():
-        _show_mapping(job, seen)
+        key = f"mapping:{job.id}"
+        if key not in st.session_state:
+            st.session_state[key] = job.mapping.read_text() if job.mapping.exists() else seen.mapping
+        with st.expander(_("How the log is read"), expanded=seen.result.refused is not None):
+            st.caption(paragraph("The columns were guessed. Correct"))
+            st.text_area(_("Mapping (YAML)"), key=key, height=280, max_chars=20_000)
+            if st.button(_("Read again")):
+                with atomic_file(job.mapping) as file:
+                    file.write(st.session_state[key].encode())
+                st.rerun()
     if seen.result.refused is None:
         _show_options(store, account, job, seen)
-
-
-def _show_mapping(job: Job, seen: LogPreview) -> None:
-    key = f"mapping:{job.id}"
-    if key not in st.session_state:
-        st.session_state[key] = job.mapping.read_text() if job.mapping.exists() else seen.mapping
-    with st.expander(_("How the log is read"), expanded=seen.result.refused is not None):
-        st.caption(paragraph("The columns were guessed. Correct"))
-        st.text_area(_("Mapping (YAML)"), key=key, height=280, max_chars=20_000)
-        if st.button(_("Read again")):
-            with atomic_file(job.mapping) as file:
-                file.write(st.session_state[key].encode())
-            st.rerun()
 
 
 def _show_options(store: Store, account: Account, job: Job, seen: LogPreview) -> None:
@@ -226,17 +222,12 @@ def _show_options(store: Store, account: Account, job: Job, seen: LogPreview) ->
     registry = Registry("scan")
     pointer = registry.current()
     current = None if pointer is None else pointer.id
-    releases = ["embedded", *reversed(registry.ids())]
-    names = {name: name + (_(" (current)") if name == current else "") for name in releases}
-    names["embedded"] = embedded + _(" (embedded)")
+    names = {"embedded": embedded + _(" (embedded)")}
+    names |= {name: name + (_(" (current)") if name == current else "") for name in reversed(registry.ids())}
     with st.form(f"options:{job.id}"):
         left, right = st.columns(2)
         release = select(
-            _("Release"),
-            {each: names[each] for each in releases},
-            at=left,
-            index=releases.index(current) if current in releases else 0,
-            help=paragraph("The embedded one and those"),
+            _("Release"), names, at=left, usual=current, help=paragraph("The embedded one and those")
         )
         languages = right.multiselect(
             _("Language of the dialogues"), LANGUAGES, placeholder=_("Detected for each dialogue"),
@@ -284,33 +275,23 @@ def _show_running(store: Store, account: Account, job: Job) -> None:
         if state not in ACTIVE:
             st.rerun(scope="app")
         n = job.count_scored()
-        share = min(n / total, 0.99) if total else 0.0
-        st.progress(share, text=safe_markdown(progress_text(state, n, total)))
+        text = _("{n} of about {total} dialogues").format(n=show_number(n), total=show_number(max(total, n)))
+        if state == "waiting":
+            text = _("Waiting for its turn")
+        elif state == "stopping":
+            text = _("Stopping after the dialogues that are being scored")
+        elif not n:
+            text = _("Loading the release and reading the log")
+        st.progress(min(n / total, 0.99) if total else 0.0, text=safe_markdown(text))
         if state == "waiting":
             st.caption(_("One log is scored at a time; this one starts when those before it have ended."))
 
     watch()
 
-    def stop() -> None:
-        with report_refusals(NOTICE):
-            record_job(store, account.id, "stop", job.id)
-            job.stop()
-
     st.button(
-        _("Stop"), on_click=stop, disabled=job.state == "stopping",
+        _("Stop"), on_click=_control, args=(store, account, job, "stop"), disabled=job.state == "stopping",
         help=_("What is scored by then is kept, and the job can go on from there."),
     )  # fmt: skip
-
-
-def progress_text(state: State, n: int, total: int) -> str:
-    """How far a job is, in words."""
-    if state == "waiting":
-        return _("Waiting for its turn")
-    if state == "stopping":
-        return _("Stopping after the dialogues that are being scored")
-    if not n:
-        return _("Loading the release and reading the log")
-    return _("{n} of about {total} dialogues").format(n=show_number(n), total=show_number(max(total, n)))
 
 
 def _show_ended(store: Store, account: Account, job: Job, state: State) -> None:
@@ -329,14 +310,16 @@ def _show_ended(store: Store, account: Account, job: Job, state: State) -> None:
     else:
         st.caption(_("Nothing of it is kept but the log."))
 
-    def resume() -> None:
-        with report_refusals(NOTICE):
-            record_job(store, account.id, "start", job.id)
-            job.start()
-
-    st.button(_("Go on") if n else _("Try again"), on_click=resume, type="primary")
+    args = (store, account, job, "start")
+    st.button(_("Go on") if n else _("Try again"), on_click=_control, args=args, type="primary")
     with st.expander(_("What was recognised of the log")):
         show_preview(job, preview_job(job))
+
+
+def _control(store: Store, account: Account, job: Job, action: Literal["start", "stop"]) -> None:
+    with report_refusals(NOTICE):
+        record_job(store, account.id, action, job.id)
+        job.start() if action == "start" else job.stop()
 
 
 def _show_removal(store: Store, account: Account, job: Job) -> None:

@@ -21,7 +21,7 @@ from dialint.app.console.messages import attempt
 from dialint.app.console.sessions import lead_route
 from dialint.app.console.system.job import AddedCounts, Job, available_files, load_job, make_file
 from dialint.app.console.tables import Cell, DialogueLink, explore_address, link, select, show_table
-from dialint.app.console.text import code_title, percent, safe_markdown, safe_text
+from dialint.app.console.text import code_title, percent, safe_markdown, safe_text, shorten_text
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.progress import progress
 from dialint.detector.records import Finding
@@ -94,32 +94,28 @@ def _show_findings(job: Job, counts: dict[str, Any]) -> None:
         return
     taxonomy = load_taxonomy()
     by_code = sorted(counts["findings"].items(), key=lambda item: -sum(item[1].values()))
+    titles = {code: code_title(code, taxonomy) for code, _by in by_code}
     rows: list[tuple[Cell, ...]] = [
         (
-            code_title(code, taxonomy), show_number(sum(by.values())),
+            titles[code], show_number(sum(by.values())),
             ", ".join(f"{severity} × {show_number(k)}" for severity, k in by.items()),
             show_number(sum(counts.get("suggestions", {}).get(code, {}).values())),
         )
         for code, by in by_code
     ]  # fmt: skip
     show_table((_("Code"), _("Findings"), _("Severity"), _("Suggestions")), rows)
-    code = select(
-        _("Look at a code"),
-        {each: code_title(each, taxonomy) for each in [code for code, _by in by_code]},
-        f"code:{job.id}",
-    )
+    code = select(_("Look at a code"), titles, f"code:{job.id}")
     examples = _find_examples(job, code)
     is_stored = job.record.added is not None
-    show_table(
-        (_("Dialogue"), _("Turn"), _("Severity"), _("Probability"), _("Quote"), _("Reason")),
-        [
-            (
-                DialogueLink(name) if is_stored else name, show_number(each.turn), each.severity,
-                percent(each.probability), _shorten(each.quote), _shorten(each.reason),
-            )
-            for name, each in examples
-        ],
-    )  # fmt: skip
+    rows = [
+        (
+            DialogueLink(name) if is_stored else name, show_number(each.turn), each.severity,
+            percent(each.probability), shorten_text(each.quote), shorten_text(each.reason),
+        )
+        for name, each in examples
+    ]  # fmt: skip
+    headings = (_("Dialogue"), _("Turn"), _("Severity"), _("Probability"), _("Quote"), _("Reason"))
+    show_table(headings, rows)
     if sum(counts["findings"][code].values()) > len(examples):
         n = min(N_READ, int(counts["scored"]))
         text = _("The most probable ones of the first {n} dialogues.")
@@ -136,10 +132,6 @@ def _find_examples(job: Job, code: str) -> list[tuple[str, Finding]]:
             if finding.code == code
         ]
     return sorted(examples, key=lambda each: -each[1].probability)[:N_EXAMPLES]
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 160 else f"{text[:159]}…"
 
 
 def _show_downloads(job: Job) -> None:

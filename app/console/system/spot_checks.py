@@ -8,16 +8,17 @@ the server, which the operator may name.
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, ngettext, show_number
+from dialint.app.console.i18n import _, ngettext, show_number
 from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
 from dialint.app.console.tables import Cell, percent_bounds, select, show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.artifacts import MANIFEST, fingerprint
 from dialint.detector.environment import home_folder
 from dialint.detector.errors import DialintError
@@ -91,10 +92,26 @@ def show_spot_checks(store: Store, account: Account, releases: list[str]) -> Non
     with left:
         _show_reading(store, account, name, sample, rows)
     with right:
-        n_judged = sum(_is_judged(row) for row in rows)
-        if n_judged:
+        if any(row["judgement"] or row["missed"] for row in rows):
             _show_result(counted)
-            _show_evaluation(name, counted, result)
+            is_new = result is None or result.model_copy(update={"judged_on": counted.judged_on}) != counted
+
+            def evaluate() -> None:
+                with report_refusals(NOTICE):
+                    update_overrides(folder / RESULT, counted.release, spot_check=counted)
+
+            st.button(
+                _("Evaluate"), key="evaluate spot check", type="primary", disabled=not is_new,
+                on_click=evaluate, help=_("Writes what is judged as the result that scoring keeps to."),
+            )  # fmt: skip
+            if result is not None:
+                if not is_new:
+                    st.caption(_("Evaluated, with all that is judged."))
+                with st.expander(safe_text(RESULT)):
+                    st.caption(
+                        _("For `dialint score --overrides`: codes that are seldom right are only suggested.")
+                    )
+                    st.code(safe_text((folder / RESULT).read_text("utf-8")), language="yaml")
         else:
             text = _("Nothing is judged yet of {n} rows, which were drawn from verdicts of {release}.")
             n = show_number(len(rows))
@@ -112,35 +129,25 @@ def _show_drawing(store: Store, account: Account, releases: list[str]) -> None:
             _("Turns without a finding"), 0, 500, 60, help=_("They show how many errors are missed."),
         )  # fmt: skip
         pressed = st.form_submit_button(_("Draw"), type="primary")
-    if pressed and release is not None:
-        size = DrawSize(findings=int(n_findings), turns=int(n_turns))
+    if pressed:
         with attempt(NOTICE) as done:
-            done(_draw(store, account.id, release, size))
-
-
-def _draw(store: Store, actor: str, release: str, size: DrawSize) -> str:
-    judged = load_judged(store, actor, release)
-    scored = [verdict for _dialogue, verdict in judged]
-    log_hash = fingerprint(sorted(dialogue.id for dialogue, _verdict in judged))
-    taxonomy = load_taxonomy()
-    sample, lines = draw(scored, (dialogue for dialogue, _verdict in judged), log_hash, taxonomy, size)
-    safe = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in release)
-    name = f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{safe}"
-    write_sheet(checks_folder() / name, sample, lines, taxonomy)
-    st.session_state["spot check"] = name
-    text = ngettext("{n} row was drawn.", "{n} rows were drawn.", len(lines))
-    return f"{text} {_('Judge them in any number of sittings; each answer is kept.')}"
-
-
-def _is_judged(row: dict[str, str]) -> bool:
-    return bool(row["judgement"] or row["missed"])
+            judged = load_judged(store, account.id, release)
+            log_hash = fingerprint(sorted(dialogue.id for dialogue, _verdict in judged))
+            taxonomy, size = load_taxonomy(), DrawSize(findings=int(n_findings), turns=int(n_turns))
+            read = (dialogue for dialogue, _verdict in judged)
+            sample, lines = draw([verdict for _dialogue, verdict in judged], read, log_hash, taxonomy, size)
+            name = f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{re.sub('[^A-Za-z0-9._-]', '-', release)}"
+            write_sheet(checks_folder() / name, sample, lines, taxonomy)
+            st.session_state["spot check"] = name
+            text = ngettext("{n} row was drawn.", "{n} rows were drawn.", len(lines))
+            done(f"{text} {_('Judge them in any number of sittings; each answer is kept.')}")
 
 
 def _show_reading(
     store: Store, account: Account, name: str, sample: SpotCheck, rows: list[dict[str, str]]
 ) -> None:
     """The next row without a judgement, and the buttons that give one."""
-    open_rows = [row for row in rows if not _is_judged(row)]
+    open_rows = [row for row in rows if not (row["judgement"] or row["missed"])]
     done = st.session_state.setdefault(f"judged:{name}", [])
     st.progress(
         1 - len(open_rows) / max(1, len(rows)),
@@ -170,11 +177,9 @@ def _show_reading(
         if row["kind"] == "turn":
             st.markdown(f"**{safe_markdown(_('Which errors are in the last turn?'))}**")
         else:
-            code = load_taxonomy().codes.get(texts["code"])
-            title = texts["code"] if code is None else f"{texts['code']} {choose_name(code.name)}"
-            st.markdown(
-                f"**{safe_markdown(_('Is this error in the last turn? {code}').format(code=title))}**"
-            )
+            question = _("Is this error in the last turn? {code}")
+            question = question.format(code=code_title(texts["code"], load_taxonomy()))
+            st.markdown(f"**{safe_markdown(question)}**")
             st.caption(safe_markdown(texts["question"].partition(": ")[2]))
         with st.container(height=300):
             st.text(safe_text(texts["context"].partition("[the turn to judge]")[0].strip()))
@@ -224,26 +229,6 @@ def enter_judgement(name: str, number: str, judgement: str, missed: str) -> None
         write_rows(sheet, rows)
 
 
-def _show_evaluation(name: str, counted: NaturalPrecision, result: NaturalPrecision | None) -> None:
-    """The button that writes the result for scoring, and the way to the file."""
-    is_new = result is None or result.model_copy(update={"judged_on": counted.judged_on}) != counted
-
-    def write() -> None:
-        with report_refusals(NOTICE):
-            update_overrides(checks_folder() / name / RESULT, counted.release, spot_check=counted)
-
-    st.button(
-        _("Evaluate"), key="evaluate spot check", type="primary", disabled=not is_new, on_click=write,
-        help=_("Writes what is judged as the result that scoring keeps to."),
-    )  # fmt: skip
-    if result is not None:
-        if not is_new:
-            st.caption(_("Evaluated, with all that is judged."))
-        with st.expander(safe_text(RESULT)):
-            st.caption(_("For `dialint score --overrides`: codes that are seldom right are only suggested."))
-            st.code(safe_text((checks_folder() / name / RESULT).read_text("utf-8")), language="yaml")
-
-
 def _show_result(result: NaturalPrecision) -> None:
     text = _("{release}, judged on {day}: {summary}.")
     st.caption(
@@ -256,11 +241,11 @@ def _show_result(result: NaturalPrecision) -> None:
     rows: list[tuple[Cell, ...]] = []
     for kind, judged in ((_("finding"), result.findings), (_("suggestion"), result.suggestions)):
         for code, each in judged.items():
-            title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
             recommendation = advice[result.advice(code)] if judged is result.findings else ""
             right = "–"
             if each.precision is not None:
                 right = "{}/{} ({}–{})".format(each.right, each.n, *percent_bounds(*each.interval))
+            title = code_title(code, taxonomy)
             rows.append((title, kind, show_number(each.reported), right, recommendation))
     show_table((_("Code"), _("Kind"), _("Reported"), _("Right, of those judged"), _("Advice")), rows)
     turns = result.turns

@@ -78,10 +78,10 @@ class CaseSession:
             task_view.save_draft(self.store, self.account.id, draft_name(self.case), content, dialogue)
             leases.renew(self.store, self.account.id, self.lease.task, self.lease.token)
 
-    def select(self, selection: Selection) -> None:
+    def select(self, selection: Selection | None) -> None:
         """Words that are selected become the evidence of the code that was said to be there last."""
         yes = [code for code, one in self.draft.decisions.items() if one.answer == "yes"]
-        if yes:
+        if yes and selection is not None:
             words = {"start": selection.start, "end": selection.end}
             self.update(yes[-1], self.draft.decisions[yes[-1]].model_copy(update=words))
 
@@ -135,9 +135,8 @@ def _show_case(session: CaseSession) -> None:
     with left:
         title = _("Turn {turn} of {dialogue}").format(turn=case.task.turn, dialogue=case.task.dialogue.id)
         st.markdown(f"**{safe_markdown(title)}**")
-        st.caption(
-            safe_markdown(_("Sent to experts as {why}.").format(why=case.why.replace("open: ", "", 1)))
-        )
+        why = _("Sent to experts as {why}.").format(why=case.why.replace("open: ", "", 1))
+        st.caption(safe_markdown(why))
         show_marked_dialogue(
             case.task.dialogue, _marks(session), case.task.turn, f"case:{case.task.task}",
             only_turn=case.task.turn, on_selection=session.select,
@@ -149,13 +148,10 @@ def _show_case(session: CaseSession) -> None:
                     _show_question(session, question)
         agreed = [one for one in session.questions if not one.is_open]
         if agreed:
-            with st.expander(
-                safe_markdown(
-                    _("All agree: {codes}").format(
-                        codes=" · ".join(_decided_text(session, one) for one in agreed)
-                    )
-                )
-            ):
+            names = {"yes": _("yes"), "no": _("no"), "not applicable": _("not applicable")}
+            decided = {code: names[one.answer] for code, one in session.draft.decisions.items()}
+            codes = " · ".join(f"{one.code} {decided.get(one.code, _('not decided'))}" for one in agreed)
+            with st.expander(safe_markdown(_("All agree: {codes}").format(codes=codes))):
                 for question in agreed:
                     with st.container(border=True):
                         _show_question(session, question)
@@ -163,25 +159,16 @@ def _show_case(session: CaseSession) -> None:
 
 
 def _marks(session: CaseSession) -> list[Mark]:
-    marks = []
+    marks, turn = [], session.lease.turn or 0
     for question in session.questions:
-        spans = {(one.start, one.end) for one in evidence(session.case, question)}
-        decision = session.draft.decisions.get(question.code)
-        for start, end in sorted(spans):
-            words = Selection(turn=session.lease.turn or 0, start=start, end=end)
+        for start, end in sorted({(one.start, one.end) for one in evidence(session.case, question)}):
+            words = Selection(turn=turn, start=start, end=end)
             marks.append(Mark(words, safe_text(f"{question.code} ?"), "open"))
+        decision = session.draft.decisions.get(question.code)
         if decision is not None and decision.answer == "yes":
-            words = Selection(turn=session.lease.turn or 0, start=decision.start, end=decision.end)
+            words = Selection(turn=turn, start=decision.start, end=decision.end)
             marks.append(Mark(words, safe_text(f"{question.code} ✓"), "kept"))
     return marks
-
-
-def _decided_text(session: CaseSession, question: CodeQuestion) -> str:
-    names: dict[str | None, str] = {
-        None: _("not decided"), "yes": _("yes"), "no": _("no"), "not applicable": _("not applicable"),
-    }  # fmt: skip
-    decision = session.draft.decisions.get(question.code)
-    return f"{question.code} {names[None if decision is None else decision.answer]}"
 
 
 def _show_question(session: CaseSession, question: CodeQuestion) -> None:
@@ -195,10 +182,13 @@ def _show_question(session: CaseSession, question: CodeQuestion) -> None:
     if label is None:
         st.caption(_("Not aggregated yet: there is no posterior."))
     else:
-        method = _posterior_text(label.method).format(
-            probability=show_percent(label.probability), n=label.n_labelers
-        )
-        st.caption(safe_markdown(method))
+        text = _("Posterior {probability}: joint method, {n} people and the model.")
+        if label.method == "expert":
+            text = _("Decided before: {probability}, by an expert.")
+        elif label.method == "agreed":
+            text = _("Accepted in bulk: {probability}, all {n} people agreed.")
+        text = text.format(probability=show_percent(label.probability), n=label.n_labelers)
+        st.caption(safe_markdown(text))
     with st.container(horizontal=True):
         words: dict[Answer, tuple[str, str]] = {
             "yes": (_("Yes, an error"), "Y"), "no": (_("No"), "N"),
@@ -216,14 +206,6 @@ def _show_question(session: CaseSession, question: CodeQuestion) -> None:
             st.markdown(explain_code(entry))
     if decision is not None and decision.answer == "yes":
         _evidence_form(session, question, decision)
-
-
-def _posterior_text(method: str) -> str:
-    if method == "expert":
-        return _("Decided before: {probability}, by an expert.")
-    if method == "agreed":
-        return _("Accepted in bulk: {probability}, all {n} people agreed.")
-    return _("Posterior {probability}: joint method, {n} people and the model.")
 
 
 def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
@@ -254,42 +236,26 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
 
 def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decision) -> None:
     entry = lookup_code(question.code, session.taxonomy)
-    key = _evidence_key(session, question.code, decision)
-    severities = list(entry.severities)
-    usual = decision.severity if decision.severity in severities else entry.severity
+    key = f"case:{session.case.task.task}:{question.code}:{decision.start}:{decision.end}"
     level, words = st.columns([2, 3])
     with level:
-        select(
-            _("Severity"),
-            {each: severity_title(each, session.taxonomy) for each in severities},
-            f"{key}:severity",
-            index=severities.index(usual),
-        )
+        titles = {each: severity_title(each, session.taxonomy) for each in entry.severities}
+        select(_("Severity"), titles, f"{key}:severity", usual=decision.severity or entry.severity)
     with words:
         whole = (0, len(turn_text(session.case)))
         spans = dict.fromkeys([(decision.start, decision.end)])
         spans |= dict.fromkeys((one.start, one.end) for one in evidence(session.case, question))
-        spans[whole] = None
         text = turn_text(session.case)
-        select(
-            _("Evidence; or select words in the turn"),
-            {
-                each: _("the whole turn") if each == whole else f"“{text[each[0] : each[1]][:MAX_QUOTE]}”"
-                for each in list(spans)
-            },
-            f"{key}:span",
-        )
+        names = {span: f"“{text[span[0] : span[1]][:MAX_QUOTE]}”" for span in spans}
+        names[whole] = _("the whole turn")
+        select(_("Evidence; or select words in the turn"), names, f"{key}:span")
     if _keep_evidence(session, question.code, decision):
         st.rerun()
 
 
-def _evidence_key(session: CaseSession, code: str, decision: Decision) -> str:
-    return f"case:{session.case.task.task}:{code}:{decision.start}:{decision.end}"
-
-
 def _keep_evidence(session: CaseSession, code: str, decision: Decision) -> bool:
     """Put the severity and the words that are chosen on the screen into the draft; whether they are new."""
-    key = _evidence_key(session, code, decision)
+    key = f"case:{session.case.task.task}:{code}:{decision.start}:{decision.end}"
     severity = st.session_state.get(f"{key}:severity", decision.severity)
     start, end = st.session_state.get(f"{key}:span", (decision.start, decision.end))
     changed = decision.model_copy(update={"severity": severity, "start": start, "end": end})

@@ -24,7 +24,6 @@ from dialint.app.console.i18n import (
 )
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import estimate_text, select, show_table
-from dialint.app.console.tasks.answer import Selection
 from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
 from dialint.app.console.text import code_title, explain_code, lookup_code, safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
@@ -72,12 +71,8 @@ def calibration_page(store: Store, account: Account) -> None:
         return
     by_name = {one.project.id: one for one in sessions}
     titles = {name: f"{name} · {_state_text(one)}" for name, one in by_name.items()}
-    names = list(by_name)
-    first = next((n for n, name in enumerate(names) if by_name[name].is_over), 0)
-    chosen = select(
-        _("Session"), {each: titles[each] for each in names}, f"calibration session:{len(names)}", index=first
-    )
-    session = by_name[chosen]
+    first = next((name for name, one in by_name.items() if one.is_over), None)
+    session = by_name[select(_("Session"), titles, f"calibration session:{len(titles)}", usual=first)]
     facts = (
         _("started {day}").format(day=show_day(session.created)),
         ngettext("{n} item", "{n} items", session.items),
@@ -314,15 +309,7 @@ def _show_disputed(
             st.info(_("You have not answered this item, so its dialogue is not shown."))
             return
         dialogue = load_item(store, account.id, session.project.id, one.task)
-        marks = [
-            Mark(
-                Selection(turn=each.turn, start=each.start, end=each.end),
-                safe_text(f"{who} {one.code}"),
-                "open",
-            )
-            for who, findings in one.votes.items()
-            for each in findings
-        ]
+        marks = [Mark.of(each, f"{who} {one.code}") for who, found in one.votes.items() for each in found]
         show_marked_dialogue(dialogue, marks, one.turn, f"disputed:{one.task}:{one.code}:{one.turn}")
 
 

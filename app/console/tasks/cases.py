@@ -20,8 +20,6 @@ from dialint.detector.records import Finding, Label, Record, Severity
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.adjudication.cases import (
     AcceptConfig,
-    AcceptCounts,
-    AcceptPreview,
     AdjudicateConfig,
     accept_agreed,
     adjudicate,
@@ -34,7 +32,7 @@ from dialint.labeling.store.expert_cases import Case
 from dialint.labeling.store.records import Account, Lease, Project
 from dialint.labeling.store.tasks import count_tasks
 
-MAX_LISTED = 50
+MAX_LISTED, SURENESS = 50, (0.8, 0.9, 0.95)
 DEFAULT_PROJECT = "adjudication"
 """The name of the project that is made if there is none."""
 
@@ -54,12 +52,9 @@ def show_queue(store: Store, account: Account, project: str) -> None:
             _("Decide the next case"), type="primary", shortcut="N", on_click=take,
             disabled=not counts["open"], key="take case",
         )  # fmt: skip
-        summary = _("{waiting} waiting · {held} with an expert · {done} decided").format(
-            waiting=show_number(counts["open"]),
-            held=show_number(counts["full"]),
-            done=show_number(counts["done"]),
-        )
-        st.caption(safe_markdown(summary))
+        waits, held, done = (show_number(counts[state]) for state in ("open", "full", "done"))
+        summary = _("{waiting} waiting · {held} with an expert · {done} decided")
+        st.caption(safe_markdown(summary.format(waiting=waits, held=held, done=done)))
     if not waiting:
         st.success(_("Every case is decided."))
         return
@@ -78,12 +73,8 @@ def show_queue(store: Store, account: Account, project: str) -> None:
 
 def show_lead_forms(store: Store, account: Account, into: str | None, taxonomy: Taxonomy) -> None:
     """Send open questions to experts, and accept in bulk."""
-    sources = [
-        project
-        for project, _state in projects.list_projects(store, account.id)
-        if project.purpose in ("label", "review")
-    ]
-    by_id = {project.id: project for project in sources}
+    listed = projects.list_projects(store, account.id)
+    by_id = {each.id: each for each, _state in listed if each.purpose in ("label", "review")}
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Send to experts'))}**")
@@ -97,17 +88,10 @@ def _send_form(
     store: Store, account: Account, into: str | None, sources: dict[str, Project], taxonomy: Taxonomy
 ) -> None:
     source = select(
-        _("Answers of"),
-        list(sources),
-        "send source",
+        _("Answers of"), list(sources), "send source",
         help=_("A question is open if its posterior is not sure enough, or if people disagree."),
-    )
-    select(
-        _("Open if less sure than"),
-        {each: show_percent(each) for each in (0.8, 0.9, 0.95)},
-        "send sure",
-        index=1,
-    )
+    )  # fmt: skip
+    select(_("Open if less sure than"), SURENESS, "send sure", show_percent, usual=0.9)
     st.toggle(_("And whenever people disagree"), value=True, key="send disagreements")
 
     def send() -> None:
@@ -132,13 +116,8 @@ def _send_form(
 def _accept_form(store: Store, account: Account, sources: dict[str, Project], taxonomy: Taxonomy) -> None:
     source = select(_("Answers of"), list(sources), "accept source")
     with st.container(horizontal=True):
-        select(_("People, at least"), {each: str(each) for each in (2, 3, 4, 5)}, "accept minimum", width=150)
-        select(
-            _("Posterior, at least"),
-            {each: show_percent(each) for each in (0.8, 0.9, 0.95)},
-            "accept sure",
-            width=170,
-        )
+        select(_("People, at least"), (2, 3, 4, 5), "accept minimum", width=150)
+        select(_("Posterior, at least"), SURENESS, "accept sure", show_percent, width=170)
 
     def config() -> AcceptConfig:
         """What is chosen now: a callback may come before the run that draws the choice."""
@@ -159,52 +138,44 @@ def _accept_form(store: Store, account: Account, sources: dict[str, Project], ta
                 set_notice("adjudicate", "info", _("The choice has changed: preview it first."))
                 return
             counts = accept_agreed(store, account.id, chosen, taxonomy)
-            set_notice("adjudicate", *_describe_accepted(counts))
+            kind, text = "info", _("Nothing was written: all agree on no question any more.")
+            if counts.labels:
+                kind = "success"
+                text = ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
+            elif counts.yes + counts.no:
+                text = ngettext(
+                    "Nothing needed writing: on the {n} question on which all agree, nobody sees an error, "
+                    "and a turn without a label counts as free of it.",
+                    "Nothing needed writing: on the {n} questions on which all agree, nobody sees an error, "
+                    "and a turn without a label counts as free of it.",
+                    counts.no,
+                )
+            set_notice("adjudicate", kind, text)
 
     st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)
-    stored = st.session_state.get("accept preview")
-    if stored is not None and stored[0] == config():
-        _show_accept_preview(stored[1])
-        st.button(
-            _("Accept them"), key="accept", type="primary", on_click=accept,
-            disabled=not stored[1].counts.yes + stored[1].counts.no,
-        )  # fmt: skip
-
-
-def _describe_accepted(counts: AcceptCounts) -> tuple[str, str]:
-    if counts.labels:
-        return "success", ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
-    if not counts.yes + counts.no:
-        return "info", _("Nothing was written: all agree on no question any more.")
-    text = ngettext(
-        "Nothing needed writing: on the {n} question on which all agree, nobody sees an error, and a turn "
-        "without a label counts as free of it.",
-        "Nothing needed writing: on the {n} questions on which all agree, nobody sees an error, and a turn "
-        "without a label counts as free of it.",
-        counts.no,
-    )
-    return "info", text
-
-
-def _show_accept_preview(preview: AcceptPreview) -> None:
-    counts = preview.counts
+    chosen, found = st.session_state.get("accept preview", (None, None))
+    if found is None or chosen != config():
+        return
+    counts = found.counts
     text = _("All agree on {n} of {of} undecided questions: {yes} errors, {no} without.").format(
         n=show_number(counts.yes + counts.no), of=show_number(counts.questions), yes=show_number(counts.yes),
         no=show_number(counts.no),
     )  # fmt: skip
     st.caption(safe_markdown(text))
-    if preview.sample:
+    if found.sample:
         st.caption(_("A random sample of them; read a few before you accept."))
-        show_table(
-            (_("Dialogue"), _("Turn"), _("Code"), _("Answer"), _("People"), _("Posterior")),
+        rows = [
             (
-                (
-                    DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.n_yes else _("no"),
-                    str(one.n_labelers), show_percent(one.probability),
-                )
-                for one in preview.sample
-            ),
-        )  # fmt: skip
+                DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.n_yes else _("no"),
+                str(one.n_labelers), show_percent(one.probability),
+            )
+            for one in found.sample
+        ]  # fmt: skip
+        headings = (_("Dialogue"), _("Turn"), _("Code"), _("Answer"), _("People"), _("Posterior"))
+        show_table(headings, rows)
+    st.button(
+        _("Accept them"), key="accept", type="primary", on_click=accept, disabled=not counts.yes + counts.no
+    )
 
 
 Answer = Literal["yes", "no", "not applicable"]

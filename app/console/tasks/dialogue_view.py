@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
-from dialint.app.console.i18n import _
+from dialint.app.console.i18n import _, show_number
 from dialint.app.console.tables import select
 from dialint.app.console.tasks.answer import Selection, parse_selection
 from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
@@ -51,6 +51,12 @@ class Mark:
     selection: Selection
     label: str
     state: MarkState
+
+    @classmethod
+    def of(cls, finding: Finding, label: str, state: MarkState = "open") -> Mark:
+        """Return a mark of a finding's words; the `label` may be from outside."""
+        selection = Selection(turn=finding.turn, start=finding.start, end=finding.end)
+        return cls(selection, safe_text(label), state)
 
     @property
     def badge(self) -> dict[str, str]:
@@ -174,17 +180,8 @@ def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]
     return pieces
 
 
-def render_dialogue(data: dict[str, Any], key: str, on_selected: Callable[[], None]) -> None:
-    """Render the dialogue; session state at `key` gets ``selected`` as the browser reports it, not to be
-    trusted."""
-    words = translate_words(load_words()["texts"]["turn"])
-    _component()(key=key, data={**data, "words": words}, on_selected_change=on_selected)
-
-
 @cache
 def _component() -> ComponentRenderer:
-    import streamlit as st
-
     folder = Path(__file__).parent
     return st.components.v2.component(
         NAME,
@@ -195,41 +192,36 @@ def _component() -> ComponentRenderer:
     )
 
 
-def finding_marks(findings: Sequence[Finding]) -> list[Mark]:
-    """A mark for each finding, with its number in the list."""
+def finding_marks(findings: Sequence[Finding], suggestions: Sequence[Finding] = ()) -> list[Mark]:
+    """A mark for each finding and suggestion, with its number in the list."""
     return [
-        Mark(
-            Selection(turn=each.turn, start=each.start, end=each.end),
-            safe_text(f"{number} {each.code}"),
-            "open",
-        )
-        for number, each in enumerate(findings, 1)
+        Mark.of(each, f"{number} {each.code}", "open" if number <= len(findings) else "suggested")
+        for number, each in enumerate((*findings, *suggestions), 1)
     ]
 
 
 def show_marked_dialogue(
     dialogue: Dialogue, marks: Sequence[Mark], focus: int | None, key: str, *,
-    only_turn: int | None = None, on_selection: Callable[[Selection], None] | None = None,
+    only_turn: int | None = None, on_selection: Callable[[Selection | None], None] | None = None,
 ) -> None:  # fmt: skip
     """Show the dialogue, of a long one the page with `focus`; `on_selection` gets words selected in a judged
-    turn."""
+    turn, or none."""
     pages = paginate(dialogue)
     number = find_page(pages, focus) if focus is not None else 0
     if len(pages) > 1:
         title = _("Page {page} of {n}: from turn {turn}")
-        number = select(
-            _("Page"),
-            {i: title.format(page=i + 1, n=len(pages), turn=pages[i][0].turn) for i in range(len(pages))},
-            f"page:{key}",
-            index=number,
-        )
+        names = {
+            n: title.format(page=show_number(n + 1), n=show_number(len(pages)), turn=page[0].turn)
+            for n, page in enumerate(pages)
+        }
+        number = select(_("Page"), names, f"page:{key}", usual=number)
     name = f"dialogue:{key}"
 
     def on_selected() -> None:
-        raw = getattr(st.session_state.get(name), "selected", None)
-        selection = parse_selection(dialogue, only_turn, raw)
-        if selection is not None and on_selection is not None:
-            on_selection(selection)
+        if on_selection is not None:
+            raw = getattr(st.session_state.get(name), "selected", None)
+            on_selection(parse_selection(dialogue, only_turn, raw))
 
     data = view_data(dialogue, only_turn, marks, focus, 0, (number, pages[number]))
-    render_dialogue(data, name, on_selected)
+    data["words"] = translate_words(load_words()["texts"]["turn"])
+    _component()(key=name, data=data, on_selected_change=on_selected)

@@ -17,7 +17,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask, Project
 
 FOLDER = Path(dialint.app.console.__file__).parent
-SAFE = {"safe_html", "safe_markdown", "safe_text", "explain_code", "table_cell", "link"}
+SAFE = {"safe_html", "safe_markdown", "safe_text", "explain_code", "table_cell", "link", "dialogue_link"}
 """What makes text from outside safe to show."""
 LAYOUT = {
     "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "query_params",
@@ -67,6 +67,8 @@ def is_safe(node: ast.expr) -> bool:
 
 def shows(call: ast.Call) -> str | None:
     """The name of Streamlit's function that a call is of, if it shows text."""
+    if isinstance(call.func, ast.Name) and call.func.id == "select":
+        return "select"  # which makes its options safe
     names = [
         node.attr
         for node in ast.walk(call.func)
@@ -82,7 +84,9 @@ def shows(call: ast.Call) -> str | None:
 def unsafe(source: str) -> list[str]:
     """What a module shows raw: the line, Streamlit's function and the argument."""
     found = []
-    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
+    tree = ast.parse(source)
+    own = {id(node) for each in tree.body if getattr(each, "name", "") == "select" for node in ast.walk(each)}
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and id(node) not in own):
         name = shows(call)
         if name is None:
             continue
@@ -90,6 +94,8 @@ def unsafe(source: str) -> list[str]:
         given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
         if name in ("selectbox", "multiselect", "radio", "segmented_control") and "format_func" in given:
             given.pop("#1")  # options are shown as it makes them
+        elif name == "select":
+            given = {word: value for word, value in given.items() if word in (None, "help")}
         elif name in ("text_area", "text_input", "number_input", "toggle", "checkbox"):
             given = {
                 word: value for word, value in given.items() if word not in ("#1", "#2", "value")
@@ -125,7 +131,7 @@ def test_no_page_shows_raw_text() -> None:
         "st.text(f'Turn {quote}')", "st.selectbox('Project', names)", "st.button(word)", "st.write(x)",
         "st.selectbox('Error', codes, format_func=lambda each: named(each))", "st.markdown(a + b)",
         "{'info': st.info}[kind](text)", "st.sidebar.markdown(text)", "st.text_input('x', placeholder=name)",
-        "left.caption(text)", "st.columns(2)[0].button(word)",
+        "left.caption(text)", "st.columns(2)[0].button(word)", "select(name, names)", "select('x', names, help=text)",
     ],
 )  # fmt: skip
 def test_the_lint_finds_raw_text(line: str) -> None:
@@ -138,7 +144,7 @@ def test_nothing_but_the_lint_knows_is_imported_from_streamlit() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
                 assert {each.name for each in node.names} <= {
-                    "App", "ComponentRenderer", "MemoryUploadedFileManager", "StreamlitPage", "get_script_run_ctx", "runtime",
+                    "App", "ComponentRenderer", "DeltaGenerator", "MemoryUploadedFileManager", "StreamlitPage", "get_script_run_ctx", "runtime",
                 }  # fmt: skip
             if isinstance(node, ast.keyword):
                 assert node.arg != "unsafe_allow_html", path

@@ -108,7 +108,7 @@ def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
     with attempt(ADMIN) as done:
         done(retention._erase(store, admin, ["d1"], "ticket 7", True, True))
     assert told(run, ADMIN)[0] == "success"
-    current = retention._current()
+    current = retention.Erasure.current()
     assert current.proof is not None
     assert (current.proof.scrubbed, current.matches) == ("VACUUM", [])
 

@@ -39,7 +39,7 @@ def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
     page = open_page("lea", at="Coaching")
     words = readable(page)
     assert "/dialogue?id=d2" in words
-    assert "C1 Question ignored · Major · turn 1, confirmed" in words
+    assert "C1 Question ignored · S2 Major · turn 1, confirmed" in words
     assert "/dialogue?id=d1" in words, "it went well: the finding was rejected"
     assert words.index("Dialogues that went well") < words.index("/dialogue?id=d1")
     page.test.text_area(key="note text:a1:0").set_value("Please answer the question first.")

@@ -1,14 +1,13 @@
-"""The Overview page: what it counts, whom it sets apart, which weeks it marks, and where its numbers lead."""
+"""The Overview page: what it counts, whom it sets apart, and where its numbers lead."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any
 
-from dialint.app.console.quality.overview import LEAST_DIALOGUES, mark_weeks, rank_agent
+from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agent
 from dialint.app.console.tables import Period, last_days
 from dialint.labeling.store import annotations
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.insights import Group
 
 
 def test_an_agent_is_set_apart_only_by_evidence() -> None:
@@ -21,20 +20,6 @@ def test_an_agent_is_set_apart_only_by_evidence() -> None:
     assert rank_agent("a", {"a": (8, 20), **rest})[0] == 0
     assert rank_agent("a", {"a": (1, 20), "rest": (0, 2000)})[0] == 0, "one event is chance"
     assert rank_agent("a", {"a": (18, 20)}) == (0, None), "nobody to compare with"
-
-
-def test_a_week_is_marked_only_against_the_weeks_before_it() -> None:
-    first = date(2026, 9, 7)
-    counts = [(10, 100), (12, 100), (40, 100), (0, 0), (1, 2)]
-    days = [
-        Group(key=(first + timedelta(days=7 * n + 3)).isoformat(), dialogues=of, flagged=k)
-        for n, (k, of) in enumerate(counts)
-    ]
-    weeks = mark_weeks(days, first, 5)
-    assert [(week.first, week.drifts) for week in weeks] == [
-        (date(2026, 9, 7), False), (date(2026, 9, 14), False), (date(2026, 9, 21), True),
-        (date(2026, 10, 5), False),
-    ]  # fmt: skip
 
 
 def test_periods_are_whole_days() -> None:
@@ -74,5 +59,3 @@ def test_the_reviewed_score_is_shown_with_the_models(store: Store, open_page: Ca
     coaching = open_page("lea", at="Coaching", agent="a1")
     metrics = {each.label: each.value for each in coaching.test.metric}
     assert metrics["Reviewed score"] == "100.0"
-    (weeks,) = [each.value for each in coaching.test.table if "Week from" in each.value.columns]
-    assert [list(row)[1:] for row in weeks.itertuples(index=False)] == [["100\\.0", "75\\.0", "1"]]

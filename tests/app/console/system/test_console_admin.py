@@ -83,7 +83,7 @@ def test_each_view_opens_for_who_may(view: Open, store: Store, which: str) -> No
         account = next(each for each in accounts.list_accounts(store, "ada") if each.id == name)
         page = view(which, name)
         assert page.test.query_params["tab"] in (
-            [shown := which if has_permission(account, VIEWS[which].right) else "users"],
+            [shown := which if has_permission(account, VIEWS[which][1]) else "users"],
             shown,
         )
         assert not page.test.error
