@@ -65,7 +65,7 @@ format: $(VENV)/installed-dev
 # The texts of the console's screens, collected for translation: fill in what is empty in app/console/locales/*.po.
 translations: $(VENV)/installed-dev
 	@mkdir -p build
-	$(BIN)/pybabel -q extract -F pyproject.toml -k _ -k N_ -k ngettext:1,2 --no-default-keywords --no-location \
+	PYTHONPATH=runs/studies $(BIN)/pybabel -q extract -F pyproject.toml -k _ -k N_ -k ngettext:1,2 --no-default-keywords --no-location \
 		--sort-output --omit-header -o build/console.pot .
 	for language in es ru; do $(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --omit-header \
 		-l $$language -i build/console.pot -o app/console/locales/$$language.po; done

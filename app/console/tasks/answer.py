@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from uuid import uuid4
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -37,11 +37,6 @@ class Choice(Record):
     proposed: Finding | None = None
     state: State = "open"
     suggested: bool = False
-
-    @property
-    def changed(self) -> bool:
-        """Whether the person has given another code or severity than the model."""
-        return self.proposed is not None and self.finding != _as_certain(self.proposed)
 
 
 class Sent(Record):
@@ -175,12 +170,6 @@ def add_finding(answer: Answer, finding: Finding, name: str) -> Answer:
     said = {**answer.said, finding.code: True}
     choices = (*answer.choices, Choice(id=name, finding=finding, state="kept"))
     return answer.model_copy(update={"choices": choices, "said": said})
-
-
-def remove_finding(answer: Answer, index: int) -> Answer:
-    """Remove a finding of the person's own."""
-    choices = (*answer.choices[:index], *answer.choices[index + 1 :])
-    return answer.model_copy(update={"choices": choices})
 
 
 def set_present(answer: Answer, code: str, present: bool | None) -> Answer:
@@ -369,13 +358,13 @@ Event = Annotated[SetChoice | Add | Remove | Say | Act, Field(discriminator="kin
 _EVENT: TypeAdapter[SetChoice | Add | Remove | Say | Act] = TypeAdapter(Event)
 
 
-class Batch(Record):
+class Batch(NamedTuple):
     """Unacknowledged events of one browser tab on the draft with the key `draft`; None for those that make no
     sense."""
 
     tab: str
     draft: str
-    events: tuple[tuple[int, SetChoice | Add | Remove | Say | Act | None], ...]
+    events: list[tuple[int, SetChoice | Add | Remove | Say | Act | None]]
 
 
 def parse_batch(raw: Any) -> Batch | None:
@@ -396,7 +385,7 @@ def parse_batch(raw: Any) -> Batch | None:
             parsed.append((number, _EVENT.validate_python(event)))
         except ValidationError:
             parsed.append((number, None))
-    return Batch(tab=tab, draft=draft, events=tuple(parsed))
+    return Batch(tab, draft, parsed)
 
 
 def acknowledge(answer: Answer, tab: str, number: int) -> Answer:
@@ -441,7 +430,8 @@ def apply_edit(
         return answer
     choice = answer.choices[index]
     if isinstance(event, Remove):
-        return remove_finding(answer, index) if choice.proposed is None else answer
+        left = (*answer.choices[:index], *answer.choices[index + 1 :])
+        return answer.model_copy(update={"choices": left}) if choice.proposed is None else answer
     if choice.proposed is None and event.state != "kept":
         return answer  # one's own is removed, not rejected
     is_as_it_was = choice.proposed is not None and (event.code, event.severity) == (

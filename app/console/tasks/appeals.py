@@ -14,8 +14,8 @@ from typing import get_args
 import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
-from dialint.app.console.messages import report_refusals, set_notice, show_notice
-from dialint.app.console.tables import DialogueLink, select, share_text, show_paging, show_table
+from dialint.app.console.messages import attempt, report_refusals, set_notice, show_notice
+from dialint.app.console.tables import DialogueLink, choose_view, select, share_text, show_paging, show_table
 from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.text import (
     code_title,
@@ -46,15 +46,16 @@ def own_findings_page(store: Store, account: Account) -> None:
     show_notice("appeals")
     pages: list[OwnDialogue] = st.session_state.setdefault(f"own pages:{account.id}", [])
     listed = appeals.list_own_dialogues(store, account.id, pages[-1] if pages else None, PER_PAGE)
-    by_id = {one.dialogue: one for one in listed if one.n_findings}
+    titles = {}
+    for one in listed:
+        if one.n_findings:
+            since = _("in the store since {day}").format(day=show_day(from_ms(one.created_ms)))
+            findings = ngettext("{n} finding", "{n} findings", one.n_findings)
+            titles[one.dialogue] = f"{one.dialogue}: {findings}, {since}"
+    chosen = None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = None
-        if by_id:
-            chosen = select(
-                _("Your dialogues with findings, newest first"),
-                {name: _title(by_id[name]) for name in list(by_id)},
-                f"own:{len(pages)}",
-            )
+        if titles:
+            chosen = select(_("Your dialogues with findings, newest first"), titles, f"own:{len(pages)}")
         last = listed[-1] if listed else None
         show_paging(pages, last, has_more=len(listed) == PER_PAGE, key="own")
     if chosen is None:
@@ -63,18 +64,16 @@ def own_findings_page(store: Store, account: Account) -> None:
         _show_own(store, account, chosen)
 
 
-def _title(one: OwnDialogue) -> str:
-    day = show_day(from_ms(one.created_ms))
-    findings = ngettext("{n} finding", "{n} findings", one.n_findings)
-    since = _("in the store since {day}").format(day=day)
-    return f"{one.dialogue}: {findings}, {since}"
-
-
 def _show_own(store: Store, account: Account, name: str) -> None:
     taxonomy = load_taxonomy()
     dialogue, verdict = read(store, account.id, name)
     findings = verdict.findings if verdict is not None else ()
     own = {(one.turn, one.code): one for one in appeals.list_own(store, account.id) if one.dialogue == name}
+    states = {
+        "open": _("Appeal is open"), "upheld": _("Appeal rejected: the finding stands"),
+        "overturned": _("Appeal accepted: the finding was wrong"),
+        "amended": _("Appeal accepted in part: another finding stands"),
+    }  # fmt: skip
     left, right = st.columns([11, 9], gap="medium")
     with left:
         focus = findings[0].turn if findings else None
@@ -85,11 +84,13 @@ def _show_own(store: Store, account: Account, name: str) -> None:
         for number, finding in enumerate(findings, 1):
             with st.container(border=True, gap="small"):
                 _show_finding(number, finding, taxonomy)
-                appeal = own.get((finding.turn, finding.code))
-                if appeal is not None:
-                    _show_state(appeal)
-                else:
+                if (appeal := own.get((finding.turn, finding.code))) is None:
                     _object_form(store, account, name, finding, taxonomy)
+                    continue
+                st.markdown(f"**{safe_markdown(states[appeal.state])}**")
+                st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
+                if appeal.reason:
+                    st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
 
 
 def _object_form(store: Store, account: Account, name: str, finding: Finding, taxonomy: Taxonomy) -> None:
@@ -99,10 +100,9 @@ def _object_form(store: Store, account: Account, name: str, finding: Finding, ta
         with st.popover(_("Object")), st.form(f"object:{name}:{finding.turn}:{finding.code}", border=False):
             statement = st.text_area(paragraph("Why is the finding wrong? A"), max_chars=MAX_CHARACTERS)
             if st.form_submit_button(_("Send the appeal"), type="primary"):
-                with report_refusals("appeals"):
+                with attempt("appeals") as done:
                     appeals.open_appeal(store, account.id, name, finding.turn, finding.code, statement)
-                    set_notice("appeals", "success", _("Your appeal was sent."))
-                st.rerun()
+                    done(_("Your appeal was sent."))
 
 
 def _show_finding(number: int, finding: Finding, taxonomy: Taxonomy) -> None:
@@ -116,27 +116,11 @@ def _show_finding(number: int, finding: Finding, taxonomy: Taxonomy) -> None:
         st.caption(safe_markdown(finding.reason))
 
 
-def _show_state(appeal: Appeal) -> None:
-    states = {
-        "open": _("Appeal is open"),
-        "upheld": _("Appeal rejected: the finding stands"),
-        "overturned": _("Appeal accepted: the finding was wrong"),
-        "amended": _("Appeal accepted in part: another finding stands"),
-    }
-    st.markdown(f"**{safe_markdown(states[appeal.state])}**")
-    st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
-    if appeal.reason:
-        st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
-
-
 def decide_page(store: Store, account: Account) -> None:
     """Show an expert the open appeals and take decisions; the decided ones; how often appeals succeed."""
     show_notice("appeals")
     views = {"open": _("Open"), "decided": _("Decided"), "rates": _("Overturn rates")}
-    view = st.segmented_control(
-        _("View"), list(views), default="open", key="appeals view", required=True,
-        format_func=lambda each: safe_markdown(views[each]), label_visibility="collapsed",
-    )  # fmt: skip
+    view = choose_view(views, "appeals view")
     if view == "decided":
         _show_decided(store, account, load_taxonomy())
     elif view == "rates":
@@ -150,21 +134,15 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     if not listed:
         st.info(_("No appeal is open."))
         return
-    by_number = {one.id: one for one in listed}
     title = _("{number}: {code} in turn {turn} of {dialogue}")
-    number = select(
-        safe_text(_("Open appeals, oldest first: {n}").format(n=show_number(len(listed)))),
-        {
-            each: title.format(
-                number=each,
-                code=code_title(by_number[each].code, taxonomy),
-                turn=by_number[each].turn,
-                dialogue=by_number[each].dialogue,
-            )
-            for each in list(by_number)
-        },
-        f"appeal:{listed[0].id}",
-    )
+    titles = {
+        one.id: title.format(
+            number=one.id, code=code_title(one.code, taxonomy), turn=one.turn, dialogue=one.dialogue
+        )
+        for one in listed
+    }
+    label = _("Open appeals, oldest first: {n}").format(n=show_number(len(listed)))
+    number = select(safe_text(label), titles, f"appeal:{listed[0].id}")
     dispute = appeals.load_dispute(store, account.id, number)
     disputed = [
         finding
@@ -185,7 +163,10 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         with st.container(border=True, gap="small"):
             st.markdown(f"**{safe_markdown(_('The agent objects'))}**")
             st.text(safe_text(dispute.appeal.statement))
-        _show_both_answers(dispute, taxonomy)
+        second, code, turn = {one.id for one in dispute.second}, dispute.appeal.code, dispute.appeal.turn
+        others = [one for one in dispute.answers if one.id not in second and one.turn in (None, turn)]
+        _show_answers(_("Second review, blind"), dispute.second, code, taxonomy)
+        _show_answers(_("Earlier answers"), others, code, taxonomy)
         if dispute.second:
             _decision_form(store, account, dispute, taxonomy)
         else:
@@ -244,16 +225,6 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
         st.rerun()
 
 
-def _show_both_answers(dispute: Dispute, taxonomy: Taxonomy) -> None:
-    code = dispute.appeal.code
-    second = {one.id for one in dispute.second}
-    others = [
-        one for one in dispute.answers if one.id not in second and one.turn in (None, dispute.appeal.turn)
-    ]
-    _show_answers(_("Second review, blind"), dispute.second, code, taxonomy)
-    _show_answers(_("Earlier answers"), others, code, taxonomy)
-
-
 def _show_answers(title: str, answers: Sequence[Annotation], code: str, taxonomy: Taxonomy) -> None:
     if not answers:
         return
@@ -288,11 +259,8 @@ def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: T
             key=f"outcome:{appeal.id}", index=None, horizontal=True,
         )  # fmt: skip
         if outcome == "amended":
-            select(
-                _("Error that stands"),
-                {each: code_title(each, taxonomy) for each in list(taxonomy.codes)},
-                f"amended:{appeal.id}",
-            )
+            titles = {each: code_title(each, taxonomy) for each in taxonomy.codes}
+            select(_("Error that stands"), titles, f"amended:{appeal.id}")
             st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
         reason = st.text_area(
             _("Reason, which the agent reads"), max_chars=MAX_CHARACTERS, key=f"reason:{appeal.id}", height=80
@@ -348,32 +316,21 @@ def _show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     if not counted:
         st.info(_("Nobody has appealed yet."))
         return
-    by_code: dict[str, Counter[str]] = {}
-    by_release: dict[str, Counter[str]] = {}
+    groups: tuple[dict[str, Counter[str]], dict[str, Counter[str]]] = ({}, {})
     for one in counted:
-        by_code.setdefault(one.code, Counter())[one.state] += one.n
-        by_release.setdefault(one.release, Counter())[one.state] += one.n
-    left, right = st.columns(2, gap="medium")
+        title = code_title(one.code, taxonomy)
+        for group, name in zip(groups, (title, one.release or "–"), strict=True):
+            group.setdefault(name, Counter())[one.state] += one.n
     headings = (_("Decided"), _("Overturned"), _("Amended"), _("Found wrong"), _("Open"))
-    with left:
-        st.markdown(f"**{safe_markdown(_('By code'))}**")
-        ordered = sorted(
-            by_code.items(), key=lambda item: (-item[1]["overturned"] - item[1]["amended"], item[0])
-        )
-        show_table(
-            (_("Code"), *headings), ((code_title(code, taxonomy), *_row(states)) for code, states in ordered)
-        )
-    with right:
-        st.markdown(f"**{safe_markdown(_('By release'))}**")
-        show_table(
-            (_("Release"), *headings),
-            ((release or "–", *_row(states)) for release, states in sorted(by_release.items())),
-        )
+    titles = ((_("By code"), _("Code")), (_("By release"), _("Release")))
+    for column, (title, first), group in zip(st.columns(2, gap="medium"), titles, groups, strict=True):
+        rows = []
+        wrong = {name: states["overturned"] + states["amended"] for name, states in group.items()}
+        for name, states in sorted(group.items(), key=lambda item: (-wrong[item[0]], item[0])):
+            n = states["upheld"] + wrong[name]
+            numbers = (show_number(each) for each in (n, states["overturned"], states["amended"]))
+            rows.append((name, *numbers, share_text(wrong[name], n), show_number(states["open"])))
+        with column:
+            st.markdown(f"**{safe_markdown(title)}**")
+            show_table((first, *headings), rows)
     st.caption(paragraph("Shares with 95 % Wilson intervals."))
-
-
-def _row(states: Counter[str]) -> tuple[str, ...]:
-    wrong = states["overturned"] + states["amended"]
-    n = states["upheld"] + wrong
-    numbers = (show_number(n), show_number(states["overturned"]), show_number(states["amended"]))
-    return (*numbers, share_text(wrong, n), show_number(states["open"]))

@@ -22,7 +22,7 @@ from dialint.app.console.i18n import (
     show_percent,
     show_time,
 )
-from dialint.app.console.messages import report_refusals, set_notice, show_notice
+from dialint.app.console.messages import attempt, report_refusals, show_notice
 from dialint.app.console.tables import estimate_text, select, show_table
 from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
 from dialint.app.console.text import code_title, explain_code, lookup_code, safe_markdown, safe_text
@@ -70,7 +70,15 @@ def calibration_page(store: Store, account: Account) -> None:
         st.info(_("No session so far. A lead starts one with at least two people and a few dialogues."))
         return
     by_name = {one.project.id: one for one in sessions}
-    titles = {name: f"{name} · {_state_text(one)}" for name, one in by_name.items()}
+    titles = {}
+    for name, one in by_name.items():
+        n_answers, total = sum(each.answered for each in one.members), one.items * len(one.members)
+        state = _("open, {given} of {total} answers").format(
+            given=show_number(n_answers), total=show_number(total)
+        )
+        if one.is_over:
+            state = _("closed") if one.is_closed else _("all have answered")
+        titles[name] = f"{name} · {state}"
     first = next((name for name, one in by_name.items() if one.is_over), None)
     session = by_name[select(_("Session"), titles, f"calibration session:{len(titles)}", usual=first)]
     facts = (
@@ -85,18 +93,6 @@ def calibration_page(store: Store, account: Account) -> None:
         manage_form(store, account, session)
     if session.is_over or (plans and any(member.answered for member in session.members)):
         show_results(store, account, session, list(sessions), taxonomy)
-
-
-def _state_text(session: Session) -> str:
-    if session.is_closed:
-        return _("closed")
-    if session.is_over:
-        return _("all have answered")
-    total = session.items * len(session.members)
-    n_answers = sum(member.answered for member in session.members)
-    return _("open, {given} of {total} answers").format(
-        given=show_number(n_answers), total=show_number(total)
-    )
 
 
 def _show_progress(account: Account, session: Session, *, plans: bool) -> None:
@@ -152,35 +148,33 @@ def start_form(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         )  # fmt: skip
         instructions = st.text_area(_("Instructions"), height=80)
         if st.form_submit_button(_("Start the session"), type="primary"):
-            with report_refusals("calibration"):
+            with attempt("calibration") as done:
                 ids = tuple(line.strip() for line in chosen.splitlines() if line.strip())
                 config = CalibrationConfig(
                     name=name.strip(), codes=tuple(codes), members=tuple(members), n=int(n), design=design,
                     dialogues=ids, instructions=instructions,
                 )  # fmt: skip
                 started = start_session(store, account.id, config, taxonomy)
-                done = ngettext(
+                text = ngettext(
                     "The session is started, with {n} item.", "The session is started, with {n} items.",
                     started.tasks,
                 )  # fmt: skip
-                set_notice("calibration", "success", done)
-            st.rerun()
+                done(text)
 
 
 def manage_form(store: Store, account: Account, session: Session) -> None:
     """Close a session, which shows its results to the members, or open it again."""
 
-    def set_state(state: str) -> None:
+    def set_state() -> None:
         with report_refusals("calibration"):
+            state = "open" if session.is_closed else "closed"
             projects.set_state(store, account.id, session.project.id, state)
 
-    if session.is_closed:
-        st.button(_("Open it again"), key=f"reopen:{session.project.id}", on_click=set_state, args=("open",))
-    else:
-        st.button(
-            _("Close the session"), key=f"close:{session.project.id}", on_click=set_state, args=("closed",),
-            help=_("Nobody answers any more, and the members see the results."),
-        )  # fmt: skip
+    st.button(
+        _("Open it again") if session.is_closed else _("Close the session"), on_click=set_state,
+        key=f"state:{session.project.id}:{session.is_closed}",
+        help=None if session.is_closed else _("Nobody answers any more, and the members see the results."),
+    )  # fmt: skip
 
 
 MAX_QUOTE = 70
@@ -207,7 +201,15 @@ def show_results(
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"**{safe_markdown(_('Agreement by code'))}**")
-        _show_agreement(results, taxonomy)
+        headings, rows = [_("Code"), _("Alpha (95 % interval)"), _("Questions")], []
+        if results.before is not None:
+            headings.append(_("Before"))
+        for one in results.agreement:
+            row = [code_title(one.code, taxonomy), estimate_text(one.now), show_number(one.now.n)]
+            before_text = "–" if one.before is None else estimate_text(one.before)
+            rows.append([*row, *([before_text] if results.before is not None else [])])
+        show_table(headings, rows)
+        st.caption(paragraph("Krippendorff's alpha: 1 is"))
     with right:
         st.markdown(f"**{safe_markdown(_('Strict and lenient'))}**")
         _show_leanings(results, account)
@@ -219,29 +221,11 @@ def show_results(
     _show_note(store, account, name)
 
 
-def _show_agreement(results: SessionResults, taxonomy: Taxonomy) -> None:
-    headings = [_("Code"), _("Alpha (95 % interval)"), _("Questions")]
-    if results.before is not None:
-        headings.append(_("Before"))
-    rows = []
-    for one in results.agreement:
-        name = choose_name(lookup_code(one.code, taxonomy).name)
-        row = [f"{one.code} {name}", estimate_text(one.now), show_number(one.now.n)]
-        if results.before is not None:
-            row.append("–" if one.before is None else estimate_text(one.before))
-        rows.append(row)
-    show_table(headings, rows)
-    st.caption(paragraph("Krippendorff's alpha: 1 is"))
-
-
-def _leans_text(leans: Leans) -> str:
-    return {
+def _show_leanings(results: SessionResults, account: Account) -> None:
+    words: dict[Leans, str] = {
         "strict": _("strict"), "lenient": _("lenient"), "even": _("no lean shown"),
         "too few": _("too few dialogues"),
-    }[leans]  # fmt: skip
-
-
-def _show_leanings(results: SessionResults, account: Account) -> None:
+    }  # fmt: skip
     marks = []
     for one in results.biases:
         if one.code != ALL:
@@ -251,7 +235,7 @@ def _show_leanings(results: SessionResults, account: Account) -> None:
         marks.append(
             ShareMark(
                 who, estimate.value, estimate.low if has_interval else estimate.value,
-                estimate.high if has_interval else estimate.value, _leans_text(one.leans), COLORS[one.leans],
+                estimate.high if has_interval else estimate.value, words[one.leans], COLORS[one.leans],
                 estimate_text(estimate, signed=True),
             )
         )  # fmt: skip
@@ -267,7 +251,7 @@ def _show_leanings(results: SessionResults, account: Account) -> None:
             (
                 (
                     one.worker, one.code, show_percent(one.yes), show_percent(one.others),
-                    estimate_text(one.difference, signed=True), _leans_text(one.leans),
+                    estimate_text(one.difference, signed=True), words[one.leans],
                 )
                 for one in leaning
             ),
@@ -279,12 +263,13 @@ def _show_disputed(
     store: Store, account: Account, session: Session, disputed: Sequence[DisputedQuestion],
     taxonomy: Taxonomy,
 ) -> None:  # fmt: skip
-    number = select(
-        safe_text(_("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))),
-        {each: _question_text(disputed[each], taxonomy) for each in range(len(disputed))},
-        f"disputed:{session.project.id}",
-    )
-    one = disputed[number]
+    titles = {}
+    for number, one in enumerate(disputed):
+        where = "" if one.turn is None else _(", turn {turn}").format(turn=one.turn)
+        split = _("{yes} of {n} say yes").format(yes=one.n_yes, n=len(one.votes))
+        titles[number] = f"{code_title(one.code, taxonomy)} · {one.dialogue}{where} · {split}"
+    label = _("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))
+    one = disputed[select(safe_text(label), titles, f"disputed:{session.project.id}")]
     left, right = st.columns([11, 9], gap="medium")
     with right:
         yes = [who for who, vote in one.votes.items() if vote]
@@ -311,13 +296,6 @@ def _show_disputed(
         dialogue = load_item(store, account.id, session.project.id, one.task)
         marks = [Mark.of(each, f"{who} {one.code}") for who, found in one.votes.items() for each in found]
         show_marked_dialogue(dialogue, marks, one.turn, f"disputed:{one.task}:{one.code}:{one.turn}")
-
-
-def _question_text(one: DisputedQuestion, taxonomy: Taxonomy) -> str:
-    entry = lookup_code(one.code, taxonomy)
-    where = "" if one.turn is None else _(", turn {turn}").format(turn=one.turn)
-    split = _("{yes} of {n} say yes").format(yes=one.n_yes, n=len(one.votes))
-    return f"{one.code} {choose_name(entry.name)} · {one.dialogue}{where} · {split}"
 
 
 def _show_note(store: Store, account: Account, name: str) -> None:

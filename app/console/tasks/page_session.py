@@ -136,6 +136,12 @@ class PageSession:
                 )
             self.notify("info", message)
 
+    def open_next(self, claimed: tuple[Item, Answer, bool] | None) -> None:
+        """Close the current item, which the queue has no more, and open the next one."""
+        if self.waiting is not None:
+            self.waiting = (self.waiting[0], max(0, self.waiting[1] - 1))
+        self.open_item(claimed)
+
     @contextmanager
     def report_refusals(self) -> Iterator[None]:
         """Show what the store refuses at the top of the page; the draft stays."""
@@ -163,12 +169,16 @@ class PageSession:
 def open_session(
     page: str, store: Store, account: Account, purposes: tuple[Purpose, ...], *, blind: bool
 ) -> PageSession:
-    """Return the session of a page. A task in hand is found again; once started, the next one is claimed."""
+    """Return the session of a page, with an open project: at first one with a task in hand, which is found
+    again. Once started, the next one is claimed."""
     session = find_session(page, store, account, blind=blind)
     if session.item is not None:
         return session
     by_id = {project.id: project for project in list_open(store, account, purposes)}
-    _choose_project(session, list(by_id))
+    if session.project not in by_id:
+        held = (name for name in by_id if leases.find_held(store, account.id, name) is not None)
+        session.project = next(held, next(iter(by_id), None))
+        _leave_project(session)
     session.pay = by_id[session.project].pay if blind and session.project is not None else None
     with hold_language(), session.lock, session.report_refusals():
         if session.solution is None and session.project is not None:
@@ -218,15 +228,6 @@ def count_queue(session: PageSession) -> int:
     if session.waiting is None or now - session.waiting[0] > COUNTED_S:
         session.waiting = (now, count_waiting(session.store, session.account.id, session.project or ""))
     return session.waiting[1]
-
-
-def _choose_project(session: PageSession, names: list[str]) -> None:
-    """Make sure that the session has an open project: at first one with a task in hand."""
-    if session.project in names:
-        return
-    held = (name for name in names if leases.find_held(session.store, session.account.id, name) is not None)
-    session.project = next(held, names[0] if names else None)
-    _leave_project(session)
 
 
 def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
@@ -362,13 +363,7 @@ def save(session: PageSession, item: Item, submit: Callable[[], Saved | EditConf
         session.durations.append(answer.seconds)
         if is_training:
             session.solution = (item, saved.answer)
-        _close(session, saved.next)
-
-
-def _close(session: PageSession, following: tuple[Item, Answer, bool] | None = None) -> None:
-    if session.waiting is not None:
-        session.waiting = (session.waiting[0], max(0, session.waiting[1] - 1))
-    session.open_item(following)
+        session.open_next(saved.next)
 
 
 def skip(session: PageSession, item: Item, reason: str) -> None:
@@ -378,7 +373,7 @@ def skip(session: PageSession, item: Item, reason: str) -> None:
             leases.skip(session.store, session.account.id, item.task, item.token, reason)
             task_view.delete_draft(session.store, session.account.id, item.name)
             session.notify("info", _("Skipped. You will not get this task again."))
-            _close(session)
+            session.open_next(None)
 
 
 def stop(session: PageSession, item: Item) -> None:

@@ -37,16 +37,6 @@ if TYPE_CHECKING:
 Mode = Literal["review", "label"]
 
 
-def list_actions(mode: Mode) -> list[tuple[str, str, str]]:
-    """What the keys of a page do: id, name in its language, key."""
-    words = load_words()
-    return [
-        (action, _(words["texts"]["actions"][action]), key)
-        for action, key in words["keys"].items()
-        if words["only"].get(action, mode) == mode
-    ]
-
-
 SCRIPTS = ("turns.js", "draft.js", "selection.js", "cards.js", "drawing.js", "workspace.js")
 STYLES = ("dialogue.css", "workspace.css")
 MIN_PROBABILITY = 0.01
@@ -102,7 +92,8 @@ def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
     item, answer = session.item, session.answer
     assert item is not None
     assert answer is not None
-    taxonomy, texts = load_taxonomy(), load_words()["texts"]
+    taxonomy, words = load_taxonomy(), load_words()
+    texts = words["texts"]
     visible = (session.page, session.pages[session.page])
     view = view_data(item.dialogue, item.turn, [], None, 0, visible)
     turns = [
@@ -118,8 +109,12 @@ def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "fixed": {
             "instructions": safe_text(item.instructions) if mode == "label" else "",
             "expand": session.n_items <= N_EXPANDED,
-            "keys": load_words()["keys"],
-            "actions": [{"action": action, "name": name} for action, name, _key in list_actions(mode)],
+            "keys": words["keys"],
+            "actions": [
+                {"action": action, "name": _(texts["actions"][action])}
+                for action in words["keys"]
+                if words["only"].get(action, mode) == mode
+            ],
             "skip_reasons": [{"id": name, "name": _(text)} for name, text in texts["skip_reasons"].items()],
             **(_reasons_and_probabilities(session, item, answer) if mode == "review" else {}),
         },
@@ -198,6 +193,19 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
     assert item is not None
     assert answer is not None
     turns = {choice.finding.turn for choice in answer.choices}
+    n_pages, here, page_text = len(session.pages), session.pages[session.page], ""
+    if n_pages > 1:
+        page_text = _("Page {page} of {pages}: turns {first} to {last}").format(
+            page=show_number(session.page + 1), pages=show_number(n_pages), first=here[0].turn,
+            last=here[-1].turn,
+        )  # fmt: skip
+    own = earnings_text(session)
+    if done := session.durations:
+        text = _(
+            "Only you see this: {n} done in this sitting, the last in {last} s, {mean} s each on average."
+        )
+        last, mean = (show_number(round(seconds)) for seconds in (done[-1], fmean(done)))
+        own = f"{text.format(n=show_number(len(done)), last=last, mean=mean)} {own}".strip()
     return {
         "mode": mode,
         "draft": answer.key,
@@ -207,20 +215,22 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "choices": [_describe_choice(item, choice, evidence[choice.id]) for choice in answer.choices],
         "said": {safe_text(code): present for code, present in answer.said.items()},
         "page": session.page,
-        "pages": len(session.pages),
+        "pages": n_pages,
         "page_of": {turn: find_page(session.pages, turn) for turn in turns},
-        "page_text": _page_text(session),
+        "page_text": page_text,
         "question_turn": item.turn,
         "adding": session.adding is not None,
         "selected": session.adding and session.adding.selection and session.adding.selection.model_dump(),
         "notices": [[kind, safe_text(text)] for kind, text in session.notices],
-        "own": " ".join(filter(None, (_own_speed(session.durations), earnings_text(session)))),
+        "own": own,
         "auto_save": session.preferences.auto_save,
     }
 
 
 def _describe_choice(item: Item, choice: Choice, evidence: tuple[Evidence, ...]) -> dict[str, Any]:
     finding, proposed = choice.finding, choice.proposed
+    # the words as displayed: the quote has placeholders also for those who may read the original
+    text = next((turn.text for turn in item.dialogue.turns if turn.index == finding.turn), "")
     described: dict[str, Any] = {
         "id": choice.id,
         "turn": finding.turn,
@@ -232,7 +242,7 @@ def _describe_choice(item: Item, choice: Choice, evidence: tuple[Evidence, ...])
         "suggested": choice.suggested,
         "own": proposed is None,
         "why": choice.why,
-        "quote": safe_text(displayed_quote(item.dialogue, finding)),
+        "quote": safe_text(text[finding.start : finding.end] or finding.quote),
         "reason": safe_text(finding.reason if proposed is None else proposed.reason),
         "proof": sorted(find_proof(item.dialogue, finding)),
         "evidence": [each.id for each in evidence],
@@ -247,13 +257,6 @@ def _describe_choice(item: Item, choice: Choice, evidence: tuple[Evidence, ...])
     return described
 
 
-def displayed_quote(dialogue: Dialogue, finding: Finding) -> str:
-    """Return a finding's words as displayed: its `quote` has placeholders also for those who may read the
-    original."""
-    text = next((turn.text for turn in dialogue.turns if turn.index == finding.turn), "")
-    return text[finding.start : finding.end] or finding.quote
-
-
 def find_proof(dialogue: Dialogue, finding: Finding) -> set[int]:
     """Return the turns of the tool calls that the reason names and of their results, the last ones before the
     finding."""
@@ -262,27 +265,6 @@ def find_proof(dialogue: Dialogue, finding: Finding) -> set[int]:
         if use.turn <= finding.turn and use.call.name in finding.reason:
             turns[use.call.name] = {use.turn, use.turn if use.result_turn is None else use.result_turn}
     return set().union(*turns.values())
-
-
-def _page_text(session: PageSession) -> str:
-    if len(session.pages) < 2:
-        return ""
-    here = session.pages[session.page]
-    text = _("Page {page} of {pages}: turns {first} to {last}")
-    return text.format(
-        page=show_number(session.page + 1), pages=show_number(len(session.pages)), first=here[0].turn,
-        last=here[-1].turn,
-    )  # fmt: skip
-
-
-def _own_speed(durations: list[float]) -> str:
-    if not durations:
-        return ""
-    text = _("Only you see this: {n} done in this sitting, the last in {last} s, {mean} s each on average.")
-    return text.format(
-        n=show_number(len(durations)), last=show_number(round(durations[-1])),
-        mean=show_number(round(fmean(durations))),
-    )  # fmt: skip
 
 
 def earnings_text(session: PageSession) -> str:
