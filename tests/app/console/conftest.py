@@ -3,10 +3,11 @@
 import json
 import secrets
 import socket
+import sqlite3
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -103,14 +104,20 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The store: SQLite, unless a test is parametrized with ``postgresql``."""
+    """The store: SQLite, unless a test is parametrized with ``postgresql``. Tests in a browser share one server
+    and its store, which is made as the template is; with `own_server` they have one that they may kill."""
     if getattr(request, "param", "sqlite") == "postgresql":
         url = str(request.getfixturevalue("postgres").new())
         populate(url)
         return url
     template = request.getfixturevalue("template")
     path = tmp_path / "store.sqlite"
-    path.write_bytes(template.read_bytes())
+    if "server" in request.fixturenames and "own_server" not in request.fixturenames:
+        path = Path(request.getfixturevalue("shared_server").place)
+        with closing(sqlite3.connect(template)) as source, closing(sqlite3.connect(path)) as target:
+            source.backup(target)
+    else:
+        path.write_bytes(template.read_bytes())
     return str(path)
 
 
@@ -309,8 +316,26 @@ def _free_port() -> int:
         return int(free.getsockname()[1])
 
 
+@pytest.fixture(scope="session")
+def shared_server(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    path = tmp_path_factory.mktemp("server") / "store.sqlite"
+    path.write_bytes(template.read_bytes())
+    server = Server(str(path), _free_port())
+    server.start()
+    yield server
+    server.kill()
+
+
 @pytest.fixture
-def server(place: str) -> Iterator[Server]:
+def own_server() -> None:
+    """The test gets a server and a store that no other test has."""
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest, place: str) -> Iterator[Server]:
+    if "own_server" not in request.fixturenames:
+        yield request.getfixturevalue("shared_server")
+        return
     server = Server(place, _free_port())
     server.start()
     yield server

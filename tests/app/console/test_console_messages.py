@@ -1,35 +1,34 @@
 """What an error says is said in the language of the account."""
 
 import ast
-import re
 from collections.abc import Callable
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
+from extract_texts import ERRORS
 from patience import wait_for
 from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 import dialint.app.console
 from dialint.app.console import i18n
+from dialint.app.console import sessions as access
 from dialint.app.console.messages import explain, explain_as_sentence, explain_validation
-from dialint.detector.errors import ConfigError, DialintError, Message
-from dialint.detector.policy import parse_policy
+from dialint.app.console.middleware import SESSION
+from dialint.app.console.system import score_results as downloads
+from dialint.app.console.system.job import JOBS_VARIABLE, ScoreOptions, create_job
+from dialint.detector.errors import ConfigError, Message, WorldError
+from dialint.labeling.store import accounts
+from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Project
-
-PASSWORD = "a long enough one"
-CYRILLIC = re.compile("[а-яё]")
 
 
 @pytest.fixture
 def language(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda name: monkeypatch.setattr(i18n, "current_language", lambda: name)
-
-
-def caught(work: Callable[[], object]) -> DialintError:
-    with pytest.raises(DialintError) as refused:
-        work()
-    return refused.value
 
 
 def test_an_error_is_explained_with_its_values_and_with_the_errors_in_it(
@@ -49,13 +48,89 @@ def test_an_error_is_explained_with_its_values_and_with_the_errors_in_it(
     assert outer.message == "version 3 cannot be published: there is no such account"
 
 
-def test_a_policy_that_is_no_policy_is_explained(language: Callable[[str], None]) -> None:
-    text = "policy: p\ntitle: t\nclauses: []\n"
-    error = caught(lambda: parse_policy(text, "line"))
-    language("ru")
-    assert error.message.startswith("line:")
-    assert explain(error).startswith("line:")
-    assert CYRILLIC.search(explain(error)), explain(error)
+CSV = "".join(
+    ["dialogue_id,role,text\n", *(f"{n},customer,Where is parcel {n}?\n" for n in range(40)), "41,customer\n"]
+)
+
+
+def test_why_a_row_is_rejected_and_a_job_failed_is_said_in_the_language_of_the_account(
+    open_page: Callable[..., Any], store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a process of its own found it."""
+    monkeypatch.setenv(JOBS_VARIABLE, str(tmp_path / "jobs"))
+    accounts.save_preferences(store, "lea", accounts.Preferences(language="ru"))
+
+    def words() -> str:
+        cells = [str(cell) for table in page.test.table for cell in table.value.to_numpy().flatten()]
+        return "\n".join([page.words, *cells]).replace("\\", "")
+
+    page = open_page("lea").go(i18n.load_catalogue("ru").gettext("Score"))
+    page.test.file_uploader[0].set_value(("log.csv", CSV.encode(), "application/octet-stream")).run()
+    assert not page.test.exception, page.test.exception
+    for text in ("ячеек: 2", "ячеек: 3, как в заголовке", "CSV, по сообщению в строке"):
+        assert text in words()
+    job = create_job(tmp_path / "jobs" / f"{1:016x}", "lea", "log.jsonl", b'{"id": "a", "turns": 7}\n' * 20)
+    job.update(options=ScoreOptions())
+    job.start()
+    wait_for(lambda: job.state == "failed")
+    page = open_page("lea").go(i18n.load_catalogue("ru").gettext("Score"))
+    assert (
+        "Сбой запуска: E_TOO_MANY_BAD: log.jsonl: первые записи (20) все с ошибками, чаще всего E_TYPE (20), как в "
+        "строке 20, turns: число; ожидается список реплик."
+    ) in words()
+
+
+def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    def fail(*_: object) -> None:
+        raise WorldError("E_EXPORT", "this file could not be made")
+
+    accounts.save_preferences(store, "lea", accounts.Preferences(language="es"))
+    monkeypatch.setattr(access, "find_lead", lambda _, session: fail() if session == "lost" else "lea")
+    monkeypatch.setattr(access, "require_session", lambda store, session: store)
+    monkeypatch.setattr(access, "open_store", lambda location: store)
+    monkeypatch.setattr(downloads, "load_job", fail)
+    client = TestClient(
+        Starlette(routes=downloads.ROUTES), headers={"accept-language": "ru", SESSION: "lost"}
+    )
+    address = downloads.download_address("ab", "verdicts.csv")
+    assert client.get(address).text == "Этот файл не удалось создать. Попробуйте позже.\n"
+    client.headers[SESSION] = "known"
+    answer = client.get(address)
+    assert (answer.status_code, answer.text) == (
+        503,
+        "No se pudo crear este archivo. Inténtelo de nuevo más tarde.\n",
+    )
+
+
+def unfilled(source: str) -> list[str]:
+    """Texts of errors with a place for which no value is given: they could not be said."""
+    return [
+        f"{call.lineno}: {text.value}"
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ERRORS
+        if call.keywords and all(keyword.arg for keyword in call.keywords)
+        for n in ERRORS[call.func.id]
+        if n < len(call.args)
+        for text in ast.walk(call.args[n])
+        if isinstance(call.args[n], ast.Constant | ast.IfExp)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+        if {name for _, name, *_ in Formatter().parse(text.value) if name is not None}
+        - {keyword.arg for keyword in call.keywords}
+    ]
+
+
+def test_every_place_of_an_errors_text_has_a_value() -> None:
+    assert unfilled('Message("{n} of {most}", n=1)') == ["1: {n} of {most}"]
+    assert unfilled('Message("{n:,} of {most!r}", n=1, most=2)') == []
+    root = Path(dialint.app.console.__file__).parents[2]
+    paths = [
+        path
+        for room in ("app", "detector", "eval", "finetune", "labeling")
+        for path in (root / room).rglob("*.py")
+    ]
+    assert {str(path): wrong for path in paths if (wrong := unfilled(path.read_text()))} == {}
 
 
 @pytest.mark.parametrize(

@@ -69,5 +69,6 @@ def test_a_page_that_cannot_be_is_refused_in_one_line(
 def test_every_paragraph_is_used_and_found_by_its_first_words() -> None:
     code = "".join(path.read_text() for path in Path(i18n.__file__).parent.rglob("*.py"))
     starts = [json.loads(each) for each in re.findall(r'paragraph\(\s*("(?:[^"\\]|\\.)*")', code)]
-    texts = {i18n.paragraph(start) for start in starts}  # each start is that of one text
-    assert texts == set(i18n._paragraphs())
+    texts = {i18n.paragraph(start) for start in starts}
+    assert texts == set(i18n.load_paragraphs())
+    assert all(sum(text.startswith(start) for text in texts) == 1 for start in starts)

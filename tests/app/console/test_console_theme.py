@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from babel.messages.extract import extract, extract_from_dir
 from babel.messages.pofile import read_po
+from extract_texts import extract_calls
 
-from dialint.app.console.i18n import LOCALES, extract_calls
+from dialint.app.console.i18n import LOCALES
 from dialint.app.console.launch import SETTINGS
 
 AA = 4.5

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.quality import coaching
 from dialint.app.console.quality import coaching as coaching_notes
 from dialint.labeling.store import accounts, annotations, authentication, dialogues
-from dialint.labeling.store import coaching as store_coaching
 from dialint.labeling.store.coaching import list_notes, write_note
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, StoreRefused
@@ -102,8 +100,9 @@ def refuse(*arguments: Any) -> None:
 
 def test_an_agent_reads_and_acknowledges(coached: Store, open_page: Callable[..., Any]) -> None:
     write_note(coached, "lea", "a1", "Well done **today**.")
-    page = open_page("agnes", at="Coaching")
+    page = open_page("agnes", at="Coaching", agent="a2")
     words = readable(page)
+    assert "Agent a2" not in words, "an address opens no other agent"
     assert "Well done **today**." in words, "as text"
     assert "/explore" not in words
     assert not any(each.label == "Agent" for each in page.test.selectbox), "no other agent can be chosen"
@@ -111,20 +110,3 @@ def test_an_agent_reads_and_acknowledges(coached: Store, open_page: Callable[...
     (note,) = list_notes(coached, "agnes", "a1")
     assert note.acknowledged_by == "agnes"
     assert "I have read it" not in page.labels
-
-
-def test_an_agent_with_more_dialogues_than_are_counted_is_told_so(
-    coached: Store, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "Only the newest" not in open_page("lea", at="Coaching").words
-    monkeypatch.setattr(store_coaching, "MAX_DIALOGUES", 1)
-    monkeypatch.setattr(coaching, "MAX_DIALOGUES", 1)
-    assert "Only the newest 1 dialogues" in open_page("lea", at="Coaching").words
-
-
-def test_an_address_opens_no_other_agent(coached: Store, open_page: Callable[..., Any]) -> None:
-    page = open_page("agnes")
-    page.test.query_params["agent"] = "a2"
-    words = readable(page.go("Coaching"))
-    assert "a1" in words
-    assert "Agent a2" not in words

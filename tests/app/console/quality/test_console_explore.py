@@ -95,38 +95,18 @@ def test_the_address_of_a_search_is_the_search() -> None:
     )  # fmt: skip
 
 
-def test_pages_by_key(open_page: Callable[..., Any], store: Store) -> None:
-    more = [Dialogue(id=f"m{n:03d}", turns=(Turn(index=0, role="agent", text="word"),)) for n in range(60)]
-    dialogues.add(store, "lea", more)
-    page = opened(open_page, "rob", q="word")
-    first = [each["Dialogue"] for each in rows(page)]
-    assert "60 dialogues" in page.words
-    page.press("Next page ▶")
-    second = [each["Dialogue"] for each in rows(page)]
-    assert (len(first), len(second), len({*first, *second})) == (50, 10, 60)
-    assert not page.enabled("Next page ▶")
-    page.press("◀ First page")
-    assert [each["Dialogue"] for each in rows(page)] == first
-
-
 def test_leads_send_what_they_found_to_review(open_page: Callable[..., Any], store: Store) -> None:
-    assert "Send" not in opened(open_page, "rob").labels
-    before = tasks.count_tasks(store, "lea", "to review")["main"]["open"]
-    page = opened(open_page, "lea", code="C1")
-    page.press("Send 4 dialogues to review")
-    assert "1 new task: to review" in page.words.replace("\\", "")
-    page = opened(open_page, "lea")
-    page.press("Send")
-    assert "1 new task: to review" in page.words.replace("\\", ""), "all of the page are chosen in the form"
-    assert tasks.count_tasks(store, "lea", "to review")["main"]["open"] == before + 2
+    """By one click where there is one project, by a form where one has to choose."""
 
-
-def test_sending_asks_for_a_project_only_where_there_is_a_choice(
-    open_page: Callable[..., Any], store: Store
-) -> None:
     def sending() -> set[str]:
         return {label for label in opened(open_page, "lea").labels if label.startswith("Send")}
 
+    assert "Send" not in opened(open_page, "rob").labels
+    before = tasks.count_tasks(store, "lea", "to review")["main"]["open"]
+    opened(open_page, "lea", code="C1").press("Send 4 dialogues to review")
+    page = opened(open_page, "lea").press("Send")
+    assert "1 new task: to review" in page.words.replace("\\", ""), "all of the page are chosen in the form"
+    assert tasks.count_tasks(store, "lea", "to review")["main"]["open"] == before + 2
     assert sending() == {"Send 5 dialogues to review", "Send"}
     projects.create(store, "lea", Project(id="other", codes=("C1",), purpose="review", prelabelled=True))
     assert sending() == {"Send"}
@@ -135,10 +115,10 @@ def test_sending_asks_for_a_project_only_where_there_is_a_choice(
     assert not opened(open_page, "lea").enabled("Send 5 dialogues to review")
 
 
-def walk(page: Any, label: str) -> list[str]:
+def walk(page: Any, label: str, most: int = 99) -> list[str]:
     """The dialogues that a button leads to, one after another, until it is closed."""
-    seen = []
-    while page.enabled(label):
+    seen: list[str] = []
+    while page.enabled(label) and len(seen) < most:
         page.press(label)
         value = page.test.query_params["id"]
         seen.append(value if isinstance(value, str) else value[0])
@@ -151,20 +131,23 @@ def test_next_and_previous_follow_the_list_over_its_pages(
     more = [Dialogue(id=f"m{n:03d}", turns=(Turn(index=0, role="agent", text="word"),)) for n in range(60)]
     dialogues.add(store, "lea", more)
     results = search(store, "rob", Search(text="word"))
-    names = [
-        hit.dialogue
-        for each in (None, results.after)
-        for hit in search(store, "rob", Search(text="word"), each).hits
-    ]
+    rest = search(store, "rob", Search(text="word"), results.after)
+    names = [hit.dialogue for hit in (*results.hits, *rest.hits)]
     address = {"from": "explore", "q": "word"}
+    page = opened(open_page, "rob", q="word").press("Next page ▶")
+    assert "60 dialogues" in page.words
+    assert ([f"[{name}]" in row["Dialogue"] for name, row in zip(names[50:], rows(page), strict=True)]) == [
+        True
+    ] * 10
+    assert not page.enabled("Next page ▶")
     page = opened(open_page, "rob", "Dialogue", id=names[48], **address)
-    assert walk(page, "Next ▶") == names[49:]
+    assert walk(page, "Next ▶", 4) == names[49:53]
     assert page.test.query_params["q"] in ("word", ["word"])
-    page = opened(open_page, "rob", "Dialogue", id=names[51], after=results.after, **address)
-    page.press("◀ Previous").press("◀ Previous")
-    assert page.test.query_params["id"] in (names[49], [names[49]])
-    page = opened(open_page, "rob", "Dialogue", id=names[2], **address)
-    assert walk(page, "◀ Previous") == [names[1], names[0]]
+    assert walk(page, "◀ Previous", 4) == names[51:47:-1]
+    page = opened(open_page, "rob", "Dialogue", id=names[1], **address)
+    assert walk(page, "◀ Previous") == [names[0]]
+    page = opened(open_page, "rob", "Dialogue", id=names[59], after=results.after, **address)
+    assert walk(page, "Next ▶") == []
 
 
 def test_a_dialogue_that_left_the_search_keeps_its_place(open_page: Callable[..., Any], store: Store) -> None:
@@ -176,7 +159,7 @@ def test_a_dialogue_that_left_the_search_keeps_its_place(open_page: Callable[...
 
 
 @pytest.mark.parametrize("address", [
-    {}, {"from": "elsewhere"}, {"from": "explore", "q": "nothing like it"}, {"from": "explore", "after": "\x00x"},
+    {"from": "elsewhere"}, {"from": "explore", "q": "nothing like it"}, {"from": "explore", "after": "\x00x"},
 ])  # fmt: skip
 def test_an_address_without_a_list_leads_nowhere(
     open_page: Callable[..., Any], address: dict[str, str]
@@ -188,40 +171,28 @@ def test_an_address_without_a_list_leads_nowhere(
 
 ALL = tuple(load_taxonomy().codes)
 SILENT = JudgeRecord(name="j", prompt="1", codes=("A1", "C2"), failures={"E_ANSWER": ("A1",)})
-COVERAGES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "two codes": (
-        {"probabilities": {1: {"C1": 0.1, "T1": 0.2}}},
-        f"No findings among the 2 codes that were looked for; {len(ALL) - 2} were not: ", "Quality 100",
-    ),
-    "all codes": (
-        {"probabilities": {1: dict.fromkeys(ALL, 0.1)}}, f"No findings among all {len(ALL)} codes.", "Quality 100",
-    ),
-    "unknown": ({}, "No findings. It is not known which codes were looked for.", "Quality 100"),
-    "a judge that failed": (
-        {"probabilities": {1: {"C1": 0.1}}, "judge": SILENT},
-        f"No findings among the 2 codes that were looked for; {len(ALL) - 2} were not: ",
-        "Quality unknown: a part was not judged",
-    ),
-    "another language": (
-        {
-            "probabilities": {1: {"C1": 0.1}}, "judged_share": 0.5,
-            "not_judged": (NotJudged(language="fi", turns=(3,), codes=("C1",)),),
-        },
-        f"No findings among the 1 codes that were looked for; {len(ALL) - 1} were not: ",
-        "Quality unknown: a part was not judged",
-    ),
-}  # fmt: skip
 
 
-@pytest.mark.parametrize("case", COVERAGES)
-def test_no_findings_says_among_which_codes(case: str) -> None:
-    fields, shown, quality = COVERAGES[case]
-    score = 100.0 if quality == "Quality 100" else None
+@pytest.mark.parametrize(("fields", "n", "is_whole"), [
+    ({"probabilities": {1: {"C1": 0.1, "T1": 0.2}}}, 2, True),
+    ({"probabilities": {1: dict.fromkeys(ALL, 0.1)}}, len(ALL), True),
+    ({}, None, True),
+    ({"probabilities": {1: {"C1": 0.1}}, "judge": SILENT}, 2, False),
+    ({"probabilities": {1: {"C1": 0.1}}, "judged_share": 0.5,
+      "not_judged": (NotJudged(language="fi", turns=(3,), codes=("C1",)),)}, 1, False),
+])  # fmt: skip
+def test_no_findings_says_among_which_codes(fields: dict[str, Any], n: int | None, is_whole: bool) -> None:
+    score = 100.0 if is_whole else None
     clean = Verdict(
         dialogue_id="d5", release="model-8", taxonomy="1.0.0", status="scored", quality=score, **fields
     )
+    shown = "No findings. It is not known which codes were looked for."
+    if n is not None:
+        shown = f"No findings among the {n} codes that were looked for; {len(ALL) - n} were not: "
+    if n == len(ALL):
+        shown = f"No findings among all {n} codes."
     assert shown in no_findings_text(clean, load_taxonomy())
-    assert quality_text(clean) == quality
+    assert quality_text(clean) == ("Quality 100" if is_whole else "Quality unknown: a part was not judged")
     assert shown.rstrip(".") in verdict_text(clean, 0)
 
 
@@ -239,11 +210,3 @@ def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], 
     similar = [each.value for each in page.test.table if "Same words" in each.value.columns]
     assert "[d2](/dialogue?id=d2)" in list(similar[0]["Dialogue"]), "d2 says the same"
     assert annotations.review(store, "ria", "d1", "k2", ["T1"], expected=1, turn=None).seen_verdict
-
-
-@pytest.mark.parametrize(
-    ("name", "address"), [("rob", {}), ("rob", {"id": "nothing"}), ("rob", {"id": "\x00"})]
-)
-def test_no_such_dialogue(open_page: Callable[..., Any], name: str, address: dict[str, str]) -> None:
-    page = opened(open_page, name, "Dialogue", **address)
-    assert "dialogue" in page.words.lower()

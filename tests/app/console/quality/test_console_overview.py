@@ -4,9 +4,11 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pytest
+
 from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agent
 from dialint.app.console.tables import Period, last_days
-from dialint.labeling.store import annotations
+from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.database.transactions import Store
 
 
@@ -33,6 +35,28 @@ def test_periods_are_whole_days() -> None:
     assert period.filters == {"since": "2026-11-19", "until": "2026-11-25"}
 
 
+@pytest.mark.parametrize("title", ["Overview", "Coaching"])
+def test_a_page_says_what_is_outside_of_its_period_and_shows_it(
+    store: Store, open_page: Callable[..., Any], title: str
+) -> None:
+    """A dialogue of 2019 beside those that came today."""
+    one, said = dialogues.read(store, "lea", "d1")
+    assert said is not None
+    turns = tuple(turn.model_copy(update={"at": datetime(2019, 3, 1, tzinfo=UTC)}) for turn in one.turns)
+    dialogues.add(store, "lea", [one.model_copy(update={"id": "old", "turns": turns, "agent": "a1"})])
+    dialogues.add_verdicts(store, "lea", [said.model_copy(update={"dialogue_id": "old"})])
+    page = open_page("lea", at=title)
+    outside = "1 dialogue is outside of this period"
+    assert outside in page.words
+    before = page.test.metric[0].value
+    page.press("Show all dialogues")
+    assert "outside of this period" not in page.words
+    assert int(page.test.metric[0].value) == int(before) + 1
+    assert "2019" in page.words
+    page.test.segmented_control[0].set_value(7).run()
+    assert outside in page.words
+
+
 def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[..., Any]) -> None:
     annotations.review(store, "rob", "d1", "rob", ["C1", "T1", "C2"], [], expected=None)
     page = open_page("lea")
@@ -47,15 +71,10 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
     assert "not enough evidence" in cells
     assert "to review" in cells
 
-
-def test_the_reviewed_score_is_shown_with_the_models(store: Store, open_page: Callable[..., Any]) -> None:
-    annotations.review(store, "rob", "d1", "rob", ["C1", "T1", "C2"], [], expected=None)
-    page = open_page("lea")
-    metrics = {each.label: (each.value, each.delta) for each in page.test.metric}
-    assert metrics["Reviewed score"] == ("100.0", "model 75.0")
-    assert metrics["Backlog"] == ("–", "unknown")
-    cells = "\n".join(each.value.to_string() for each in page.test.table).replace("\\", "")
-    assert "100 / 75 (1)" in cells
+    deltas = {each.label: each.delta for each in page.test.metric}
+    assert (metrics["Reviewed score"], deltas["Reviewed score"]) == ("100.0", "model 75.0")
+    assert (metrics["Backlog"], deltas["Backlog"]) == ("–", "unknown")
+    assert "100 / 75 (1)" in cells.replace("\\", "")
     coaching = open_page("lea", at="Coaching", agent="a1")
     metrics = {each.label: each.value for each in coaching.test.metric}
     assert metrics["Reviewed score"] == "100.0"

@@ -226,21 +226,3 @@ def test_a_policy_that_was_published_under_other_rules_can_be_mended(
     page.press("Preview the change")
     page.press("Publish")
     assert documents.load_published(store, "lea", "policy") == {"my-shop": TEMPLATE}
-
-
-def test_somebody_elses_version_is_not_overwritten(
-    lead: Any, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = edit(view(lead, "policies").choose("Policy", ""), TEMPLATE, "mine")
-    save = documents.save_version
-
-    def after_theirs(*args: Any, **kwargs: Any) -> Any:
-        with monkeypatch.context() as before:
-            before.setattr(documents, "save_version", save)
-            save(store, "lea", "policy", "my-shop", TEMPLATE + "# theirs", "theirs", expected=0)
-            return save(*args, **kwargs)
-
-    monkeypatch.setattr(documents, "save_version", after_theirs)
-    page.press("Save as a draft")
-    assert "was saved by lea" in page.words
-    assert len(documents.list_versions(store, "lea", "policy", "my-shop")) == 1

@@ -185,18 +185,6 @@ def test_policies_are_read_before_they_are_kept(make_job: Callable[..., Job]) ->
 # processes
 
 
-@pytest.mark.slow
-def test_a_job_is_scored_and_every_file_is_made(make_job: Callable[..., Job]) -> None:
-    job = make_job()
-    start(job)
-    wait_for(lambda: job.state == "done" and not score_jobs._RUNS)
-    assert job.manifest["files"][0]["rows"] == N
-    made = [make_file(job, name) for name in FILES]
-    assert {path.stat().st_mode & 0o777 for path in made} == {0o600}
-    with pytest.raises(ConfigError):
-        make_file(job, "../../log.jsonl")
-
-
 def test_one_job_runs_at_a_time_and_each_can_be_stopped(
     make_job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,14 +227,6 @@ def test_a_process_that_dies_without_a_word_fails_the_job(
     start(job)
     wait_for(lambda: job.state == "failed")
     assert job.describe_failure() == message
-
-
-def test_progress_is_what_the_journal_says(make_job: Callable[..., Job]) -> None:
-    job = make_job()
-    (job.path / "out" / ".verdicts.job").mkdir()
-    lines = '{"number":0,"end":9,"rows":32}\n{"number":1,"end":12,"rows":8}\n{"numb'
-    (job.path / "out" / ".verdicts.job" / "journal.jsonl").write_text(lines)
-    assert job.count_scored() == 40
 
 
 # the page
@@ -332,6 +312,7 @@ def test_a_dialogue_with_other_content_is_refused(store: Store, done_job: Job) -
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_server")
 def test_a_log_is_scored_while_nobody_looks(
     browser: Any, server: Any, signed_in: Callable[[Any, int, str], None], store: Store, jobs: Path
 ) -> None:
@@ -354,6 +335,9 @@ def test_a_log_is_scored_while_nobody_looks(
     page.goto(f"http://127.0.0.1:{port}/review")
     wait_for(lambda: manifest_path(job.out).exists())
     assert job.manifest["files"][0]["rows"] == N_BROWSER
+    assert {make_file(job, name).stat().st_mode & 0o777 for name in FILES} == {0o600}
+    with pytest.raises(ConfigError):
+        make_file(job, "../../log.jsonl")
     server.kill()
     server.start()
     signed_in(page, port, "lea")

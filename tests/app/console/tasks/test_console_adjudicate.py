@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from console_records import make_finding
 
-from dialint.app.console.tasks import adjudicate
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -82,32 +81,6 @@ def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> N
     assert [(one.code, one.severity, one.start, one.end, one.quote) for one in last.findings] == [
         ("C1", "S2", 0, 8, "Anything")
     ]
-
-
-def test_a_second_click_on_a_decided_case_does_nothing(
-    disputed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Before: the second click said "That was not saved", over the message that it was."""
-    clicks: dict[str, Callable[[], None]] = {}
-    real = adjudicate.st.button
-
-    def button(label: str, **options: Any) -> bool:
-        clicks.setdefault(label, options.get("on_click", real))
-        return bool(real(label, **options))
-
-    send(open_page)
-    page = open_page("eve", at="Adjudicate").press("Decide the next case")
-    task = page.test.session_state["adjudicate case"].case.task.task
-    monkeypatch.setattr(adjudicate.st, "button", button)
-    page.press("Yes, an error")
-    page.test.text_area[0].set_value("She asked twice.")
-    page.press("Decide and next")
-    assert "The case is decided" in page.words
-    state = {f"case reason:{task}": "She asked twice."}
-    monkeypatch.setattr(adjudicate.st, "session_state", state)
-    for label in ("Decide and next", "Give it back"):
-        clicks[label]()
-    assert list(state) == [f"case reason:{task}"], "nothing is told"
 
 
 def test_a_decision_is_saved_where_no_next_case_is_to_be_had(

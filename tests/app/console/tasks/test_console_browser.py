@@ -270,6 +270,7 @@ def test_both_pages_by_clicks_with_hostile_text(page_of: PageOf, store: Store, s
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_server")
 def test_the_server_is_killed_around_a_click(
     browser: Any, server: Any, signed_in: Callable[[Any, int, str], None], store: Store, saved: Saved
 ) -> None:

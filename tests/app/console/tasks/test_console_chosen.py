@@ -7,9 +7,9 @@ import pytest
 from console_records import IDLE, SELECT, add_to_review, make_dialogue, make_finding
 
 from dialint.detector.records import Dialogue, ToolCall, Turn
-from dialint.labeling.store import dialogues, leases, tasks
+from dialint.labeling.store import dialogues, leases
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NewTask, StoreRefused
+from dialint.labeling.store.records import StoreRefused
 
 Saved = Callable[[], list[dict[str, Any]]]
 LONG = {"lines": [{"sku": f"SKU-{n:03}"} for n in range(40)]}
@@ -55,23 +55,18 @@ def test_a_dialogue_is_reviewed_from_its_page_and_the_way_leads_back(
     page.wait_for_url("**/explore?code=C1")
 
 
-@pytest.mark.parametrize("is_selected", [True, False], ids=["words selected", "none selected"])
 def test_an_error_is_added_from_the_page_of_the_dialogue(
-    page_of: Callable[..., Any], saved: Saved, settle: Callable[[Any], None], is_selected: bool
+    page_of: Callable[..., Any], saved: Saved, settle: Callable[[Any], None]
 ) -> None:
     page = page_of("rob", "dialogue?id=d5")
     page.get_by_text("came to the store").wait_for()
     settle(page)
-    if is_selected:
-        page.evaluate(SELECT, [3, "will"])
-        page.get_by_text("Selected in turn 3: “will”").wait_for()
-        settle(page)
+    page.evaluate(SELECT, [3, "will"])
+    page.get_by_text("Selected in turn 3: “will”").wait_for()
+    settle(page)
     press(page, "Add an error")
     page.get_by_text("Dialogue d5;").wait_for()
     page.wait_for_function(IDLE)
-    if not is_selected:
-        page.get_by_text("Selected in turn 1:").wait_for()
-        page.keyboard.press("Enter")
     page.get_by_role("dialog", name="Which error?").wait_for()
     page.keyboard.type("T1")
     page.keyboard.press("Enter")
@@ -80,17 +75,11 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
     assert not page.evaluate("document.querySelector('.dialint-work').work.data.adding"), "it is asked once"
     page.keyboard.press("s")
     page.get_by_text("Saved as answer 1").wait_for()
-    place = (3, 3, 7) if is_selected else (1, 0, 14)
-    assert [(turn, code, start, end) for turn, code, _, start, end in saved()[0]["said"]] == [
-        (place[0], "T1", *place[1:])
-    ]
+    assert [(turn, code, start, end) for turn, code, _, start, end in saved()[0]["said"]] == [(3, "T1", 3, 7)]
 
 
-@pytest.mark.parametrize(
-    ("name", "address", "project"), [("rob", "review", "to review"), ("rob", "dialogue?id=tools", None)]
-)
 def test_tool_calls_show_function_and_arguments_without_a_click(
-    page_of: Callable[..., Any], store: Store, name: str, address: str, project: str | None
+    page_of: Callable[..., Any], store: Store
 ) -> None:
     turns = (
         Turn(index=0, role="customer", text="Where is it?"),
@@ -107,11 +96,7 @@ def test_tool_calls_show_function_and_arguments_without_a_click(
         Turn(index=4, role="tool", text="{" + "x" * 400 + "}"),
     )
     dialogues.add(store, "lea", [Dialogue(id="tools", turns=turns)])
-    if project is not None:
-        tasks.add(store, "lea", project, [NewTask(dialogue="tools", priority=99.0)])
-    page = page_of(name, address)
-    if project is not None:
-        press(page, "Start")
+    page = page_of("rob", "dialogue?id=tools")
     page.locator('[data-turn="3"]').wait_for()
     assert page.get_by_text('get_order({"id": "A-1"})').is_visible()
     assert page.get_by_text("status: in transit").is_visible()
@@ -171,33 +156,6 @@ def test_an_error_of_a_call_is_confirmed_and_another_added(
     badge = page_of("rob", "dialogue?id=acts").locator('[data-turn="1"] .dialint-badge')
     badge.wait_for()
     assert badge.get_attribute("aria-label") == "1 C1"
-
-
-def test_a_labeler_selects_a_call_by_the_keyboard(
-    page_of: Callable[..., Any], store: Store, saved: Saved
-) -> None:
-    calls = tuple(ToolCall(name=name, arguments={"mail": "ann.k@mail.example"}) for name in ("find", "get"))
-    turns = (
-        Turn(index=0, role="customer", text="Where is it?"),
-        Turn(index=1, role="agent", text="", tool_calls=calls),
-    )
-    dialogues.add(store, "lea", [Dialogue(id="acts", turns=turns)])
-    tasks.add(store, "lea", "to label", [NewTask(dialogue="acts", priority=9.0)])
-    page = page_of("ann", "label")
-    press(page, "Start")
-    page.locator('[data-turn="1"] [data-call="1"]').wait_for()
-    page.wait_for_function(IDLE)
-    page.keyboard.press("y")
-    page.keyboard.press("g")
-    page.locator("[data-call='1'].dialint-selected").wait_for()
-    page.keyboard.press("Enter")
-    page.wait_for_function(IDLE)
-    page.keyboard.press("n")
-    page.wait_for_function(IDLE)
-    page.keyboard.press("s")
-    page.get_by_text("Saved.").wait_for()
-    ((answer,),) = ([row["said"] for row in saved()],)
-    assert [(turn, start, end) for turn, _, _, start, end in answer] == [(1, 1, 2)]
 
 
 HINTS = """() => {
