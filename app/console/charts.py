@@ -90,37 +90,23 @@ def draw_shares(
     title: str,
     alt: str,
     reference: float | None = None,
+    *,
     n_rows: int | None = None,
+    by_week: bool = False,
 ) -> None:
-    """Draw a point with its interval for each mark, one row a label; a dashed line at the `reference`."""
-    position = {
-        "field": "label", "type": "nominal", "sort": None, "title": None,
-        "axis": {"labelLimit": LABEL_WIDTH_PX, "labelOverlap": False, "grid": False},
-    }  # fmt: skip
+    """Draw a point with its interval for each mark, one row a label, or by week from left to right; a dashed
+    line at the `reference`."""
     n_rows = n_rows or len(marks)
-    height_px = 96 + ROW_HEIGHT_PX * n_rows * (1.4 if len(marks) > n_rows else 1)
-    _draw_intervals(marks, title, alt, "y", position, reference, round(height_px))
-
-
-def draw_weeks(marks: Sequence[ShareMark], title: str, alt: str, reference: float | None = None) -> None:
-    """A point with its interval for each week, from left to right."""
-    position = {
-        "field": "label", "type": "nominal", "sort": None, "title": None,
-        "axis": {"labelAngle": 0, "labelOverlap": True, "grid": False},
-    }  # fmt: skip
-    _draw_intervals(marks, title, alt, "x", position, reference, 250)
-
-
-def _draw_intervals(
-    marks: Sequence[ShareMark],
-    title: str,
-    alt: str,
-    names_on: str,
-    position: dict[str, Any],
-    reference: float | None,
-    height_px: int,
-) -> None:
-    along = "x" if names_on == "y" else "y"
+    names_on, along, height_px = (
+        "y",
+        "x",
+        round(96 + ROW_HEIGHT_PX * n_rows * (1.4 if len(marks) > n_rows else 1)),
+    )
+    axis: dict[str, Any] = {"labelLimit": LABEL_WIDTH_PX, "labelOverlap": False, "grid": False}
+    if by_week:
+        names_on, along, height_px = "x", "y", 250
+        axis = {"labelAngle": 0, "labelOverlap": True, "grid": False}
+    position = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": axis}
     colors = {mark.state: mark.color for mark in marks}
     values = [
         {
@@ -130,9 +116,8 @@ def _draw_intervals(
         for mark in marks
     ]  # fmt: skip
     domain, palette = list(colors), list(colors.values())
-    axis = {"format": ".0%", "tickCount": 4, "titleAnchor": "end"}
     beside: dict[str, Any] = {}
-    if names_on == "y" and len({mark.label for mark in marks}) < len(marks):
+    if not by_week and len({mark.label for mark in marks}) < len(marks):
         beside = {"yOffset": {"field": "state", "type": "nominal", "sort": None}}
     color = {
         "field": "state", "type": "nominal", "title": None, "scale": {"domain": domain, "range": palette},
@@ -144,11 +129,12 @@ def _draw_intervals(
         {"field": "detail", "type": "nominal", "title": title},
         {"field": "state", "type": "nominal", "title": _("What")},
     ]
+    scale = {"format": ".0%", "tickCount": 4, "titleAnchor": "end"}
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "rule", "strokeWidth": 2.5, "opacity": 0.75},
             "encoding": {
-                along: {"field": "low", "type": "quantitative", "title": title, "axis": axis},
+                along: {"field": "low", "type": "quantitative", "title": title, "axis": scale},
                 f"{along}2": {"field": "high"}, "color": color, "tooltip": tooltip, **beside,
             },
         },

@@ -68,7 +68,13 @@ def main() -> None:
         st.html(STYLE)
         with st.sidebar:
             _name_document(page.title)
-            _show_links(sections)
+            # Streamlit's own navigation breaks the rules of lists for screen readers where it has sections
+            for section, links in sections.items():
+                visible = [each for each in links if each.visibility == "visible"]
+                if visible:
+                    st.caption(safe_markdown(section))
+                for each in visible:
+                    st.page_link(each, label=safe_markdown(each.title))
             _show_account(store, account)
         if page.url_path:  # home leads on to another page: nothing is read there
             if notice := SESSIONS.take_notice(session):
@@ -92,18 +98,14 @@ def _name_document(title: str) -> None:
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:
     """Return the pages by section; those that are not open to the account say so at their addresses."""
     sections: dict[str, list[StreamlitPage]] = {}
-    first = start_page(account)
-    start: StreamlitPage | None = None
-    for entry in load_pages().values():
+    pages = {}
+    for address, entry in load_pages().items():
         is_open = entry.is_open_to(account)
         show = partial(entry.show, store, account) if is_open else _closed_page
-        page = _page(show, entry, is_hidden=entry.is_hidden or not is_open)
-        sections.setdefault(_(entry.section), []).append(page)
-        start = page if entry is first else start
-    assert start is not None
-    home = st.Page(
-        partial(st.switch_page, start), title=NAME, url_path="home", default=True, visibility="hidden"
-    )
+        pages[address] = _page(show, entry, is_hidden=entry.is_hidden or not is_open)
+        sections.setdefault(_(entry.section), []).append(pages[address])
+    lead_on = partial(st.switch_page, pages[start_page(account).address])
+    home = st.Page(lead_on, title=NAME, url_path="home", default=True, visibility="hidden")
     return {"": [home], **sections}
 
 
@@ -111,16 +113,6 @@ def _page(show: Callable[[], None], entry: ConsolePage, *, is_hidden: bool = Fal
     return st.Page(
         show, title=_(entry.title), url_path=entry.address, visibility="hidden" if is_hidden else "visible"
     )
-
-
-def _show_links(sections: dict[str, list[StreamlitPage]]) -> None:
-    """The navigation: Streamlit's own breaks the rules of lists for screen readers where it has sections."""
-    for section, pages in sections.items():
-        visible = [page for page in pages if page.visibility == "visible"]
-        if visible:
-            st.caption(safe_markdown(section))
-        for page in visible:
-            st.page_link(page, label=safe_markdown(page.title))
 
 
 def _show_account(store: Store, account: Account) -> None:

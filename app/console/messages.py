@@ -176,7 +176,7 @@ def report_refusals(page: str) -> Iterator[None]:
         except DialogueMissing:
             set_notice(page, "error", _(ERASED))
         except DialintError as refused:
-            set_refusal(page, refused)
+            set_notice(page, "error", explain_as_sentence(refused))
 
 
 @contextmanager
@@ -200,11 +200,6 @@ def empty_fields() -> None:
     fields: dict[str, str | bool] = st.session_state.setdefault(EMPTY, {})
     st.session_state.update(fields)
     fields.clear()
-
-
-def set_refusal(page: str, refused: DialintError) -> None:
-    """Show on the next run of `page` what was refused."""
-    set_notice(page, "error", explain_as_sentence(refused))
 
 
 ADMIN, SECRET = "admin", "one-time password"

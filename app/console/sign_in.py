@@ -48,12 +48,6 @@ def sign_out() -> None:
     st.session_state[LEAVING] = True
 
 
-def exchange_ticket(ticket: str) -> None:
-    """Let the page exchange a ticket for the cookie of a session, or none for no cookie, and load again."""
-    _exchange()(key="exchange", data={"ticket": ticket, "path": SESSION_PATH})
-    st.stop()
-
-
 @cache
 def _exchange() -> ComponentRenderer:
     script = """
@@ -65,6 +59,12 @@ def _exchange() -> ComponentRenderer:
     }
     """
     return st.components.v2.component("dialint.exchange", html="<span></span>", js=script)
+
+
+def exchange_ticket(ticket: str) -> None:
+    """Let the page exchange a ticket for the cookie of a session, or none for no cookie, and load again."""
+    _exchange()(key="exchange", data={"ticket": ticket, "path": SESSION_PATH})
+    st.stop()
 
 
 def sign_in_page(store: Store) -> None:
@@ -99,19 +99,16 @@ def _sign_in(store: Store, name: str, password: str) -> None:
     if not _admit(name, client):
         return
     try:
-        signed_in = authentication.sign_in(store, name, password)
+        _begin(authentication.sign_in(store, name, password), client)
     except MustChangePassword:
         RATE_LIMITER.record_success(name, client)
         st.session_state[CHOOSING] = name
         st.rerun()
     except NotAllowed:
         st.error(_("The name or the password is wrong, or the account is closed."))
-        return
     except DialintError as failed:
         RATE_LIMITER.cancel(name, client)
         st.error(safe_markdown(explain_as_sentence(failed)))
-        return
-    _begin(signed_in, client)
 
 
 def _begin(signed_in: SignedIn, client: Client, notice: str = "") -> None:

@@ -117,16 +117,11 @@ def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...
         return None
     searched = covered - {*verdict.no_policy}
     if judge is not None:
-        silent = {
-            *judge.unmet,
-            *judge.unasked,
-            *(code for codes in judge.failures.values() for code in codes),
-        }
-        searched |= {*judge.codes} - silent
-    whole = {code for gap in verdict.not_judged if verdict.status == "not_judged" for code in gap.codes}
-    codes = tuple(taxonomy.codes)
-    looked = tuple(code for code in codes if code in searched and code not in whole)
-    return looked, tuple(code for code in codes if code not in looked)
+        searched |= {*judge.codes} - _find_silent(judge)
+    if verdict.status == "not_judged":
+        searched -= {code for gap in verdict.not_judged for code in gap.codes}
+    looked = tuple(code for code in taxonomy.codes if code in searched)
+    return looked, tuple(code for code in taxonomy.codes if code not in searched)
 
 
 def no_findings_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
@@ -207,18 +202,19 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
         more += ngettext(
             "; {n} suggestion below, not counted", "; {n} suggestions below, not counted", n_suggested
         )
-    return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}.{_judge_text(verdict.judge)}"
+    judged = ""
+    if (judge := verdict.judge) is not None:
+        codes = ", ".join(sorted(_find_silent(judge)))
+        limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
+        questions = ngettext("{n} question", "{n} questions", judge.readings + judge.second_looks)
+        asked = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
+        judged = f" {asked}{limits}."
+    return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}.{judged}"
 
 
-def _judge_text(judge: JudgeRecord | None) -> str:
-    if judge is None:
-        return ""
-    silent = {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
-    n, codes = judge.readings + judge.second_looks, ", ".join(sorted(silent))
-    limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
-    questions = ngettext("{n} question", "{n} questions", n)
-    summary = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
-    return f" {summary}{limits}."
+def _find_silent(judge: JudgeRecord) -> set[str]:
+    """The codes that the judge says nothing of."""
+    return {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
 
 
 def origin_text(dialogue: Dialogue) -> str:

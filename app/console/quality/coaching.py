@@ -13,7 +13,7 @@ from functools import partial
 
 import streamlit as st
 
-from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares, draw_weeks
+from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares
 from dialint.app.console.i18n import (
     _,
     from_ms,
@@ -177,7 +177,7 @@ def _show_trend(scored: Sequence[CoachedDialogue], weeks: Period) -> None:
     alt = _("Share of the agent's dialogues with an error by week, with intervals; {n} weeks.").format(
         n=show_number(len(marks))
     )
-    draw_weeks(marks, _("With an error"), alt)
+    draw_shares(marks, _("With an error"), alt, by_week=True)
     st.caption(_("By the first day of the week. A line is the 95 % interval: short weeks say little."))
 
 

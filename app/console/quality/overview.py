@@ -85,7 +85,6 @@ def overview_page(store: Store, account: Account) -> None:
     days = read_groups(store, account.id, "day", *span, **filters, limit=4000)
     codes = read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
     agents = read_groups(store, account.id, "agent", *span, **filters, limit=1000)
-    releases = read_groups(store, account.id, "release", *span, **filters)
     cleared = count_cleared(store, account.id, *span, **filters)
     score = next(iter(read_reviewed_scores(store, account.id, "total", *span, **filters)), None)
     scores = {each.key: each for each in read_reviewed_scores(store, account.id, "agent", *span, **filters)}
@@ -98,17 +97,12 @@ def overview_page(store: Store, account: Account) -> None:
         stored = read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters).stored
         show_outside("overview period", now.stored, stored)
     _show_strip(now, before, score, backlog, address)
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        _show_days(days, period)
-    with right:
-        _show_backlog(backlog)
+    _show_days(days, period)
     left, right = st.columns(2, gap="medium")
     with left:
         _show_codes(codes, now, address)
     with right:
         _show_agents(agents, cleared, scores, address)
-        _show_releases(releases, address)
 
 
 def _show_strip(
@@ -207,23 +201,6 @@ def _show_days(groups: Sequence[Group], period: Period) -> None:
     draw_days(counts, (_("With a finding"), _("Without")), alt, "%Y-%m" if by_month else "%m-%d")
 
 
-def _show_backlog(backlog: Sequence[Backlog]) -> None:
-    st.markdown(f"**{safe_markdown(_('Work that waits'))}**")
-    if not backlog:
-        st.caption(_("No project is open."))
-        return
-    rows = [
-        (
-            each.project, show_number(each.n_open),
-            "–" if each.median_s is None else _("{n} s").format(n=show_number(round(each.median_s))),
-            _backlog_text([each]),
-        )
-        for each in backlog
-    ]  # fmt: skip
-    show_table((_("Project"), _("Open tasks"), _("Median answer"), _("Backlog")), rows)
-    st.caption(paragraph("The median is of the newest"))
-
-
 def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) -> None:
     st.markdown(f"**{safe_markdown(_('Most frequent errors'))}**")
     groups = [group for group in codes if group.findings]
@@ -310,23 +287,3 @@ def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> tuple[int, floa
         return 0, None
     sides = {"more": 1, "fewer": -1}
     return sides.get(compare_shares(k, n, others_k, others_n), 0), others_k / others_n
-
-
-def _show_releases(releases: Sequence[Group], address: dict[str, str]) -> None:
-    st.markdown(f"**{safe_markdown(_('Releases in use'))}**")
-    rows = [
-        (
-            PageLink(group.key, explore_address(release=group.key, **address)),
-            show_number(group.dialogues), short_share(group.flagged, group.dialogues),
-            short_share(group.confirmed, group.confirmed + group.rejected),
-            show_number(group.not_judged + group.failed),
-        )
-        for group in releases
-        if group.key
-    ]  # fmt: skip
-    if not rows:
-        st.caption(_("Nothing was scored in this period."))
-        return
-    headings = (_("Release"), _("Dialogues"), _("With a finding"), _("Confirmed of decided"), _("No result"))
-    show_table(headings, rows)
-    st.caption(_("By the newest verdict on each dialogue. In brackets: 95 % intervals (Wilson)."))

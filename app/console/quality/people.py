@@ -13,7 +13,6 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
-from typing import Literal
 
 import streamlit as st
 
@@ -27,9 +26,7 @@ from dialint.app.console.i18n import (
     show_time,
     status_name,
 )
-from dialint.app.console.messages import attempt, show_notice
-from dialint.app.console.sessions import SESSIONS
-from dialint.app.console.tables import choose_rows, select, show_table
+from dialint.app.console.tables import choose_rows, link, select, show_table
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.errors import WorldError
 from dialint.detector.statistics import round_interval
@@ -41,11 +38,11 @@ from dialint.labeling.raters.people import (
     People,
     measure_store,
 )
-from dialint.labeling.store.accounts import MAX_REASON, list_accounts, set_status
+from dialint.labeling.store.accounts import list_accounts
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.projects import list_projects
 from dialint.labeling.store.rater_status import RaterStatus, evaluate_status
-from dialint.labeling.store.records import Account, Status
+from dialint.labeling.store.records import Account
 
 CACHE_S = 600
 """How long measured figures are kept: measuring reads every answer."""
@@ -68,20 +65,18 @@ def people_page(store: Store, account: Account) -> None:
             format_func=lambda n: safe_text(ngettext("{n} day", "{n} days", n) if n else _("All time")),
         )  # fmt: skip
         names = [project.id for project, _state in list_projects(store, account.id)]
+        everything = {EVERYTHING: _("All, and reviews outside of projects")}
         project = select(
-            _("Project"),
-            {name: name or _("All, and reviews outside of projects") for name in [EVERYTHING, *names]},
-            "people project",
-            width=260,
+            _("Project"), everything | dict(zip(names, names, strict=True)), "people project", width=260
         )
         if st.button(_("Measure again"), key="people measure", help=_("Figures are kept for ten minutes.")):
             _measure.clear()
     place = store.engine.url.render_as_string(hide_password=True)
     measured_at, people = _measure(store, place, account.id, project or None, 90 if days is None else days)
-    statuses = {each.account: each for each in evaluate_status(store, account.id)}
+    statuses = evaluate_status(store, account.id)
     if people is None:
         st.info(_("Nobody has answered anything here yet."))
-        show_status_form(store, account, list(accounts.values()), statuses)
+        _show_rules(statuses)
         return
     summary = _("{annotations} answers of {people} people, {gold} known answers; measured on {time}.").format(
         annotations=show_number(people.quality.annotations), people=show_number(len(people.quality.labelers)),
@@ -92,12 +87,12 @@ def people_page(store: Store, account: Account) -> None:
             n=show_number(people.left_out)
         )
     st.caption(safe_markdown(summary))
-    _show_everybody(people.quality.labelers, accounts, statuses)
+    _show_everybody(people.quality.labelers, accounts)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _show_suspicions(people.quality.flags)
     with right:
-        show_status_form(store, account, list(accounts.values()), statuses)
+        _show_rules(statuses)
     _show_codes(people.quality.labelers)
 
 
@@ -124,9 +119,7 @@ def _measure(
         raise WorldError("E_MEASURE", "the figures could not be measured; is there memory left?") from None
 
 
-def _show_everybody(
-    people: Sequence[Labeler], accounts: dict[str, Account], statuses: dict[str, RaterStatus]
-) -> None:
+def _show_everybody(people: Sequence[Labeler], accounts: dict[str, Account]) -> None:
     rows = []
     for person in choose_rows(people, PER_PAGE, "people page"):
         quality, registered = person.overall, accounts.get(person.name)
@@ -227,55 +220,12 @@ def _show_codes(people: Sequence[Labeler]) -> None:
         st.caption(safe_markdown(caption))
 
 
-NOTICE = "status"
-Change = Literal["suspend", "retrain", "reopen"]
-STATUS_AFTER: dict[Change, Status] = {"suspend": "suspended", "retrain": "training", "reopen": "active"}
-
-
-def show_status_form(
-    store: Store, account: Account, accounts: Sequence[Account], statuses: dict[str, RaterStatus]
-) -> None:
-    """Show what the rules would do, and a form to do something."""
+def _show_rules(statuses: Sequence[RaterStatus]) -> None:
+    """Show what the rules would do; statuses are changed on the Admin page."""
     st.markdown(f"**{safe_markdown(_('Change a status'))}**")
-    show_notice(NOTICE)
-    due = [each for each in statuses.values() if each.does != "keep"]
-    if due:
-        actions = {"retrain": _("retrain"), "suspend": _("suspend"), "admit": _("reopen"), "keep": _("keep")}
-        show_table(
-            (_("Who"), _("The rules say"), _("Why")),
-            [(each.account, actions[each.does], each.why) for each in due],
-        )
+    actions = {"retrain": _("retrain"), "suspend": _("suspend"), "admit": _("reopen")}
+    if due := [(each.account, actions[each.does], each.why) for each in statuses if each.does != "keep"]:
+        show_table((_("Who"), _("The rules say"), _("Why")), due)
     else:
         st.caption(_("The rules ask for no change of anybody's status."))
-    changeable = [
-        each.id
-        for each in accounts
-        if each.id != account.id and (account.role == "admin" or each.role == "labeler")
-    ]
-    if not changeable:
-        return
-    by_name = {each.id: each for each in accounts}
-    changes: dict[Change, str] = {
-        "suspend": _("Suspend: no sign-in until reopened"),
-        "retrain": _("Retrain: training and exam tasks only"),
-        "reopen": _("Reopen: all work again"),
-    }
-    with st.form("change status"):
-        name = select(
-            _("Account"),
-            {
-                name: f"{name} ({role_name(by_name[name].role)}, {status_name(by_name[name].status)})"
-                for name in changeable
-            },
-            "status account",
-        )
-        change = select(_("Change"), changes, "status change")
-        reason = st.text_input(
-            _("Reason, which the audit log keeps"), max_chars=MAX_REASON, key="status reason"
-        )
-        if st.form_submit_button(_("Change the status"), type="primary"):
-            with attempt(NOTICE, {"status reason": ""}) as done:
-                set_status(store, account.id, name, STATUS_AFTER[change], reason)
-                if change == "suspend":
-                    SESSIONS.end_all(name)
-                done(_("{name}: the status was changed.").format(name=name))
+    st.markdown(link(_("Change an account"), "/admin"))

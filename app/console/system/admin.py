@@ -88,7 +88,7 @@ def _show_change(store: Store, account: Account, others: list[Account], *, is_ad
                     help=paragraph("The id in dialogues of a person"),
                 )  # fmt: skip
             reason = st.text_input(
-                _("Reason"), max_chars=500, key=f"users reason:{name}", help=_("A ban needs one.")
+                _("Reason, which the audit log keeps"), max_chars=500, key=f"users reason:{name}"
             )
             if st.form_submit_button(_("Save changes"), type="primary"):
                 with attempt(ADMIN) as done:
@@ -100,14 +100,14 @@ def _show_change(store: Store, account: Account, others: list[Account], *, is_ad
                         agent=agent.strip() or None,
                     )
                     n = 0
+                    if wanted.status == "banned" and other.status != "banned":
+                        n = accounts.ban(store, account.id, name, reason)
+                    elif wanted.status != other.status:
+                        accounts.set_status(store, account.id, name, wanted.status, reason)
                     if wanted.skills != tuple(sorted(other.skills)):
                         accounts.set_skills(store, account.id, name, wanted.skills)
                     if (wanted.role, wanted.agent) != (other.role, other.agent):
                         accounts.change(store, account.id, name, wanted.role, wanted.agent)
-                    if wanted.status == "banned" and other.status != "banned":
-                        n = accounts.ban(store, account.id, name, reason)
-                    elif wanted.status != other.status:
-                        accounts.set_status(store, account.id, name, wanted.status)
                     if (wanted.role, wanted.status) != (other.role, other.status):
                         SESSIONS.end_all(name)
                     opened = (

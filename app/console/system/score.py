@@ -21,8 +21,6 @@ from dialint.app.console.messages import (
     explain_as_sentence,
     explain_text,
     report_refusals,
-    set_notice,
-    set_refusal,
     show_notice,
 )
 from dialint.app.console.system.job import (
@@ -126,16 +124,12 @@ def forget_upload(file_id: str) -> None:
 
 def _add_log(store: Store, account: Account, name: str, content: bytes | Path) -> None:
     st.session_state["logs brought"] = st.session_state.get("logs brought", 0) + 1
-    try:
+    with attempt(NOTICE) as done:
         job_id = secrets.token_hex(8)
         record_job(store, account.id, "create", job_id)  # before anything is written: has it the right?
         create_job(jobs_folder() / job_id, account.id, name, content)
-    except DialintError as refused:
-        set_refusal(NOTICE, refused)
-    else:
         st.query_params[JOB] = job_id
-        set_notice(NOTICE, "success", _("The log was read in. Check what was recognised, then start."))
-    st.rerun()
+        done(_("The log was read in. Check what was recognised, then start."))
 
 
 def _show_row(job: Job, *, is_chosen: bool) -> None:

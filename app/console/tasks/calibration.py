@@ -242,7 +242,7 @@ def _show_leanings(results: SessionResults, account: Account) -> None:
     draw_shares(
         marks, _("Yes more often than the others"),
         _("How much more or less often each person says yes than the others, with 95 % intervals"), 0.0,
-        len(marks) + 1,
+        n_rows=len(marks) + 1,
     )  # fmt: skip
     leaning = [one for one in results.biases if one.code != ALL and one.leans in ("strict", "lenient")]
     if leaning:

@@ -22,6 +22,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.authentication import Identity
+from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.dialogues import compute_sha256
@@ -116,6 +117,12 @@ def test_an_account_is_created_changed_and_closed(
         "users skills:new": "es",
     }
     press(fill(page, **changes), "Save changes")
+    assert "A change of status needs a reason" in words(page)
+    press(fill(page, **changes, **{"users reason:new": "Answers without reading."}), "Save changes")
+    query = audit.select().where(audit.c.action == "account.status")
+    (entry,) = store.read(lambda transaction: transaction.run(query).all())
+    assert (entry.account, entry.subject) == ("ada", "new")
+    assert "Answers without reading." in entry.content
     changed = next(each for each in accounts.list_accounts(store, "ada") if each.id == "new")
     assert changed == Account(id="new", role="expert", status="suspended", skills=("es",))
     press(page, "New one-time password")

@@ -20,7 +20,6 @@ from dialint.app.console.tasks.answer import (
     apply_edit,
     change,
     decide,
-    list_reasons,
     make_finding,
     parse_batch,
     parse_selection,
@@ -33,7 +32,6 @@ from dialint.app.console.tasks.answer import (
 from dialint.app.console.tasks.dialogue_view import (
     UNSEEN,
     Mark,
-    TurnSlice,
     find_page,
     paginate,
     view_data,
@@ -119,9 +117,7 @@ def test_a_changed_code_loses_the_reason_of_the_other() -> None:
     answer = change(answer, 0, CODES["T1"], "S1")
     (kept,) = answer.findings
     assert (kept.code, kept.severity, kept.reason, kept.start, kept.end) == ("T1", "S1", "", 0, 5)
-    back = change(answer, 0, CODES["C1"], "S2")
-    assert back.findings[0].reason == "why"
-    assert not back.choices[0].changed
+    assert change(answer, 0, CODES["C1"], "S2").findings[0].reason == "why"
 
 
 def test_an_answer_is_taken_up_as_it_was_given() -> None:
@@ -287,34 +283,6 @@ def test_pages_hold_all_of_a_dialogue_once_and_no_more_than_their_size(sizes: li
             assert sum(each.end - each.start for each in page) <= 10
 
 
-def test_marks_on_a_page_keep_their_places() -> None:
-    part = TurnSlice(turn=4, start=5, end=9)
-    marks = [
-        Mark(Selection(turn=4, start=a, end=b), str(n), "kept")
-        for n, (a, b) in enumerate([(0, 6), (8, 20), (10, 12)])
-    ]
-    (turn,) = view_data(dialogue("0123456789abcdefghijkl"), None, marks, None, 1, (2, [part]))["turns"]
-    assert (turn["from"], turn["part"]) == (5, True)
-    assert [(piece["text"], piece["states"], [end["label"] for end in piece["ends"]]) for piece in turn["pieces"]] == [
-        ("5", ["kept"], ["0"]), ("67", [], []), ("8", ["kept"], []),
-    ]  # fmt: skip
-
-
-def test_calls_and_results_are_marked_as_not_seen_by_the_customer() -> None:
-    call = ToolCall(name="track", arguments={"order": "44\u202e71"})
-    turns = (
-        Turn(index=0, role="customer", text="Where?"),
-        Turn(index=1, role="bot", text="", tool_calls=(call,)),
-        Turn(index=2, role="tool", text='{"state": "left"}'),
-        Turn(index=3, role="bot", text="It left.", tool_calls=(call,)),
-    )
-    seen = view_data(Dialogue(id="d", turns=turns), None, [], None, 1)["turns"]
-    assert [(turn["unseen"], len(turn["calls"]), turn["selectable"]) for turn in seen] == [
-        (False, 0, False), (False, 1, True), (True, 0, False), (False, 1, True),
-    ]  # fmt: skip
-    assert seen[1]["calls"] == ['track({"order": "44⟦RLO⟧71"})']
-
-
 def edited(answer: Answer, *events: dict[str, Any], only_turn: int | None = None) -> Answer:
     """The answer after what a browser reports."""
     raw = [{"seq": number, **event} for number, event in enumerate(events, 1)]
@@ -411,8 +379,3 @@ def test_the_calls_of_tools_that_a_reason_names_are_its_proof() -> None:
     seen = Dialogue(id="d", turns=turns)
     assert find_proof(seen, finding().model_copy(update={"reason": "track said: left"})) == {1, 2}
     assert find_proof(seen, finding()) == set()
-
-
-def test_reasons_begin_with_those_of_the_group() -> None:
-    assert list_reasons("C1")[:2] == ["answered", "not_asked"]
-    assert all(len(list_reasons(code)) <= 9 for code in CODES)

@@ -176,26 +176,6 @@ def test_decisions_are_undone_after_a_reload(page_of: PageOf, store: Store, save
     assert page.locator("[data-do=undo]:disabled").count() == 1  # the next item has a history of its own
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [(1280, 700), (360, 740), (640, 450)])  # the last is 1280 x 900 at 200 %
-def test_the_card_in_hand_and_save_are_always_in_view(
-    page_of: PageOf, store: Store, size: tuple[int, int]
-) -> None:
-    long_dialogue(store, 21)
-    page = page_of("rob")
-    started(page)
-    page.get_by_text("Dialogue many").wait_for()
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    for _ in range(20):
-        for part in ("kept", "rejected"):
-            assert in_view(page, f".dialint-current [data-do={part}]"), part
-        assert in_view(page, "[data-do=save]")
-        assert in_view(page, ".dialint-turns mark.dialint-active")
-        page.keyboard.press("y")
-    assert page.locator(".dialint-current .dialint-title").text_content().startswith("21 ")
-    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-
-
 def test_a_labeler_works_by_keyboard(page_of: PageOf, saved: Saved) -> None:
     page = page_of("ann")
     page.get_by_role("button", name="Start").first.wait_for()
@@ -220,7 +200,7 @@ def test_a_labeler_works_by_keyboard(page_of: PageOf, saved: Saved) -> None:
     assert [row["said"] for row in saved()] == [[(1, "C1", "S2", 9, 13)], []]
 
 
-def test_both_pages_by_clicks_with_hostile_text(page_of: PageOf, store: Store, saved: Saved) -> None:
+def test_both_pages_by_clicks(page_of: PageOf, store: Store, saved: Saved) -> None:
     page = page_of("rob")
     started(page)
     page.get_by_text("Dialogue d2").wait_for()
@@ -244,15 +224,9 @@ def test_both_pages_by_clicks_with_hostile_text(page_of: PageOf, store: Store, s
     button(label, "No error here").click()
     label.locator("[data-turn='3']", has_text="owned").wait_for()
     acknowledged(label)
-    markup = "document.querySelectorAll('.dialint-work :is(img, script, a, iframe), .dialint-text :is(b, strong)').length"
-    assert label.evaluate(markup) == 0
     shown = label.locator("[data-turn='3'] .dialint-text").text_content()
     hostile = dialogues.read(store, "rob", "hostile")[0].turns[3].text
     assert shown == hostile.translate({0x1B: "\u241b", 0x202E: "\ufffd", 0x202C: "\ufffd"})
-    names = label.locator("[data-turn='3'] .dialint-unseen").evaluate_all(
-        "all => all.map(e => e.dataset.label)"
-    )
-    assert names == ["RLO", "PDF"]
     page_text = label.content()
     assert not [each for each in ("task:", "task-", 'hostile"', "model-7") if each in page_text]  # blind
     label.evaluate(SELECT, [3, "<script>"])

@@ -1,6 +1,7 @@
 """A click on Save and the run of the page after it: how often the database is asked."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -11,27 +12,23 @@ WRITES, STATEMENTS = 2, 30
 """At most, for the click and the page that follows, with the next task open."""
 
 
+@dataclass
 class Traffic:
-    """The transactions and statements since `reset`; BEGIN and COMMIT are none."""
+    """The statements, and the transactions that write; BEGIN and COMMIT are none."""
 
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self.statements: list[str] = []
-        self.n_transactions = self.n_writes = 0
-        self._writes = False
+    statements: list[str] = field(default_factory=list)
+    n_writes: int = 0
+    writes: bool = False
 
     def on_begin(self, _connection: Any) -> None:
-        self.n_transactions += 1
-        self._writes = False
+        self.writes = False
 
     def on_statement(self, _connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
         self.statements.append(statement)
-        self._writes |= statement.split()[0] in ("INSERT", "UPDATE", "DELETE")
+        self.writes |= statement.split()[0] in ("INSERT", "UPDATE", "DELETE")
 
     def on_commit(self, _connection: Any) -> None:
-        self.n_writes += self._writes
+        self.n_writes += self.writes
 
 
 @pytest.fixture
@@ -58,10 +55,8 @@ def test_a_save_takes_few_transactions_and_statements(
     else:
         page.say("T1", False).add("label", 1, "C1")
     before = page.session(name.lower()).item.task
-    traffic.reset()
+    traffic.statements, traffic.n_writes = [], 0
     page.act("save", name.lower())
-    print(f"\n{name}: {traffic.n_transactions} transactions, {traffic.n_writes} of them write, "
-          f"{len(traffic.statements)} statements")  # fmt: skip
     assert page.session(name.lower()).item.task not in (None, before), "the next one is open"
     assert traffic.n_writes <= WRITES
     assert len(traffic.statements) <= STATEMENTS, "\n".join(traffic.statements)
