@@ -110,8 +110,11 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
         _add_appeals(store, past)
         _add_cases(store, past)
         _add_sessions(store, past)
-        if scored is not None:
-            _add_job(Path(location).parent / "jobs", scored)
+        if scored is not None:  # as a scoring job that is done
+            job = create_job(Path(location).parent / "jobs" / f"{1:016x}", "lead", SAMPLE.name, SAMPLE)
+            job.update(options=ScoreOptions())
+            for path in (scored, rejects_path(scored), manifest_path(scored)):
+                shutil.copy(path, job.out.parent)
     return by_name
 
 
@@ -124,6 +127,11 @@ def load_sample() -> list[Dialogue]:
 
     records = read(open_logs([str(SAMPLE)]), ReadConfig(), Counts())
     return [record.dialogue for record in records if isinstance(record, Loaded)]
+
+
+def load_labels() -> list[Label]:
+    """Return the author's labels of the sample log."""
+    return [Label.model_validate_json(line) for line in LABELS.read_bytes().splitlines()]
 
 
 def score_sample() -> Path:
@@ -139,10 +147,6 @@ def score_sample() -> Path:
         make_output_folder(out.parent)
         run([str(SAMPLE)], ScoreConfig(out=out, all_probabilities=True, quiet=True))
     return out
-
-
-def _load_labels() -> list[Label]:
-    return [Label.model_validate_json(line) for line in LABELS.read_bytes().splitlines()]
 
 
 def _add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[Past]:
@@ -167,7 +171,7 @@ def _add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdi
 def _repeat(
     sample: Sequence[Dialogue], verdicts: dict[str, Verdict], now_ms: int, rng: random.Random
 ) -> list[Past]:
-    labels = _load_labels()
+    labels = load_labels()
     teams = {each.agent: each.team for each in sample if each.agent is not None}
     agents, past = sorted(teams), []
     for week in range(WEEKS, 0, -1):
@@ -206,7 +210,7 @@ def _add_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
         control_share=CONTROL_SHARE, pay=Pay(amount=Decimal("0.35"), currency="EUR"),
     )  # fmt: skip
     projects.create(store, "lead", project)
-    errors = [each for each in _load_labels() if each.code in CODES]
+    errors = [each for each in load_labels() if each.code in CODES]
     flawed = {each.dialogue_id for each in errors}
     control = [each for each in sample if each.id in flawed][:3]
     control += [each for each in sample if each.id not in flawed][:2]
@@ -407,11 +411,3 @@ def _find(
             if rng.random() > missed if label is not None else rng.random() < invented / 4:
                 findings.append(_mark(dialogue, turn, code, label))
     return findings
-
-
-def _add_job(jobs: Path, scored: Path) -> None:
-    """Add the scored sample as a scoring job that is done."""
-    job = create_job(jobs / f"{1:016x}", "lead", SAMPLE.name, SAMPLE)
-    job.update(options=ScoreOptions())
-    for path in (scored, rejects_path(scored), manifest_path(scored)):
-        shutil.copy(path, job.out.parent)

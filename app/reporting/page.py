@@ -55,11 +55,18 @@ def page(
         f"{escape(visible(first))}</p>"
     )
     listed = "".join(f"<li>{escape(visible(line))}</li>" for line in others)
+    examples = "".join(_finding(each, figures, excerpts, with_text) for each in figures.suggestions)
+    if examples:
+        examples = (
+            '<section><h2>Examples of suggestions</h2><p class="dim">The gravest of each code; personal data '
+            "are placeholders where the log was named.</p>"
+            f"{examples.replace('case finding', 'case')}</section>"
+        )
     main = (
         f'<section><dl class="numbers">{boxes}</dl></section>'
         + _findings(figures, excerpts, with_text)
         + "".join(_section(_without_zeros(each)) for each in tables(figures))
-        + _suggestions(figures, excerpts, with_text)
+        + examples
         + f'<section><h2>What is not covered</h2><ul class="limits">{listed or "<li>Nothing else.</li>"}</ul>'
         "</section>"
     )
@@ -169,13 +176,3 @@ def _format_cell(cell: Cell) -> str:
     if isinstance(cell, float):
         return f"{cell:.2f}"
     return f"{cell:,}" if isinstance(cell, int) else escape(visible(cell))
-
-
-def _suggestions(figures: Figures, excerpts: Excerpts, with_text: bool) -> str:
-    articles = "".join(_finding(each, figures, excerpts, with_text) for each in figures.suggestions)
-    if not articles:
-        return ""
-    return (
-        '<section><h2>Examples of suggestions</h2><p class="dim">The gravest of each code; personal data are '
-        f"placeholders where the log was named.</p>{articles.replace('case finding', 'case')}</section>"
-    )

@@ -144,8 +144,18 @@ def label_page(store: Store, account: Account) -> None:
     if session.solution is not None:
         _show_notices(session)
         _show_solution(session)
-    elif session.item is not None:
-        _show_label_item(session)
+    elif (item := session.item) is not None:
+        titles: dict[Pool, str] = {
+            "training": _("Training: you see the solution after each answer"),
+            "exam": _("Exam: it decides whether you are admitted"),
+        }
+        title = titles.get(item.pool, _("Is there an error?"))
+        if item.supersedes is not None:
+            title = _("You are changing your last answer.")
+        guide = _("Numbers are turns. Only agent and bot turns can hold an error.")
+        if item.dialogue.masked:
+            guide += " " + _("Words such as [NAME_1] stand in place of personal data; they are no error.")
+        show_workspace(session, "label", title=title, origin=guide)
     elif session.project is None:
         _show_notices(session)
         st.info(_("There is no open project to label. A lead makes one."))
@@ -155,28 +165,11 @@ def label_page(store: Store, account: Account) -> None:
         show_start(session, LABEL_PURPOSES, _("Start labeling"), _("Tasks that wait for you: {n}"))
 
 
-def _show_label_item(session: PageSession) -> None:
-    item = session.item
-    assert item is not None
-    titles: dict[Pool, str] = {
-        "training": _("Training: you see the solution after each answer"),
-        "exam": _("Exam: it decides whether you are admitted"),
-    }
-    title = titles.get(item.pool, _("Is there an error?"))
-    if item.supersedes is not None:
-        title = _("You are changing your last answer.")
-    guide = _("Numbers are turns. Only agent and bot turns can hold an error.")
-    if item.dialogue.masked:
-        guide += " " + _("Words such as [NAME_1] stand in place of personal data; they are no error.")
-    show_workspace(session, "label", title=title, origin=guide)
-
-
 def _show_training(session: PageSession) -> None:
-    grade = grade_own_training(session.store, session.account.id)
     st.caption(
         _("You are in training: training tasks come first, then the exam that admits you to the main work.")
     )
-    if grade.n:
+    if (grade := grade_own_training(session.store, session.account.id)).n:
         text = _("Questions of training tasks that you answered rightly: {right} of {n}")
         st.markdown(safe_markdown(text.format(right=show_number(grade.n_right), n=show_number(grade.n))))
 

@@ -118,17 +118,12 @@ def test_a_try_that_was_not_made_does_not_count(tries: LoginRateLimiter) -> None
         tries.cancel("ann", OWNER)
 
 
-@pytest.mark.parametrize(
-    ("address", "source"),
-    [
-        ("192.0.2.1", "192.0.2.1"),
-        ("::ffff:192.0.2.1", "192.0.2.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("local", "local"),
-    ],
-)
-def test_one_persons_addresses_are_one_source(address: str, source: str) -> None:
-    assert Client(address, "").source == source
+def test_one_persons_addresses_are_one_source() -> None:
+    sources = {
+        "192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+        "local": "local",
+    }  # fmt: skip
+    assert {address: Client(address, "").source for address in sources} == sources
 
 
 def test_memory_is_bounded(tries: LoginRateLimiter, monkeypatch: pytest.MonkeyPatch) -> None:

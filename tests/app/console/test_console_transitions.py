@@ -28,7 +28,7 @@ from dialint.app.console.system import score_results as downloads
 from dialint.labeling.store import accounts, authentication
 from dialint.labeling.store.authentication import Identity
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, AccountRole
+from dialint.labeling.store.records import Account
 
 PAGES = {page.title: page for page in load_pages().values()}
 
@@ -124,10 +124,6 @@ def scene(
     SESSIONS.end_all(name)
 
 
-def nothing(scene: Scene) -> None:
-    pass
-
-
 def sign_out(scene: Scene) -> None:
     old = dict(scene.http.cookies)
     scene.open_page(at="Review").press("Sign out")
@@ -155,12 +151,13 @@ def sign_in(name: str) -> Callable[[Scene], None]:
     return act
 
 
-def link_another(scene: Scene) -> None:
-    authentication.link(scene.store, "ada", OTHER, scene.name)
+def change(operation: Callable[..., Any], *values: Any) -> Callable[[Scene], None]:
+    """What an administrator does to the account."""
+    return lambda scene: operation(scene.store, "ada", scene.name, *values)
 
 
 def unlink(scene: Scene) -> None:
-    link_another(scene)  # another identity of the account is no help
+    authentication.link(scene.store, "ada", OTHER, scene.name)  # another identity of the account is no help
     authentication.unlink(scene.store, "ada", WHO)
 
 
@@ -175,35 +172,10 @@ def move_the_identity(scene: Scene) -> None:
     authentication.link(scene.store, "ada", WHO, "lea")
 
 
-def make(role: AccountRole) -> Callable[[Scene], None]:
-    return lambda scene: accounts.change(scene.store, "ada", scene.name, role, None)
-
-
-def suspend(scene: Scene) -> None:
-    accounts.set_status(scene.store, "ada", scene.name, "suspended")
-
-
 def suspend_for_a_while(scene: Scene) -> None:
-    suspend(scene)
+    accounts.set_status(scene.store, "ada", scene.name, "suspended")
     scene.notice()
     accounts.set_status(scene.store, "ada", scene.name, "active")
-
-
-def train(scene: Scene) -> None:
-    accounts.set_status(scene.store, "ada", scene.name, "training")
-
-
-def ban(scene: Scene) -> None:
-    accounts.ban(scene.store, "ada", scene.name, "a reason")
-
-
-def give_a_password(scene: Scene) -> None:
-    accounts.set_password(scene.store, "ada", scene.name, "given once and for all")
-
-
-def replace_the_password(scene: Scene) -> None:
-    """As a command or another console does it, which knows none of these sessions."""
-    authentication.choose_password(scene.store, "lea", PASSWORD, "another long one")
 
 
 def expire(scene: Scene) -> None:
@@ -216,13 +188,20 @@ ALL = {"Overview", "Review", "click", "download", "upload"}
 NONE: set[str] = set()
 REVIEWER = {"Review", "click"}
 ROWS: list[tuple[Callable[[Scene], None], str, set[str]]] = [
-    (nothing, "password", ALL), (link_another, "identity", ALL), (unlink, "password", ALL),
-    (make("admin"), "password", ALL), (give_a_password, "identity", ALL),
-    (make("reviewer"), "password", REVIEWER), (make("labeler"), "password", {"open"}), (train, "password", {"open"}),
+    (lambda scene: None, "password", ALL), (unlink, "password", ALL),
+    (lambda scene: authentication.link(scene.store, "ada", OTHER, scene.name), "identity", ALL),
+    (change(accounts.change, "admin", None), "password", ALL),
+    (change(accounts.change, "reviewer", None), "password", REVIEWER),
+    (change(accounts.change, "labeler", None), "password", {"open"}),
+    (change(accounts.set_status, "training"), "password", {"open"}),
+    (change(accounts.set_status, "suspended"), "identity", NONE), (suspend_for_a_while, "password", NONE),
+    (change(accounts.ban, "a reason"), "password", NONE),
+    (change(accounts.set_password, "given once and for all"), "identity", ALL),
+    (change(accounts.set_password, "given once and for all"), "password", NONE),
+    # as a command or another console does it, which knows none of these sessions
+    (lambda scene: authentication.choose_password(scene.store, "lea", PASSWORD, "another long one"), "password", NONE),
     (sign_out, "password", NONE), (sign_in("same"), "identity", NONE), (sign_in("rob"), "password", NONE),
-    (suspend, "identity", NONE), (suspend_for_a_while, "password", NONE), (ban, "password", NONE),
     (expire, "password", NONE), (unlink_and_link_again, "identity", NONE), (move_the_identity, "identity", NONE),
-    (give_a_password, "password", NONE), (replace_the_password, "password", NONE),
 ]  # fmt: skip
 """What happens, how the session was begun, and what is left: `open` is a session without any of the rest."""
 

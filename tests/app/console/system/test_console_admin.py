@@ -110,12 +110,8 @@ def test_an_account_is_created_changed_and_closed(
     assert "once-" not in words(page), "shown once"
     fill(page, users_account="new")
     page.test.run()
-    changes = {
-        "users status:new": "suspended",
-        "users new role:new": "expert",
-        "users agent:new": "",
-        "users skills:new": "es",
-    }
+    changes = {"users status:new": "suspended", "users new role:new": "expert", "users skills:new": "es"}
+    changes["users agent:new"] = ""
     press(fill(page, **changes), "Save changes")
     assert "A change of status needs a reason" in words(page)
     press(fill(page, **changes, **{"users reason:new": "Answers without reading."}), "Save changes")
@@ -145,15 +141,8 @@ def test_a_form_that_is_refused_stays_filled_and_is_empty_after_success(view: Op
 
 def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> None:
     page = view("projects", "lea")
-    fill(
-        page,
-        project_name="new one",
-        project_codes=["C1", "T1"],
-        project_overlap=3,
-        project_fair=40,
-        project_skills="es",
-    )
-    press(page, "Create project")
+    fill(page, project_name="new one", project_codes=["C1", "T1"], project_overlap=3, project_fair=40)
+    press(fill(page, project_skills="es"), "Create project")
     project = next(project for project, _ in projects.list_projects(store, "lea") if project.id == "new one")
     assert (project.overlap, project.most, project.fair_share, project.skills) == (3, 5, 0.4, ("es",))
     fill(page, project_chosen="new one")
@@ -263,16 +252,11 @@ def test_the_log_is_paged_and_filtered(view: Open, store: Store) -> None:
 def test_identities_are_linked_and_unlinked(view: Open, store: Store) -> None:
     page = view("sign-in")
     assert "No provider is configured" in words(page)
-    press(
-        fill(page, identity_issuer="https://id.example", identity_subject="s 1", identity_account="rob"),
-        "Link",
-    )
+    new = {"identity_issuer": "https://id.example", "identity_subject": "s 1"}
+    press(fill(page, **new, identity_account="rob"), "Link")
     who = Identity(issuer="https://id.example", subject="s 1")
     assert authentication.sign_in_identity(store, who).id == "rob"
-    press(
-        fill(page, identity_issuer="https://id.example", identity_subject="s 1", identity_account="ria"),
-        "Link",
-    )
+    press(fill(page, **new, identity_account="ria"), "Link")
     assert "linked to rob" in words(page)
     press(page, "Unlink")
     with pytest.raises(NotAllowed):

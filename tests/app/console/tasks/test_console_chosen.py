@@ -81,18 +81,12 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
 def test_tool_calls_show_function_and_arguments_without_a_click(
     page_of: Callable[..., Any], store: Store
 ) -> None:
+    calls = [ToolCall(name="get_order", arguments={"id": "A-1"}), ToolCall(name="set_lines", arguments=LONG)]
     turns = (
         Turn(index=0, role="customer", text="Where is it?"),
-        Turn(
-            index=1, role="agent", text="", tool_calls=(ToolCall(name="get_order", arguments={"id": "A-1"}),)
-        ),
+        Turn(index=1, role="agent", text="", tool_calls=(calls[0],)),
         Turn(index=2, role="tool", text="status: in transit"),
-        Turn(
-            index=3,
-            role="agent",
-            text="On its way.",
-            tool_calls=(ToolCall(name="set_lines", arguments=LONG),),
-        ),
+        Turn(index=3, role="agent", text="On its way.", tool_calls=(calls[1],)),
         Turn(index=4, role="tool", text="{" + "x" * 400 + "}"),
     )
     dialogues.add(store, "lea", [Dialogue(id="tools", turns=turns)])

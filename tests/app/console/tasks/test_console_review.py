@@ -118,16 +118,8 @@ def test_events_count_once_however_often_they_are_sent(open_page: Open, store: S
     page = open_page("rob").start()
     at = page.session("review")
     confirm = {"kind": "set", "seq": 1, "id": "0", "state": "kept", "code": "C1", "severity": "S2", "why": ""}
-    own = {
-        "kind": "add",
-        "seq": 2,
-        "id": "own-1",
-        "turn": 3,
-        "start": 0,
-        "end": 7,
-        "code": "C1",
-        "severity": "S2",
-    }
+    place = {"turn": 3, "start": 0, "end": 7}
+    own = {"kind": "add", "seq": 2, "id": "own-1", "code": "C1", "severity": "S2", **place}
     log = {"tab": "one", "draft": at.answer.key, "events": [confirm, own]}
     for _ in range(3):
         receive(at, log)
