@@ -16,7 +16,7 @@ from typing import Any
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_time
+from dialint.app.console.i18n import N_, _, choose_name, from_ms, ngettext, show_number, show_time
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, go_to, select, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
@@ -101,11 +101,13 @@ def _chips(findings: Sequence[HitFinding]) -> Chips:
 
 
 def _describe_status(hit: Hit) -> str:
-    words = status_words()
-    parts = [words[hit.status]] if hit.status != "scored" else []
-    parts += [words[hit.review]] if hit.review != "none" else []
-    appeal = {"open": "appealed"}.get(hit.appeal, hit.appeal)
-    parts += [words[appeal]] if appeal != "none" else []
+    fields = {"status": hit.status, "review": hit.review, "appeal": hit.appeal}
+    unsaid = {"status": "scored", "review": "none", "appeal": "none"}
+    parts = [
+        _(title)
+        for field, value, title in STATUSES.values()
+        if field in fields and fields[field] == value and value != unsaid[field]
+    ]
     return ", ".join(parts) or "–"
 
 
@@ -145,25 +147,25 @@ def _send(store: Store, account: Account, chosen: Sequence[str], project: str) -
         set_notice(NOTICE, "success", f"{ngettext('{n} new task', '{n} new tasks', n)}: {project}")
 
 
-STATUSES: dict[str, dict[str, str]] = {
-    "unreviewed": {"review": "none"},
-    "labeled": {"review": "labeled"},
-    "reviewed": {"review": "reviewed"},
-    "open": {"decision": "open"},
-    "confirmed": {"decision": "confirmed"},
-    "rejected": {"decision": "rejected"},
-    "changed": {"decision": "changed"},
-    "added": {"decision": "added"},
-    "appealed": {"appeal": "open"},
-    "overturned": {"appeal": "overturned"},
-    "upheld": {"appeal": "upheld"},
-    "amended": {"appeal": "amended"},
-    "scored": {"status": "scored"},
-    "unscored": {"status": "unscored"},
-    "not_judged": {"status": "not_judged"},
-    "failed": {"status": "failed"},
+STATUSES: dict[str, tuple[str, str, str]] = {
+    "unreviewed": ("review", "none", N_("Nobody has answered")),
+    "labeled": ("review", "labeled", N_("Labeled only")),
+    "reviewed": ("review", "reviewed", N_("Reviewed")),
+    "open": ("decision", "open", N_("Finding open")),
+    "confirmed": ("decision", "confirmed", N_("Finding confirmed")),
+    "rejected": ("decision", "rejected", N_("Finding rejected")),
+    "changed": ("decision", "changed", N_("Finding changed")),
+    "added": ("decision", "added", N_("Error added by a person")),
+    "appealed": ("appeal", "open", N_("Appeal open")),
+    "overturned": ("appeal", "overturned", N_("Overturned by an appeal")),
+    "upheld": ("appeal", "upheld", N_("Upheld in an appeal")),
+    "amended": ("appeal", "amended", N_("Amended in an appeal")),
+    "scored": ("status", "scored", N_("Scored")),
+    "unscored": ("status", "unscored", N_("Not scored yet")),
+    "not_judged": ("status", "not_judged", N_("Not judged")),
+    "failed": ("status", "failed", N_("Failed")),
 }
-"""Values of the status filter, and what each means for a search."""
+"""Values of the status filter: the field of a search, its value, and the name."""
 NAMES = (
     "q", "code", "status", "kind", "severity", "agent", "team", "channel", "release", "since", "until",
     "least", "most", "sort",
@@ -182,18 +184,6 @@ def read_address() -> dict[str, str]:
     return {name: value for name in NAMES if (value := st.query_params.get(name, ""))}
 
 
-def status_words() -> dict[str, str]:
-    """The values of the status filter in the language of the page."""
-    return {
-        "unreviewed": _("Nobody has answered"), "labeled": _("Labeled only"), "reviewed": _("Reviewed"),
-        "open": _("Finding open"), "confirmed": _("Finding confirmed"), "rejected": _("Finding rejected"),
-        "changed": _("Finding changed"), "added": _("Error added by a person"),
-        "appealed": _("Appeal open"), "overturned": _("Overturned by an appeal"),
-        "upheld": _("Upheld in an appeal"), "amended": _("Amended in an appeal"), "scored": _("Scored"),
-        "unscored": _("Not scored yet"), "not_judged": _("Not judged"), "failed": _("Failed"),
-    }  # fmt: skip
-
-
 def make_search(chosen: Mapping[str, str]) -> Search:
     """The search of an address; what is no value of a filter is left out."""
     fields: dict[str, Any] = {"text": chosen.get("q", "")[:1000]}
@@ -201,7 +191,8 @@ def make_search(chosen: Mapping[str, str]) -> Search:
         fields[name] = chosen.get(name, "")[:1000] or None
     fields["severity"] = chosen["severity"] if chosen.get("severity") in ("S1", "S2", "S3", "S4") else None
     fields["kind"] = chosen["kind"] if chosen.get("kind") in ("finding", "suggestion") else None
-    fields |= STATUSES.get(chosen.get("status", ""), {})
+    if (status := STATUSES.get(chosen.get("status", ""))) is not None:
+        fields[status[0]] = status[1]
     for name, days in (("since", 0), ("until", 1)):
         day = _parse_day(chosen.get(name))
         if day is not None:
@@ -273,7 +264,7 @@ def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) 
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="explore filters"):
         codes = {code: f"{code} {choose_name(entry.name)}" for code, entry in taxonomy.codes.items()}
         _select("code", _("Error"), dict.fromkeys(choices.codes, "") | codes, 230)
-        _select("status", _("Status"), status_words(), 200)
+        _select("status", _("Status"), {each: _(title) for each, (*_of, title) in STATUSES.items()}, 200)
         for name, label in (("since", _("From day")), ("until", _("To day"))):
             st.date_input(
                 safe_text(label), key=PREFIX + name, value=None, format="YYYY-MM-DD", on_change=_on_change,

@@ -107,7 +107,8 @@ def show_threshold(
     n = ngettext("{n} dialogue", "{n} dialogues", turns.n_dialogues)
     text = _("From the newest {dialogues} with all probabilities, over {weeks} weeks.")
     text = text.format(dialogues=n, weeks=show_number(turns.n_weeks, "0.0"))
-    st.caption(safe_markdown(f"{text} {paragraph('Below today’s threshold every')}"))
+    about = paragraph("Below today’s threshold every")
+    st.caption(safe_markdown(f"{text} {about}"))
     if threshold != today and (today is not None or threshold != 0.5):
         effect = _("suggestions from there on; the release states no threshold here")
         if today is not None and threshold < today:
