@@ -364,9 +364,8 @@ def _step(store: Store, account: Account, page: ResultPage, at: int | None, by: 
     to, beside = (at or 0) + by, page
     if to == len(page.dialogues):
         beside, to = ResultPage.load(store, account, page.chosen, page.next_after), 0
-    elif (
-        to < 0
-    ):  # the page before is found from the first one, as pages are cut by keys and lead forward only
+    elif to < 0:
+        # the page before is found from the first one, as pages are cut by keys and lead forward only
         beside = ResultPage.load(store, account, page.chosen, None)
         for _number in range(MAX_PAGES):
             if beside.next_after in (page.after, None):

@@ -131,9 +131,8 @@ def _show_create(store: Store, account: Account) -> None:
         role = select(_("Role"), get_args(AccountRole), "users role of new", role_name, at=right)
         skills = left.text_input(_("Skills, by commas"), key="users new skills")
         agent = right.text_input(_("Agent id"), max_chars=200, key="users new agent")
-        help_training = paragraph("An account in training works")
         training = st.checkbox(
-            _("Begin in training"), key="users training", help=safe_markdown(help_training)
+            _("Begin in training"), key="users training", help=paragraph("An account in training works")
         )
         if st.form_submit_button(_("Create account"), type="primary"):
             with attempt(ADMIN, EMPTY) as done:

@@ -13,13 +13,14 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent, show_time
 from dialint.app.console.messages import explain, explain_as_sentence, show_notice
-from dialint.app.console.system.release_change import NOTICE, show_changes
-from dialint.app.console.system.release_reports import (
+from dialint.app.console.system.release_registry import (
+    NOTICE,
     ReleaseEntry,
     ReleaseReport,
     list_releases,
     read_report,
     read_reports,
+    show_changes,
     show_reports,
 )
 from dialint.app.console.system.spot_checks import show_spot_checks

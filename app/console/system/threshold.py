@@ -14,7 +14,7 @@ from statistics import median
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
-from dialint.app.console.system.release_reports import ReleaseReport
+from dialint.app.console.system.release_registry import ReleaseReport
 from dialint.app.console.tables import select, share_text
 from dialint.app.console.text import code_title, safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease

@@ -240,7 +240,8 @@ def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decis
     level, words = st.columns([2, 3])
     with level:
         titles = {each: severity_title(each, session.taxonomy) for each in entry.severities}
-        select(_("Severity"), titles, f"{key}:severity", usual=decision.severity or entry.severity)
+        usual = decision.severity if decision.severity in titles else entry.severity
+        select(_("Severity"), titles, f"{key}:severity", usual=usual)
     with words:
         whole = (0, len(turn_text(session.case)))
         spans = dict.fromkeys([(decision.start, decision.end)])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dialint.app.console.system import release_reports
-from dialint.app.console.system.release_change import promote, roll_back
+from dialint.app.console.system import release_registry
+from dialint.app.console.system.release_registry import promote, roll_back
 from dialint.app.console.system.spot_checks import list_spot_checks
 from dialint.app.console.system.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
@@ -50,12 +50,12 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(EMBEDDED, root / "good", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(EMBEDDED, root / "bad", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "bad" / "config.json").write_text("{}")
-    monkeypatch.setenv(release_reports.RELEASES_VARIABLE, str(root))
+    monkeypatch.setenv(release_registry.RELEASES_VARIABLE, str(root))
     return root
 
 
 def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened: Path) -> None:
-    assert release_reports.list_candidates() == ["bad", "good"]
+    assert release_registry.list_candidates() == ["bad", "good"]
     with pytest.raises(NotAllowed):
         promote(store, "rob", "good", REASON)
     assert Registry("scan").current() is None
@@ -76,7 +76,7 @@ def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened:
         ("refused", "lea", "../opened/good"), ("promote", "lea", "../opened/good"),
         ("refused", "lea", "bad"), ("promote", "lea", "bad"), ("promote", "lea", "good"),
     ]  # fmt: skip
-    (embedded, promoted), problem = release_reports.list_releases()
+    (embedded, promoted), problem = release_registry.list_releases()
     assert (embedded.in_use, promoted.in_use, promoted.name, problem) == (False, True, first.id, None)
 
 
