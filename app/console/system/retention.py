@@ -7,13 +7,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 
 import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_number, show_time
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import DialogueLink, select, show_table, to_ms
+from dialint.app.console.tables import DialogueLink, select, show_paging, show_table, to_ms
 from dialint.app.console.text import safe_markdown, safe_text, shorten_text
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, erasure, history
@@ -181,22 +180,20 @@ def _show_past(store: Store, account: Account) -> None:
     )  # fmt: skip
 
 
-BEFORE = "audit before"
-
-
 def show_audit(store: Store, account: Account) -> None:
     """Filters and a page of entries."""
+    pages: list[int | None] = st.session_state.setdefault("audit pages", [])
     who, what, since, until = st.columns(4)
     names = ["system", *(each.id for each in accounts.list_accounts(store, account.id))]
     everybody = {"": _("everybody"), **dict(zip(names, names, strict=True))}
-    actor = select(_("Who"), everybody, "audit who", at=who, on_change=_restart)
+    actor = select(_("Who"), everybody, "audit who", at=who, on_change=pages.clear)
     action = what.text_input(
-        _("Action begins with"), max_chars=100, key="audit action", placeholder="gold.", on_change=_restart
+        _("Action begins with"), max_chars=100, key="audit action", placeholder="gold.", on_change=pages.clear
     )
-    first = since.date_input(_("From"), None, key="audit since", on_change=_restart)
-    last = until.date_input(_("Until"), None, key="audit until", on_change=_restart)
+    first = since.date_input(_("From"), None, key="audit since", on_change=pages.clear)
+    last = until.date_input(_("Until"), None, key="audit until", on_change=pages.clear)
     page = history.list_entries(
-        store, account.id, before=st.session_state.get(BEFORE), account=actor or None,
+        store, account.id, before=pages[-1] if pages else None, account=actor or None,
         action=action.strip() or None,
         since_ms=to_ms(first), until_ms=None if last is None else to_ms(last + timedelta(days=1)),
     )  # fmt: skip
@@ -210,14 +207,6 @@ def show_audit(store: Store, account: Account) -> None:
         ))  # fmt: skip
     headings = (_("Entry"), _("When"), _("Who"), _("Action"), _("Subject"), _("Details"), _("From where"))
     show_table(headings, rows)
-    newest, older, _rest = st.columns([1, 1, 4])
-    newest.button(_("Newest"), key="audit newest", on_click=_restart, disabled=BEFORE not in st.session_state)
-    older.button(
-        _("Older"), key="audit older", disabled=page.before is None,
-        on_click=partial(st.session_state.update, {BEFORE: page.before}),
-        help=_("Searches on from here: at most 100,000 entries at a time."),
-    )  # fmt: skip
-
-
-def _restart() -> None:
-    st.session_state.pop(BEFORE, None)
+    show_paging(pages, page.before, has_more=page.before is not None, key="audit")
+    if page.before is not None:
+        st.caption(_("Searches on from here: at most 100,000 entries at a time."))

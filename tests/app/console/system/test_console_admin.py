@@ -241,7 +241,7 @@ def test_the_log_is_paged_and_filtered(view: Open, store: Store) -> None:
     for number in range(60):
         projects.set_state(store, "lea", "to label", "closed" if number % 2 else "open")
     page = view("audit")
-    press(page, "Older")
+    press(page, "Older ▶")
     newest = page.test.table[0].value["Entry"].to_list()
     fill(page, audit_who="lea", audit_action="project.state")
     page.test.run()
