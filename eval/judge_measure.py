@@ -18,9 +18,9 @@ from dialint.detector.artifacts import atomic_file, fingerprint, make_output_fol
 from dialint.detector.calibration import sigmoid
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage
-from dialint.detector.judge.case import Case
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
+from dialint.detector.judge.merging import Case
 from dialint.detector.judge.prompt import PROMPT_VERSION, load_words, split_families
 from dialint.detector.judge.reading import LEAST_PROBABILITY, ReadError
 from dialint.detector.judge.stage import JudgedDetector, StageOptions

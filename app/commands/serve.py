@@ -30,7 +30,7 @@ from dialint.app.serving.vllm_command import (
 )
 from dialint.detector.environment import home_folder
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.judge.api_key import KEY_VARIABLE, read_key
+from dialint.detector.judge.config import KEY_VARIABLE, read_key
 from dialint.detector.registry import resolve_release
 
 DEFAULT = VllmConfig()

@@ -31,7 +31,7 @@ from dialint.detector.engines.judge_folder import (
 )
 from dialint.detector.environment import SERVER_PREFIXES, child_environment
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge.api_key import KEY_VARIABLE
+from dialint.detector.judge.config import KEY_VARIABLE
 from dialint.detector.option_ranges import check_ranges
 
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)

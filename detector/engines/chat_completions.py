@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dialint.detector.engines.json_escapes import escape_control_tokens
-from dialint.detector.engines.server_answers import ChatCompletion, TokenUsage, parse
+from dialint.detector.engines.model_server import count_field, field, parse_json
 from dialint.detector.judge.engine import VOTE_TEMPERATURE, JudgeRequest
-from dialint.detector.judge.json_lines import compact_json
-from dialint.detector.judge.reading import second_look_schema
+from dialint.detector.judge.reading import compact_json, second_look_schema
 
 AnswerFormat = Literal["strict schema", "schema", "object", "text"]
 FORMATS: tuple[AnswerFormat, ...] = ("strict schema", "schema", "object", "text")
@@ -45,18 +44,12 @@ class Completion:
     """`cut`: it had no room to end. `is_readable`: the response was a completion, whatever the model wrote.
     Tokens are 0 where nobody counted them."""
 
-    text: str
-    cut: bool
+    text: str = ""
+    cut: bool = False
     is_readable: bool = True
-    prompt_tokens: int
-    cached_tokens: int
-    output_tokens: int
-
-
-UNREADABLE = Completion(
-    text="", cut=False, is_readable=False, prompt_tokens=0, cached_tokens=0, output_tokens=0
-)
-"""Of a response that is no completion."""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
 
 
 def payload(
@@ -88,24 +81,22 @@ def payload(
 
 
 def parse_completion(body: bytes) -> Completion:
-    """The first choice of a response; one without text where there is none. A refusal is an empty text."""
-    completion = parse(ChatCompletion, body)
-    if completion is None:
-        return UNREADABLE
-    choice, usage = completion.choices[0], completion.usage or TokenUsage()
-    text = choice.message.text
+    """The first choice of a response. A refusal or a thought alone is an empty text."""
+    content = parse_json(body)
+    choices = field(content, "choices", list)
+    message = field(choices[0], "message", dict) if choices else None
+    if message is None:
+        return Completion(is_readable=False)
+    parts = field(message, "content", list) or ()
+    text = field(message, "content", str) or "".join(field(part, "text", str) or "" for part in parts)
+    usage = field(content, "usage", dict)
     return Completion(
         text=text,
-        cut=choice.finish_reason == "length",
-        prompt_tokens=usage.prompt_tokens or 0,
-        cached_tokens=usage.cached_tokens,
-        output_tokens=usage.completion_tokens or count_text(text),
+        cut=field(choices[0], "finish_reason", str) == "length",
+        prompt_tokens=count_field(usage, "prompt_tokens") or 0,
+        cached_tokens=count_field(field(usage, "prompt_tokens_details", dict), "cached_tokens") or 0,
+        output_tokens=count_field(usage, "completion_tokens") or len(text) // 3 + 1,  # about
     )
-
-
-def count_text(text: str) -> int:
-    """Tokens of an answer whose server does not count them, about."""
-    return len(text) // 3 + 1
 
 
 _CONTEXT = re.compile(

@@ -15,7 +15,7 @@ from typing import Any
 from unicodedata import category
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge.json_lines import compact_json
+from dialint.detector.judge.reading import compact_json
 
 _LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 """What spells one character inside a string of JSON."""

@@ -20,9 +20,8 @@ from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig, judge_plugin, parse_judge
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
-from dialint.detector.judge.json_lines import compact_json
 from dialint.detector.judge.prompt import load_words
-from dialint.detector.judge.reading import find_object, pack_schema
+from dialint.detector.judge.reading import compact_json, find_object, pack_schema
 
 
 def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None = None) -> JudgeEngine:
@@ -116,16 +115,24 @@ class PackedJudge:
         replies: dict[int, JudgeReply] = {}
         alone: list[int] = []
         for pack, reply in zip(packs, self.judge.ask(chats), strict=True):
-            texts = [reply.text] if len(pack) == 1 else _split(reply.text, len(pack))
+            size = len(pack)
+            texts = [reply.text] if size == 1 else _split(reply.text, size)
             alone += pack if texts is None else []
-            for n, text, share in zip(
-                pack, texts or [""] * len(pack), _shares(reply, len(pack)), strict=True
-            ):
-                replies[n] = replace(share, text=text)
-        for n, reply in zip(
-            alone, self.judge.ask([requests[n] for n in alone]) if alone else (), strict=True
-        ):
-            replies[n] = _add_tokens(reply, replies[n])
+            for place, n in enumerate(pack):
+                prompt_tokens, cached_tokens, output_tokens = (
+                    tokens * (place + 1) // size - tokens * place // size
+                    for tokens in (reply.prompt_tokens, reply.cached_tokens, reply.output_tokens)
+                )
+                replies[n] = replace(
+                    reply,
+                    text=texts[place] if texts else "",
+                    prompt_tokens=prompt_tokens,
+                    cached_tokens=cached_tokens,
+                    output_tokens=output_tokens,
+                    seconds=reply.seconds / size,
+                )
+        again = self.judge.ask([requests[n] for n in alone]) if alone else []
+        replies |= {n: reply.after(replies[n]) for n, reply in zip(alone, again, strict=True)}
         return [replies[n] for n in range(len(requests))]
 
     def close(self) -> None:
@@ -183,30 +190,3 @@ def _split(text: str, n: int) -> list[str] | None:
     own = [each for each in value["dialogues"] if isinstance(each, dict)] if value else []
     is_whole = [each.get("dialogue") for each in own] == list(range(1, n + 1))
     return [compact_json(each) for each in own] if is_whole else None
-
-
-def _shares(reply: JudgeReply, n: int) -> list[JudgeReply]:
-    """A reply for each of `n` dialogues, its tokens divided among them."""
-
-    def share(tokens: int, number: int) -> int:
-        return tokens * (number + 1) // n - tokens * number // n
-
-    return [
-        replace(
-            reply,
-            prompt_tokens=share(reply.prompt_tokens, number),
-            cached_tokens=share(reply.cached_tokens, number),
-            output_tokens=share(reply.output_tokens, number),
-            seconds=reply.seconds / n,
-        )
-        for number in range(n)
-    ]
-
-
-def _add_tokens(reply: JudgeReply, earlier: JudgeReply) -> JudgeReply:
-    return replace(
-        reply,
-        prompt_tokens=reply.prompt_tokens + earlier.prompt_tokens,
-        cached_tokens=reply.cached_tokens + earlier.cached_tokens,
-        output_tokens=reply.output_tokens + earlier.output_tokens,
-    )

@@ -17,7 +17,7 @@ import json
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, TypeVar
 
@@ -36,17 +36,17 @@ from dialint.detector.engines.chat_completions import (
 )
 from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.engines.model_server import (
+    ModelCard,
     NoAnswer,
     RequestRefused,
     client_options,
     parse_address,
+    parse_models,
     run_in_thread,
     send_request,
 )
-from dialint.detector.engines.server_answers import ModelCard, parse_models
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.judge.api_key import read_key
-from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.config import JudgeConfig, read_key
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest, answer_room
 
 DEFAULT_CONTEXT = 32_768
@@ -68,27 +68,18 @@ T = TypeVar("T")
 
 @dataclass
 class _Pending:
-    """A request on its way to a reply, and what it cost so far."""
+    """A request on its way to a reply, which holds what it cost so far; `is_done`: it is the reply."""
 
     request: JudgeRequest
     max_tokens: int
-    reply: JudgeReply | None = None
+    reply: JudgeReply = field(default_factory=JudgeReply)
+    is_done: bool = False
     complaint: str = ""
     answers: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
 
-    def finish(self, **values: Any) -> None:
+    def finish(self, *, text: str = "", failure: str = "") -> None:
         """Set the reply."""
-        self.reply = JudgeReply(
-            prompt_tokens=self.prompt_tokens,
-            cached_tokens=self.cached_tokens,
-            output_tokens=self.output_tokens,
-            seconds=self.seconds,
-            **values,
-        )
+        self.reply, self.is_done = replace(self.reply, text=text, failure=failure), True
 
 
 class HttpJudge:
@@ -121,11 +112,6 @@ class HttpJudge:
         self._context = config.judge_context
         try:
             self._run(self._open())
-        except NoAnswer as failure:
-            self.close()
-            raise WorldError(
-                "E_SERVER", f"{self._address.url}: {failure}: is the server running, and is this its address?"
-            ) from None
         except BaseException:
             self.close()
             raise
@@ -161,7 +147,7 @@ class HttpJudge:
         pending = [_Pending(request, request.max_tokens) for request in requests]
         self._is_up.set()
         self._run(self._deliver_all(pending))
-        return [each.reply for each in pending if each.reply is not None]
+        return [each.reply for each in pending]
 
     def close(self) -> None:
         """Closes the connections."""
@@ -174,8 +160,13 @@ class HttpJudge:
 
     async def _open(self) -> None:
         """Finds the model and what the server takes."""
-        await self._find_model()
-        await self._probe()
+        try:
+            await self._find_model()
+            await self._probe()
+        except NoAnswer as failure:
+            raise WorldError(
+                "E_SERVER", f"{self._address.url}: {failure}: is the server running, and is this its address?"
+            ) from None
         self._first_dialect = self._dialect
         if self._dialect.answer_format not in FORMATS[:2]:
             self.notes.append(
@@ -202,20 +193,16 @@ class HttpJudge:
             raise self._unknown_model(models)
         card = models.get(self._model, ModelCard(id=self._model))
         self._root = str([card.root, card.parent])
-        context = (
-            card.max_model_len or models.get(card.parent or "", card).max_model_len
-        )  # of an adapter's base
-        if context is not None:
-            self._limit_context(context)
-
-    def _limit_context(self, tokens: int) -> None:
-        """The server's own context is used, unless --judge-context is smaller."""
-        if self._context is not None and self._context > tokens:
+        parent = models.get(card.parent or "", card)
+        context = card.max_model_len or parent.max_model_len  # of an adapter's base
+        if context is None:
+            return
+        if self._context is not None and self._context > context:
             self.notes.append(
-                f"{self._address.host}: the server's context is {tokens:,} tokens, not the "
+                f"{self._address.host}: the server's context is {context:,} tokens, not the "
                 f"{self._context:,} of --judge-context"
             )
-        self._context = min(self._context or tokens, tokens)
+        self._context = min(self._context or context, context)
 
     async def _probe(self) -> None:
         """The short question. It holds no word of a dialogue, so that what the server says may be shown."""
@@ -243,20 +230,18 @@ class HttpJudge:
         async with self._slots:
             await self._is_up.wait()
             started_s = time.monotonic()
-            try:
+            with suppress(NoAnswer):
                 await self._send(pending)
-                return
-            except NoAnswer:
-                pass
+        if pending.is_done:
+            return
         async with self._retry:
             for _ in range(RETRIES_ALONE):
                 await self._wait_for_server(started_s)
                 started_s = time.monotonic()
-                try:
+                with suppress(NoAnswer):
                     await self._send(pending)
+                if pending.is_done:
                     return
-                except NoAnswer:
-                    pass
         pending.finish(failure="E_SERVER")
 
     async def _wait_for_server(self, since_s: float) -> None:
@@ -284,6 +269,7 @@ class HttpJudge:
     async def _send(self, pending: _Pending) -> None:
         """One request; again with more room or with the schema in words if the answer does not fit it."""
         request = pending.request
+        size = sum(len(message["content"]) for message in request.messages)
         while True:
             started_s = time.monotonic()
             try:
@@ -291,62 +277,61 @@ class HttpJudge:
                     request, pending.max_tokens, again=pending.answers > 0, complaint=pending.complaint
                 )
             except RequestRefused as refusal:
-                if self._shorten_answer(pending, refusal):
-                    continue
-                await self._give_up(pending, refusal)
-                return
+                if await self._is_given_up(pending, refusal):
+                    return None
+                continue
             finally:
-                pending.seconds += time.monotonic() - started_s
+                seconds = pending.reply.seconds + time.monotonic() - started_s
+                pending.reply = replace(pending.reply, seconds=seconds)
             counted = self._estimate.believe(request.messages, completion.prompt_tokens)
-            pending.prompt_tokens += counted or self._estimate.of_chat(request.messages)
-            pending.cached_tokens += completion.cached_tokens
             output_tokens = completion.output_tokens
             if not 0 < output_tokens <= max(pending.max_tokens, len(completion.text.encode())):
                 output_tokens = pending.max_tokens  # not counted, or more than can be
-            pending.output_tokens += output_tokens
+            spent = JudgeReply(
+                prompt_tokens=counted or self._estimate.of_chat(request.messages),
+                cached_tokens=completion.cached_tokens,
+                output_tokens=output_tokens,
+            )
+            pending.reply = pending.reply.after(spent)
             if counted and pending.answers == 0:
                 self._estimate.learn(request.messages, counted)
-            size = sum(len(message["content"]) for message in request.messages)
             if counted >= MIN_CONTEXT and size > MAX_CHARS_PER_TOKEN * counted:
-                self._context = max(512, min(self._context or DEFAULT_CONTEXT, counted))
-                pending.finish(failure="E_CONTEXT")
-                return
+                self._shrink_context(counted)
+                return pending.finish(failure="E_CONTEXT")
             pending.complaint = request.check(completion.text)
             if not pending.complaint:
-                pending.finish(text=completion.text)
-                return
+                return pending.finish(text=completion.text)
             pending.answers += 1
             if pending.answers >= request.answers:
-                pending.finish(failure="E_ANSWER")
-                return
+                return pending.finish(failure="E_ANSWER")
             if completion.cut:
                 pending.max_tokens = 2 * request.max_tokens
 
-    def _shorten_answer(self, pending: _Pending, refusal: RequestRefused) -> bool:
-        """Whether the prompt fits the context and a shorter answer too; `pending` then has less room."""
-        most, prompt_tokens = (refusal.status in (400, 422) and context_limit(refusal.words)) or (None, None)
-        room = (most or 0) - (prompt_tokens or most or 0)
-        if not MIN_ANSWER_TOKENS <= room < pending.max_tokens:
-            return False
-        pending.max_tokens = room
-        return True
-
-    async def _give_up(self, pending: _Pending, refusal: RequestRefused) -> None:
-        """The failure of a request that the server refuses, unless it refuses all."""
+    async def _is_given_up(self, pending: _Pending, refusal: RequestRefused) -> bool:
+        """Whether a refused request is a failure; if not, its prompt fits the context with a shorter answer,
+        for which `pending` has room now. Raises as `_probe` where the server refuses everything."""
         limit = context_limit(refusal.words) if refusal.status in (400, 413, 422) else None
         if limit is None:
-            await self._probe()  # raises where it refuses everything
+            await self._probe()
             pending.finish(failure="E_REFUSED")
-            return
+            return True
         most, prompt_tokens = limit
+        room = (most or 0) - (prompt_tokens or most or 0)
+        if refusal.status != 413 and MIN_ANSWER_TOKENS <= room < pending.max_tokens:
+            pending.max_tokens = room
+            return False
         if prompt_tokens:
             self._estimate.learn(pending.request.messages, prompt_tokens)
         if most is None or most >= (self._context or DEFAULT_CONTEXT):
             # The estimate or the answer's room was too small: the next prompt must be shorter than this one.
             most = None if prompt_tokens else int(0.9 * self._estimate.of_chat(pending.request.messages))
         if most is not None:
-            self._context = max(512, min(self._context or DEFAULT_CONTEXT, most))
+            self._shrink_context(most)
         pending.finish(failure="E_CONTEXT")
+        return True
+
+    def _shrink_context(self, tokens: int) -> None:
+        self._context = max(512, min(self._context or DEFAULT_CONTEXT, tokens))
 
     async def _complete(
         self, request: JudgeRequest, max_tokens: int, *, again: bool, complaint: str = ""
@@ -362,7 +347,9 @@ class HttpJudge:
             dialect = self._dialect
             try:
                 body = payload(self._model, request, max_tokens, dialect, remind=again, complaint=complaint)
-                return parse_completion(await self._post(f"{self._address.url}/chat/completions", body))
+                content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+                url = f"{self._address.url}/chat/completions"
+                return parse_completion(await self._request("POST", url, content=content))
             except RequestRefused as refusal:
                 if refusal.status not in (400, 422) or context_limit(refusal.words) is not None:
                     raise
@@ -371,10 +358,6 @@ class HttpJudge:
                     if simpler is None:
                         raise
                     self._dialect = simpler
-
-    async def _post(self, url: str, body: Mapping[str, Any]) -> bytes:
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        return await self._request("POST", url, content=content)
 
     async def _request(self, method: str, url: str, **options: Any) -> bytes:
         body = await send_request(self._client, method, url, **options)

@@ -25,9 +25,8 @@ from dialint.detector.engines.judge_prompt import (
 )
 from dialint.detector.engines.local import resolve_device
 from dialint.detector.engines.prefix_reuse import write_answers
-from dialint.detector.engines.second_tries import answer_twice
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
+from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest, answer_twice
 
 CUDA_PROMPT_TOKENS = 32_768
 """Most tokens of a prompt on a GPU; on a processor `MAX_PROMPT_TOKENS`, as longer ones take too long."""

@@ -25,7 +25,6 @@ from dialint.detector.engines.judge_prompt import (
     prompt_room,
     resolve_judge,
 )
-from dialint.detector.engines.second_tries import answer_twice
 from dialint.detector.environment import is_installed, missing_extra_error
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.config import JudgeConfig
@@ -35,6 +34,7 @@ from dialint.detector.judge.engine import (
     JudgeEngine,
     JudgeReply,
     JudgeRequest,
+    answer_twice,
 )
 from dialint.detector.judge.prompt import PROMPT_VERSION
 

@@ -4,7 +4,7 @@ A key is sent over TLS or to this machine only, and stands in no error, no log a
 always verified (``SSL_CERT_FILE`` names another authority's). No redirect is followed. Proxies of the
 environment are used, but not for this machine. A response has a greatest size and a greatest duration. The
 client tries requests again after lost connections, time-outs, 408, 409, 429 and 500 and above, as
-``Retry-After`` says.
+``Retry-After`` says. Of what a server answers, each field that is not of its form is None by itself.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import asyncio
 import ipaddress
 import re
 import threading
-import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
+from pydantic_core import from_json
 
-from dialint.detector.engines.server_answers import parse_error
 from dialint.detector.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,12 +33,15 @@ RETRIES = 3
 """Tries after the first one: about 3 s of waiting where the server names no time."""
 TRANSIENT = {408, 409, 429}
 """Answers that are tried again, beside those of the server's own failures, 500 and above."""
-SENT_HEADERS = frozenset(
-    ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent")
-)
+SENT_HEADERS = frozenset((
+    "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host",
+    "user-agent",
+))  # fmt: skip
 """openai's client adds others, some from environment variables of its own; servers get none of them."""
 MAX_BODY_BYTES = 64 * 2**20
 """Of a response."""
+MAX_COUNT = 10**9
+"""Of tokens; more is no count."""
 
 
 @dataclass(frozen=True)
@@ -93,23 +95,15 @@ def client_options(
     Raises:
         ConfigError: E_OPTION, the environment names certificates or a proxy that cannot be used.
     """
-    names = SENT_HEADERS if key is None else SENT_HEADERS | {"authorization"}
-
-    async def drop_headers(request: httpx2.Request) -> None:
-        for name in request.headers.keys() - names:
-            del request.headers[name]
-
-    async def bound_body(response: httpx2.Response) -> None:
-        response.stream = _BoundedBody(response.stream, timeout_s)
+    from openai import Omit
 
     try:
-        http_client = _TimedClient(
+        http_client = _BoundedClient(
             follow_redirects=False,
             verify=httpx2.create_ssl_context() if address.url.startswith("https:") else True,
             trust_env=not address.is_loopback,  # proxies; the authority's file is read in any case
             timeout=httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s), pool=None),
             limits=httpx2.Limits(max_connections=None),
-            event_hooks={"request": [drop_headers], "response": [bound_body]},
         )
     except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
         raise ConfigError(
@@ -117,10 +111,11 @@ def client_options(
             f"{address.url}: SSL_CERT_FILE or a proxy of the environment cannot be used "
             f"({type(error).__name__})",
         ) from None
+    headers = {"Accept-Encoding": "identity", "User-Agent": "dialint"}
     return {
         "api_key": key or "none",
         "base_url": address.url,
-        "default_headers": {"Accept-Encoding": "identity", "User-Agent": "dialint"},
+        "default_headers": headers if key else {**headers, "Authorization": Omit()},
         "timeout": http_client.timeout,
         "max_retries": retries,
         "http_client": http_client,
@@ -203,36 +198,86 @@ def run_in_thread(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T])
         thread.join(2.0)
 
 
-class _TimedClient(httpx2.AsyncClient):
-    """Ends a response after the time-out altogether, also one whose headers come byte by byte."""
-
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        try:
-            async with asyncio.timeout(self.timeout.read):
-                return await super().send(request, **options)
-        except TimeoutError:
-            raise httpx2.ReadTimeout("too slow", request=request) from None
-
-
 class _NoEnd(httpx2.ReadError):
     """A body that is longer than it may be."""
 
 
-class _BoundedBody(httpx2.AsyncByteStream):
-    """The body of a response, which ends by an error where it is too long or takes too long."""
+class _BoundedClient(httpx2.AsyncClient):
+    """Sends the `SENT_HEADERS` alone. Ends a response that takes longer than the time-out altogether, also
+    one whose bytes come one by one, and one that is too long."""
 
-    def __init__(self, stream: Any, timeout_s: float) -> None:
-        self._stream, self._end_s = stream, time.monotonic() + timeout_s
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        for name in request.headers.keys() - SENT_HEADERS:
+            del request.headers[name]
+        try:
+            async with asyncio.timeout(self.timeout.read):
+                response = await super().send(request, **{**options, "stream": True})
+                body = bytearray()
+                try:
+                    async for part in response.aiter_raw():
+                        body += part
+                        if len(body) > MAX_BODY_BYTES:
+                            raise _NoEnd("too long", request=request)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise httpx2.ReadTimeout("too slow", request=request) from None
+        return httpx2.Response(
+            response.status_code, headers=response.headers, content=bytes(body), request=request
+        )
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        n_bytes = 0
-        async for part in self._stream:
-            n_bytes += len(part)
-            if n_bytes > MAX_BODY_BYTES:
-                raise _NoEnd("too long")
-            if time.monotonic() > self._end_s:
-                raise httpx2.ReadTimeout("too slow")
-            yield part
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+def parse_json(body: bytes) -> Any:
+    """The value of a body; None if it is no JSON or has a number that is not finite."""
+    try:
+        return from_json(body, allow_inf_nan=False)
+    except ValueError:
+        return None
+
+
+def field(value: Any, name: str, kind: type[T]) -> T | None:
+    """The field of a JSON object; None if it is of another kind, or there is no such field or object."""
+    result = value.get(name) if isinstance(value, dict) else None
+    return result if isinstance(result, kind) and not isinstance(result, bool) else None
+
+
+def count_field(value: Any, name: str) -> int | None:
+    """The field as a number of tokens."""
+    count = field(value, name, int)
+    return count if count is not None and 0 <= count < MAX_COUNT else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCard:
+    """A model or adapter that a server lists. An adapter names its parent."""
+
+    id: str
+    root: str | None = None
+    parent: str | None = None
+    max_model_len: int | None = None
+
+
+def parse_models(body: bytes) -> list[ModelCard]:
+    """The models that a server lists, in its order; none if the body is no list."""
+    return [
+        ModelCard(
+            id=name,
+            root=field(card, "root", str),
+            parent=field(card, "parent", str),
+            max_model_len=count_field(card, "max_model_len") or None,
+        )
+        for card in field(parse_json(body), "data", list) or ()
+        if (name := field(card, "id", str)) and name.isprintable()
+    ]
+
+
+def parse_error(body: bytes) -> str:
+    """A server's own words for an error, empty if there are none. They may quote the prompt: never show them
+    for a dialogue."""
+    content = parse_json(body)
+    if not isinstance(content, dict):
+        return ""
+    error = content.get("error", content)
+    if not isinstance(error, dict):
+        return str(error)
+    return " ".join(str(error[name]) for name in ("message", "param", "code", "detail") if error.get(name))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any, Protocol
 
 ANSWER_TOKENS = 1500
@@ -39,10 +40,6 @@ class JudgeRequest:
     vote: int = 0
     check: Callable[[str], str] = lambda text: ""
 
-    def with_answers(self, answers: int) -> JudgeRequest:
-        """The request with so many answers paid for."""
-        return replace(self, answers=answers)
-
     def with_complaint(self, complaint: str) -> JudgeRequest:
         """The request with what was wrong with an earlier answer."""
         *head, last = self.messages
@@ -65,6 +62,15 @@ class JudgeReply:
     cached_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+
+    def after(self, other: JudgeReply) -> JudgeReply:
+        """This reply with the tokens of another one added."""
+        return replace(
+            self,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
 
 
 class JudgeEngine(Protocol):
@@ -120,3 +126,32 @@ class JudgeEngine(Protocol):
     def close(self) -> None:
         """Releases what it holds; harmless a second time."""
         ...
+
+
+Answer = Callable[[Sequence[JudgeRequest]], list[JudgeReply]]
+"""Answers each request with up to its `max_tokens`, whatever the answer is worth."""
+
+
+def answer_twice(requests: Sequence[JudgeRequest], answer: Answer) -> list[JudgeReply]:
+    """The usable answers of an engine in this process; E_ANSWER where there is none.
+
+    Generation would go on where it was cut, so an answer that may be tried again has the room of both tries
+    at once; one that has another fault is asked for once more, with what was wrong.
+    """
+    started_s = monotonic()
+    replies = answer([replace(each, max_tokens=each.max_tokens * min(2, each.answers)) for each in requests])
+    faults = {
+        index: fault
+        for index, (request, reply) in enumerate(zip(requests, replies, strict=True))
+        if not reply.failure and (fault := request.check(reply.text))
+    }
+    again = [index for index in faults if requests[index].answers > 1]
+    second = answer([requests[index].with_complaint(faults[index]) for index in again]) if again else []
+    for index, reply in zip(again, second, strict=True):
+        replies[index] = reply.after(replies[index])
+        if reply.failure or not requests[index].check(reply.text):
+            del faults[index]
+    for index in faults:
+        replies[index] = replace(replies[index], text="", failure="E_ANSWER")
+    seconds = (monotonic() - started_s) / max(1, len(requests))
+    return [replace(reply, seconds=seconds) for reply in replies]

@@ -21,8 +21,7 @@ from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.checks.waits import find_waits
-from dialint.detector.judge.json_lines import Spell, clip, compact_json
-from dialint.detector.judge.reading import Clause, Question, ReadError
+from dialint.detector.judge.reading import Clause, Question, ReadError, Spell, clip, compact_json
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Turn
 from dialint.detector.taxonomy import Code, Need, Taxonomy, Text
 from dialint.detector.yaml_document import read_document

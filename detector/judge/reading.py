@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dialint.detector.judge.json_lines import compact_json
 from dialint.detector.records import Record, Severity
+from dialint.detector.render import HIDDEN
 from dialint.detector.taxonomy import Code
 
 LEAST_PROBABILITY = 0.3
@@ -24,6 +24,28 @@ NONE = "none"
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 99_999}
 _PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
 """With bounds, as a grammar would let a weak model write digits without an end."""
+
+
+Spell = Callable[[str], str]
+"""Rewrites compact JSON so that it contains no control token, without changing its meaning."""
+
+
+def compact_json(value: Any) -> str:
+    """JSON on one line without blanks, for prompts. Invisible characters are escaped: control and format
+    characters, all white space but the space, private and unassigned ones."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if text.isprintable() and not HIDDEN.search(text):
+        return text
+    return "".join(c if c.isprintable() and not HIDDEN.match(c) else json.dumps(c)[1:-1] for c in text)
+
+
+def clip(text: str, chars: int) -> str | list[Any]:
+    """`text`, or its beginning and its end if it has more than `chars` characters."""
+    if len(text) <= chars:
+        return text
+    end = chars // 2
+    start = chars - end
+    return [text[:start], {"left_out": len(text) - chars}, text[len(text) - end :]]
 
 
 class Clause(Record):

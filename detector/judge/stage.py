@@ -13,7 +13,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
@@ -21,11 +21,10 @@ from dialint.detector.decide import Rules
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeInfo, JudgeUsage, Monitor
 from dialint.detector.judge.budget import Budget, Price, Purse
-from dialint.detector.judge.case import Case
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence, read_guideline
-from dialint.detector.judge.merging import Merger
+from dialint.detector.judge.merging import Case, Merger
 from dialint.detector.judge.prompt import (
     Detail,
     Reader,
@@ -374,7 +373,7 @@ class JudgedDetector:
                 answers = purse.reserve(tokens, ask.request.max_tokens)
                 if not answers:
                     break
-                sent.append((ask, ask.request.with_answers(answers)))
+                sent.append((ask, replace(ask.request, answers=answers)))
             if not sent:
                 return rest
             rest = rest[len(sent) :]

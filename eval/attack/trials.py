@@ -21,8 +21,8 @@ from typing import Literal, Protocol
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, JudgeUsage
-from dialint.detector.judge.case import Case
 from dialint.detector.judge.engine import JudgeEngine
+from dialint.detector.judge.merging import Case
 from dialint.detector.judge.reading import Reading
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, ToolCall, Turn

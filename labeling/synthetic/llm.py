@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence
-from dialint.detector.judge.json_lines import compact_json
-from dialint.detector.judge.reading import find_object
+from dialint.detector.judge.reading import compact_json, find_object
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.masking.spans import PLACEHOLDER
 from dialint.detector.records import Dialogue

@@ -17,7 +17,7 @@ from dialint.detector.engines.chat_completions import (
     simpler_dialect,
 )
 from dialint.detector.engines.json_escapes import escape_control_tokens
-from dialint.detector.judge.json_lines import compact_json
+from dialint.detector.judge.reading import compact_json
 
 CONTROL = [
     "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<|user|>",

@@ -160,7 +160,7 @@ def test_an_answer_that_is_none_is_asked_for_once_more_with_what_was_wrong(
     llm.answer, llm.bad_answers = answer, -1
     (reply,) = judge.ask([request(RUDE)])
     assert (reply.failure, len(llm.log) - n, reply.prompt_tokens > 200) == ("E_ANSWER", 4, True)
-    (reply,) = judge.ask([request(RUDE).with_answers(1)])
+    (reply,) = judge.ask([replace(request(RUDE), answers=1)])
     assert (reply.failure, len(llm.log) - n) == ("E_ANSWER", 5)
 
 

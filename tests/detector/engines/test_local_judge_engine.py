@@ -157,7 +157,7 @@ def test_a_cut_answer_has_the_room_of_a_second_try(engine: LocalJudge) -> None:
     half = whole.output_tokens // 2 + 1
     twice = replace(request(engine, "Wait.", check), max_tokens=half)
     assert engine.ask([twice])[0].text == whole.text
-    once = engine.ask([twice.with_answers(1)])[0]
+    once = engine.ask([replace(twice, answers=1)])[0]
     assert (once.failure, once.output_tokens) == ("E_ANSWER", half)
 
 
