@@ -83,6 +83,23 @@ class JudgeInfo:
     usage: JudgeUsage
 
 
+@dataclass(frozen=True)
+class DetectorFacts:
+    """What a detector in another process is, as `Detector` has it."""
+
+    release: str
+    fingerprint: str
+    codes: tuple[str, ...]
+    info: ReleaseInfo | None
+    judge: JudgeInfo | None = None
+
+    @classmethod
+    def of(cls, detector: Detector) -> DetectorFacts:
+        """The facts of a detector in this process."""
+        codes, judge = tuple(detector.codes), detector.judge_info
+        return cls(detector.release, detector.fingerprint, codes, detector.info, judge)
+
+
 class Detector(Protocol):
     """Anything that judges dialogues."""
 

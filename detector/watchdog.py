@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -26,7 +25,7 @@ from cyclopts import Parameter
 
 from dialint.detector.environment import child_environment
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.interface import Detector, DetectorConfig, Monitor
+from dialint.detector.interface import Detector, DetectorConfig, DetectorFacts, Monitor
 from dialint.detector.isolation import (
     FAILURE,
     Isolation,
@@ -80,6 +79,8 @@ class WatchedDetector:
     Use it as a context manager: the worker ends with it. It ends as well when this process dies.
     """
 
+    judge_info = None
+
     def __init__(
         self,
         what: Detector | DetectorConfig,
@@ -87,20 +88,14 @@ class WatchedDetector:
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Starts the worker, which loads; `ready` waits for it. `tell` hears of dialogues that failed."""
-        self._what = what
-        self._config = config
-        self._tell = tell
-        self._worker: _Worker | None = None
+        self._what, self._config, self._tell = what, config, tell
         self._log: LogProfile | None = None
-        self.monitor = Monitor(
-            cpu_seconds=lambda: 0.0 if self._worker is None else self._worker.cpu_seconds()
-        )
+        self.monitor = Monitor(cpu_seconds=lambda: self._worker.cpu_seconds() if self._worker else 0.0)
         """Seconds are those of all workers so far, less what was lost with killed ones."""
-        self.judge_info = None
         self.taxonomy: Taxonomy = (
             load_taxonomy(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
         )
-        self._start()
+        self._worker: _Worker | None = _Worker(what)
 
     def __enter__(self) -> WatchedDetector:
         return self
@@ -121,7 +116,7 @@ class WatchedDetector:
             UserError: what `dialint.detector.pipeline.load_detector` refuses.
             WorldError: the worker died while it loaded.
         """
-        self._about()
+        self._start().facts()
         return self
 
     def with_log(self, log: LogProfile) -> WatchedDetector:
@@ -133,42 +128,36 @@ class WatchedDetector:
 
     @property
     def release(self) -> str:
-        return self._about().release
+        return self._start().facts().release
 
     @property
     def fingerprint(self) -> str:
-        return self._about().fingerprint
+        return self._start().facts().fingerprint
 
     @property
     def codes(self) -> tuple[str, ...]:
-        return self._about().codes
+        return self._start().facts().codes
 
     @property
     def info(self) -> ReleaseInfo | None:
         """The description of the release, if the worker's detector has one."""
-        return self._about().info
+        return self._start().facts().info
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        isolation = Isolation(lambda part: self._try(part, all_probabilities), self._fail)
-        return isolation.verdicts(dialogues)
+        def attempt(part: list[Dialogue]) -> list[Verdict] | WorkerFailure:
+            outcome = self._start().judge(part, all_probabilities, self._config, self.monitor)
+            if isinstance(outcome, WorkerFailure):
+                self.close()
+            return outcome
 
-    def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
-        self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
-        return failed_verdict(dialogue, self.release, self.taxonomy.version)
+        def fail(dialogue: Dialogue, why: str) -> Verdict:
+            self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
+            return failed_verdict(dialogue, self.release, self.taxonomy.version)
 
-    def _try(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | WorkerFailure:
-        self._about()
-        assert self._worker is not None
-        outcome = self._worker.judge(dialogues, all_probabilities, self._config, self.monitor)
-        if isinstance(outcome, WorkerFailure):
-            self.close()
-        return outcome
-
-    def _about(self) -> _About:
-        """The worker's detector; a new worker if the last one was ended."""
-        return self._start().about()
+        return Isolation(attempt, fail).verdicts(dialogues)
 
     def _start(self) -> _Worker:
+        """The worker; a new one if the last one was ended."""
         if self._worker is None:
             self._worker = _Worker(self._what)
             if self._log is not None:
@@ -176,64 +165,52 @@ class WatchedDetector:
         return self._worker
 
 
-@dataclass(frozen=True)
-class _About:
-    """What the worker's detector is, as `Detector` has it; `info` describes its release, if it has one."""
-
-    release: str
-    fingerprint: str
-    codes: tuple[str, ...]
-    info: ReleaseInfo | None
-
-
 class _Worker:
     """The worker's process and our end of the pipe to it."""
 
     def __init__(self, what: Detector | DetectorConfig) -> None:
-        ours, theirs = Pipe()
-        self._pipe = ours
-        self._about: _About | None = None
-        self._resting = 0
+        self._pipe, theirs = Pipe()
+        self._facts: DetectorFacts | None = None
+        self._resting_kib = 0
+        parent = os.getpid()
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
-            start = f"from dialint.detector.watchdog import main; main({theirs.fileno()}, {os.getpid()})"
+            start = f"from dialint.detector.watchdog import main; main({theirs.fileno()}, {parent})"
             command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {start}"]
             self._pid = os.posix_spawn(sys.executable, command, child_environment(), setsigmask=SIGNALS)
-            theirs.close()
             with suppress(BrokenPipeError):
-                ours.send(what)
-            return
-        parent = os.getpid()
-        self._pid = os.fork()
-        if self._pid == 0:
-            _serve(theirs, parent, lambda: what)
+                self._pipe.send(what)
+        else:
+            self._pid = os.fork()
+            if self._pid == 0:
+                _serve(theirs, parent, lambda: what)
         theirs.close()
 
-    def about(self) -> _About:
+    def facts(self) -> DetectorFacts:
         """The detector, as soon as the worker has loaded.
 
         Raises:
             UserError: the worker could not load.
             WorldError: it died.
         """
-        if self._about is None:
+        if self._facts is None:
             message = self._receive()
             if message is None:
                 status = self.end()
                 raise WorldError("E_WORKER", f"the process that judges died while it loaded ({status})")
-            self._about = message_value(message)
-            self._resting = _memory_kib(self._pid)
-        return self._about
+            self._facts = message_value(message)
+            self._resting_kib = _memory_kib(self._pid)
+        return self._facts
 
     def send_log(self, log: LogProfile) -> None:
         """Set the profile of the log, for what is judged after it."""
-        self.about()
+        self.facts()
         with suppress(OSError):  # that the worker is gone is found out when it should judge
             self._pipe.send(log)
 
     def cpu_seconds(self) -> float:
         """CPU seconds of the process so far; 0 if the system does not report them."""
-        return _computed_s(Path(f"/proc/{self._pid}/stat"))
+        return _computed_s(f"/proc/{self._pid}/stat")
 
     def end(self) -> str:
         """End the process; how it ended."""
@@ -247,19 +224,20 @@ class _Worker:
         return f"signal {-status}" if status < 0 else f"exit code {status}"
 
     def judge(
-        self,
-        dialogues: list[Dialogue],
-        all_probabilities: bool,
-        config: WatchConfig,
-        monitor: Monitor,
+        self, dialogues: list[Dialogue], all_probabilities: bool, config: WatchConfig, monitor: Monitor
     ) -> list[Verdict] | WorkerFailure:
-        """The verdicts, or why there are none: the worker must be ended then. `monitor` is told of it."""
+        """The verdicts, or why there are none: the worker must be ended then. `monitor` is told of it.
+
+        A step has a limit of CPU time of the main thread, and one of wall-clock time against endless waits,
+        which is added up in small intervals so that a suspended machine does not count.
+        """
+        self.facts()
         try:
             self._pipe.send((dialogues, all_probabilities))
         except OSError:
             return WorkerFailure("the process that judged it died", None)
         at: int | None = None
-        clock = _Clock(self._pid)
+        looked_s, waited_s, computed_before = time.monotonic(), 0.0, -1.0
         while True:
             if self._pipe.poll(POLL_S):
                 match message := self._receive():
@@ -273,17 +251,22 @@ class _Worker:
                             monitor.add_seconds(name, spent_s)
                         continue
                     case "at", at:
-                        clock.restart()
+                        waited_s, computed_before = 0.0, -1.0
                     case _:
                         verdicts: list[Verdict] = message_value(message)
                         return verdicts
-            if not clock.is_due():
+            passed_s = time.monotonic() - looked_s
+            if passed_s < POLL_S:
                 continue
+            looked_s, waited_s = looked_s + passed_s, waited_s + min(passed_s, 10 * POLL_S)
+            computed_s = _computed_s(f"/proc/{self._pid}/task/{self._pid}/stat")
+            if computed_before < 0:
+                computed_before = computed_s
             size = sum(len(turn.text) for turn in dialogues[at].turns) if at is not None else 0
-            seconds = config.dialogue_seconds * (1 + size / PER_CHARACTERS)
-            if clock.is_over(seconds):
-                return WorkerFailure(f"over {round(seconds, 1):g} seconds", at)
-            if _memory_kib(self._pid) - self._resting > config.dialogue_megabytes * 1000:
+            limit_s = config.dialogue_seconds * (1 + size / PER_CHARACTERS)
+            if computed_s - computed_before > limit_s or waited_s > limit_s * WALL_FACTOR:
+                return WorkerFailure(f"over {round(limit_s, 1):g} seconds", at)
+            if _memory_kib(self._pid) - self._resting_kib > config.dialogue_megabytes * 1000:
                 return WorkerFailure(f"over {config.dialogue_megabytes} MB of memory", at)
 
     def _receive(self) -> Message | None:
@@ -295,39 +278,10 @@ class _Worker:
         return message
 
 
-class _Clock:
-    """The time of a worker's current step: CPU time of its main thread, and wall-clock time against endless
-    waits, added up in small intervals so that a suspended machine does not count."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._checked_at = time.monotonic()
-        self.restart()
-
-    def restart(self) -> None:
-        """The next step begins. The computed time so far is looked up when it is first asked for."""
-        self._computed: float | None = None
-        self._waited = 0.0
-
-    def is_due(self) -> bool:
-        """Whether it is time to look again."""
-        return time.monotonic() - self._checked_at >= POLL_S
-
-    def is_over(self, seconds: float) -> bool:
-        """Whether the step has taken longer."""
-        now = time.monotonic()
-        self._waited += min(now - self._checked_at, 10 * POLL_S)
-        self._checked_at = now
-        computed = _computed_s(Path(f"/proc/{self._pid}/task/{self._pid}/stat"))
-        if self._computed is None:
-            self._computed = computed
-        return computed - self._computed > seconds or self._waited > seconds * WALL_FACTOR
-
-
-def _computed_s(stat: Path) -> float:
+def _computed_s(stat: str) -> float:
     """CPU seconds of a process or thread by its file in /proc; 0 if the system does not report them."""
     try:
-        fields = stat.read_text().rpartition(")")[2].split()
+        fields = Path(stat).read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -346,15 +300,15 @@ def main(handle: int, parent: int) -> NoReturn:
     """The worker in a new interpreter: the first message is what to load."""
     pipe = Connection(handle)
 
-    def load_once() -> Detector:
+    def load() -> Detector:
         from dialint.detector.pipeline import load_detector
 
         return load_detector(pipe.recv())
 
-    _serve(pipe, parent, load_once)
+    _serve(pipe, parent, load)
 
 
-def _serve(pipe: Connection, parent: int, load_once: Callable[[], Detector]) -> NoReturn:
+def _serve(pipe: Connection, parent: int, load: Callable[[], Detector]) -> NoReturn:
     """Judge incoming dialogues until the pipe is closed. Closes all inherited files, as they may hold
     locks."""
     code = 1
@@ -364,9 +318,16 @@ def _serve(pipe: Connection, parent: int, load_once: Callable[[], Detector]) -> 
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         os.closerange(3, pipe.fileno())
         os.closerange(pipe.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
-        _die_with(parent)
+        if sys.platform == "linux":
+            # The kernel kills this process when the parent ends; a thread could not, as `re` holds Python's
+            # lock.
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            with suppress(OSError):  # the first to go where memory is short
+                Path("/proc/self/oom_score_adj").write_text("500")
+        if os.getppid() != parent:
+            os._exit(0)
         os.dup2(2, 1)
-        _judge_all(pipe, load_once)
+        _judge_all(pipe, load)
         code = 0
     except (EOFError, BrokenPipeError, ConnectionResetError):
         code = 0  # the parent is gone or wants no more
@@ -378,26 +339,15 @@ def _serve(pipe: Connection, parent: int, load_once: Callable[[], Detector]) -> 
         os._exit(code)
 
 
-def _die_with(parent: int) -> None:
-    """Ask the kernel to kill this process when the parent ends; a thread could not, as `re` holds Python's
-    lock."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        with suppress(OSError):  # the first to go where memory is short
-            Path("/proc/self/oom_score_adj").write_text("500")
-    if os.getppid() != parent:
-        os._exit(0)
+def _judge_all(pipe: Connection, load: Callable[[], Detector]) -> None:
+    detectors: list[Detector] = []
 
+    def start() -> DetectorFacts:
+        detectors.append(load())
+        return DetectorFacts.of(detectors[0])
 
-def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
-    detector: Detector | None = None
-
-    def load() -> _About:
-        nonlocal detector
-        detector = load_once()
-        return _About(detector.release, detector.fingerprint, tuple(detector.codes), detector.info)
-
-    def judge(detector: Detector, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict]:
+    def judge() -> list[Verdict]:
+        [detector], (dialogues, all_probabilities) = detectors, request
         monitor = detector.monitor
         monitor.on_step = lambda position: pipe.send(("at", position))
         monitor.on_progress = lambda *counts: pipe.send(("moved", counts))
@@ -406,10 +356,10 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
         pipe.send(("spent", dict(monitor.seconds)))
         return verdicts
 
-    pipe.send(make_message(load))
-    while detector is not None:
-        message = pipe.recv()
-        if isinstance(message, LogProfile):
-            detector = detector.with_log(message)
+    pipe.send(make_message(start))
+    while detectors:
+        request = pipe.recv()
+        if isinstance(request, LogProfile):
+            detectors = [detectors[0].with_log(request)]
         else:
-            pipe.send(make_message(partial(judge, detector, *message)))
+            pipe.send(make_message(judge))

@@ -12,8 +12,7 @@ from typing import Annotated, get_type_hints
 
 from cyclopts import Parameter
 
-from dialint.app.scoring.cluster_connection import ClusterConfig
-from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.options import ClusterConfig, ScoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -87,28 +86,32 @@ def vllm(
         try:
             server.wait_ready(client, config.ready_s)
             for name in models.served_names:
-                server.interruptible(partial(_warm_up, client, name))
-            print_line(_ready(address, models.served_names, key is not None))
+                _warm_up(server, client, name)
+            model = f" --judge-model {models.served_names[0]}" if len(models.served_names) > 1 else ""
+            key_option = "" if key is None or os.environ.get(KEY_VARIABLE) else " --judge-key-file FILE"
+            print_line(
+                f"ready: {address}/v1 serves {', '.join(models.served_names)}; dialint score LOG --judge "
+                f"{address}/v1{model}{key_option}"
+            )
             server.wait_end()
         except Stopped:
             print_status("stopping")
     return server.exit_code
 
 
-def _warm_up(client: ServerClient, name: str) -> None:
-    """Ask one question, which compiles what is compiled at first use.
+def _warm_up(server: ServerProcess, client: ServerClient, name: str) -> None:
+    """Ask one question, which compiles what is compiled at first use. Its failure means little where a signal
+    came or the server ended, which is raised instead.
 
     Raises:
-        WorldError: E_SERVER, the server does not answer it.
+        Stopped: a signal came.
+        WorldError: E_SERVER, the server ended, or does not answer it.
     """
-    reply = client.post("/v1/chat/completions", sample_request(name))
-    if reply.status != 200:
-        raise WorldError("E_SERVER", f"{name}: the first question was refused with status {reply.status}")
-
-
-def _ready(address: str, names: tuple[str, ...], keyed: bool) -> str:
-    model = f" --judge-model {names[0]}" if len(names) > 1 else ""
-    key = "" if not keyed or os.environ.get(KEY_VARIABLE) else " --judge-key-file FILE"
-    return (
-        f"ready: {address}/v1 serves {', '.join(names)}; dialint score LOG --judge {address}/v1{model}{key}"
-    )
+    try:
+        status = client.ask("/v1/chat/completions", sample_request(name)).status
+    except WorldError:
+        server.check_running()
+        raise
+    server.check_running()
+    if status != 200:
+        raise WorldError("E_SERVER", f"{name}: the first question was refused with status {status}")

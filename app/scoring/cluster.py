@@ -7,8 +7,7 @@ died again and gives it its chunks again; a chunk that kills actors is taken apa
 that does.
 
 Plain actors, not Ray Data: its ``map_batches`` forms batches of its own, which would change which dialogues
-go through the model together, and writes its own files, which no journal vouches for. Both would end "the
-same bytes, each dialogue once, resumed by the same command".
+go through the model together, and writes its own files, which no journal vouches for.
 
 With ``--judge`` the actors ask it too, each about its own chunks. What a chunk may cost depends on its place
 in the log alone, so the questions are those of one machine; those of an actor that died are asked again.
@@ -16,19 +15,25 @@ in the log alone, so the questions are those of one machine; those of an actor t
 
 from __future__ import annotations
 
+import logging
+import os
+import secrets
+import socket
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from dialint.app.scoring.cluster_actor import About, Judged, Scorer
-from dialint.app.scoring.cluster_connection import ClusterConfig, connect
-from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.cluster_actor import Scorer
+from dialint.app.scoring.options import ClusterConfig, ScoreConfig
+from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.environment import require_extra
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.ingest.outcomes import Loaded
-from dialint.detector.interface import DetectorConfig, Monitor
+from dialint.detector.interface import DetectorConfig, DetectorFacts, Monitor
 from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.overrides import JudgeContract
@@ -42,12 +47,12 @@ RETRIES = 3
 """Times that Ray sends a chunk again whose actor died, or is not there yet, before it is taken apart."""
 MAX_RESTARTS = 100
 """Times that an actor is started again; one that died more often ends the run."""
+CONNECT_S = 5.0
 LOAD_S = 600.0
 """Seconds for an actor to get its place in the cluster and load the release."""
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """A chunk that was sent: Ray's reference to its outcome, the index of its actor, and how many dialogues
     of the log come before it."""
 
@@ -102,16 +107,17 @@ class ClusterDetector:
             if asks is not None:  # all actors together ask as many questions at a time as one machine
                 at_once = max(1, asks.judge.judge_concurrency // n_actors)
                 asks = replace(asks, judge=replace(asks.judge, judge_concurrency=at_once))
-            self._asks = asks
-            self._contract = contract
-            self._actors = [self._start() for _ in range(n_actors)]
-            about = self._wait_loaded()
+            actor = self._ray.remote(Scorer).options(
+                num_cpus=self._n_cpus, num_gpus=int(what.device == "cuda"), max_restarts=MAX_RESTARTS
+            )
+            self._actors = [actor.remote(self._what, self._watch, asks, contract) for _ in range(n_actors)]
+            facts = self._wait_loaded()
         except BaseException:
             self.close()
             raise
-        self.release, self.fingerprint = about.release, about.fingerprint
-        self.codes, self.info = about.codes, about.info
-        self.judge_info = about.judge
+        self.release, self.fingerprint = facts.release, facts.fingerprint
+        self.codes, self.info = facts.codes, facts.info
+        self.judge_info = facts.judge
         """Its seconds are those of all actors added up."""
 
     def __enter__(self) -> ClusterDetector:
@@ -123,11 +129,6 @@ class ClusterDetector:
     def close(self) -> None:
         """End the actors and leave the cluster."""
         self._stack.close()
-
-    @property
-    def n_actors(self) -> int:
-        """Actors that judge."""
-        return len(self._actors)
 
     def with_log(self, log: LogProfile) -> ClusterDetector:
         """This detector, which from now on judges dialogues of a log with this profile."""
@@ -146,7 +147,7 @@ class ClusterDetector:
             if number >= n_done:
                 self._send([loaded.dialogue for loaded in chunk], all_probabilities, n_before)
             n_before += len(chunk)
-            while waiting and (number < n_done or len(waiting) > CHUNKS_AHEAD * self.n_actors):
+            while waiting and (number < n_done or len(waiting) > CHUNKS_AHEAD * len(self._actors)):
                 yield waiting.popleft()
         yield from waiting
 
@@ -171,11 +172,9 @@ class ClusterDetector:
 
     def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> None:
         """Hand a chunk to the actor with the fewest chunks without an outcome."""
-        unfinished = [task.reference for task in self._sent.values()]
-        done = set(
-            self._ray.wait(unfinished, num_returns=len(unfinished), timeout=0)[0] if unfinished else ()
-        )
-        load = [0] * self.n_actors
+        sent = [task.reference for task in self._sent.values()]
+        done = set(self._ray.wait(sent, num_returns=len(sent), timeout=0)[0] if sent else ())
+        load = [0] * len(self._actors)
         for task in self._sent.values():
             load[task.actor] += task.reference not in done
         actor = load.index(min(load))
@@ -205,7 +204,7 @@ class ClusterDetector:
             return WorkerFailure("the actor that judged it died", None)
         for line in lines:
             self._tell(line)
-        judged: Judged = message_value(message)
+        verdicts, usage = message_value(message)
         if fingerprint != self.fingerprint:
             raise ConfigError(
                 "E_CLUSTER",
@@ -213,9 +212,10 @@ class ClusterDetector:
                 "cluster needs the same dialint, release and processor type (or --precision fp32)",
             )
         if self.judge_info is not None:
-            self.judge_info.usage.add(judged.usage)
-            self.monitor.add_seconds("judge", judged.usage.seconds)
-        return judged.verdicts
+            self.judge_info.usage.add(usage)
+            self.monitor.add_seconds("judge", usage.seconds)
+        result: list[Verdict] = verdicts
+        return result
 
     def _revive(self, actor: int) -> None:
         """Wait until an actor has done all that it was sent and is there again, so that what it is sent next
@@ -227,7 +227,7 @@ class ClusterDetector:
         references = [task.reference for task in self._sent.values() if task.actor == actor]
         self._ray.wait(references, num_returns=len(references))
         try:
-            method = self._actors[actor].about.options(max_task_retries=-1)
+            method = self._actors[actor].facts.options(max_task_retries=-1)
             self._ray.get(method.remote(), timeout=LOAD_S)
         except self._ray.exceptions.RayError:
             raise WorldError(
@@ -239,13 +239,6 @@ class ClusterDetector:
     def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
         self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
         return failed_verdict(dialogue, self.release, self.taxonomy.version)
-
-    def _start(self) -> Any:
-        n_gpus = 1 if self._what.device == "cuda" else 0
-        actor = self._ray.remote(Scorer).options(
-            num_cpus=self._n_cpus, num_gpus=n_gpus, max_restarts=MAX_RESTARTS
-        )
-        return actor.remote(self._what, self._watch, self._asks, self._contract)
 
     def _count_actors(self, requested: int | None) -> int:
         """
@@ -265,18 +258,79 @@ class ClusterDetector:
             )
         return requested or most
 
-    def _wait_loaded(self) -> About:
+    def _wait_loaded(self) -> DetectorFacts:
         """What the actor says that loads first; raises as `__init__`."""
-        references = [actor.about.options(max_task_retries=0).remote() for actor in self._actors]
+        references = [actor.facts.options(max_task_retries=0).remote() for actor in self._actors]
         ready, _ = self._ray.wait(references, num_returns=1, timeout=LOAD_S)
         if not ready:
             raise WorldError("E_CLUSTER", f"no actor could start and load in {LOAD_S:.0f} s: is it full?")
         try:
-            about: About = message_value(self._ray.get(ready[0]))
+            facts: DetectorFacts = message_value(self._ray.get(ready[0]))
         except self._ray.exceptions.RayError as error:
             raise WorldError(
                 "E_CLUSTER",
                 f"an actor died while it loaded ({type(error).__name__}): is the same dialint installed for "
                 "Ray's workers on every node?",
             ) from None
-        return about
+        return facts
+
+
+def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
+    """The ray module, connected; `stack` undoes it.
+
+    Raises:
+        ConfigError: nothing answers at the address.
+        WorldError: Ray could not be started here.
+    """
+    address = os.environ.get("RAY_ADDRESS") or None
+    if address not in (None, "auto", "local"):
+        check_reachable(str(address))
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address in (None, "local"):
+        # Ray listens on every interface: only who has this process's token may talk to it. Ray reads it once,
+        # when it is imported; without it, it writes one of its own into the home folder.
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own is 15: anything else goes first
+        closed = tempfile.TemporaryDirectory(prefix="dialint-", ignore_cleanup_errors=True)
+        with disk_errors(TEMPORARY):
+            folder = stack.enter_context(closed)  # Ray opens its own folder to everybody
+        cores = max(len(os.sched_getaffinity(0)), (config.actors or 1) * n_cpus)
+        options |= {"address": "local", "num_cpus": cores, "include_dashboard": False}
+        options |= {"_temp_dir": str(Path(folder) / "ray")}
+    else:
+        options["address"] = address
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    try:
+        ray.init(**options)
+    except ConnectionError:
+        raise ConfigError(
+            "E_CLUSTER", f"RAY_ADDRESS={address}: no running Ray was found; start it with `ray start`"
+        ) from None
+    except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise WorldError("E_CLUSTER", f"Ray at {address or 'this machine'}: {reason}") from None
+    stack.callback(ray.shutdown)
+    return ray
+
+
+def check_reachable(address: str) -> None:
+    """
+    Raises:
+        ConfigError: E_OPTION, it is not HOST:PORT; E_CLUSTER, nothing listens there. Ray itself would try for
+            two minutes and end the process.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ConfigError(
+            "E_OPTION",
+            f"RAY_ADDRESS={address}: expected HOST:PORT (6379, where `ray start` said nothing else) or auto; "
+            "ray:// is not supported, run dialint on a machine of the cluster",
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+    except OSError as error:
+        reason = error.strerror or "no answer"
+        raise ConfigError("E_CLUSTER", f"RAY_ADDRESS={address}: {reason.lower()}") from None

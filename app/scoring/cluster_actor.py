@@ -4,40 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dialint.app.scoring.judging import judged_detector
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.interface import Detector, DetectorConfig, JudgeInfo, JudgeUsage
+from dialint.detector.interface import Detector, DetectorConfig, DetectorFacts, JudgeUsage
 from dialint.detector.isolation import Message, make_message
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
-
-if TYPE_CHECKING:
-    from dialint.detector.release import ReleaseInfo  # imports numpy
-
-
-@dataclass(frozen=True)
-class About:
-    """What an actor's detector is, as `Detector` has it."""
-
-    release: str
-    fingerprint: str
-    codes: tuple[str, ...]
-    info: ReleaseInfo | None
-    judge: JudgeInfo | None = None
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The verdicts of a chunk in order, and what the judge took for them."""
-
-    verdicts: list[Verdict]
-    usage: JudgeUsage
 
 
 class Scorer:
@@ -58,14 +34,14 @@ class Scorer:
         self._what, self._watch, self._asks, self._contract = what, watch, asks, contract
         self._log_number = 0
         self._detector: Detector | None = None
-        self._about: About | None = None
+        self._facts: DetectorFacts | None = None
         self._lines: list[str] = []
         ray = sys.modules.get("ray")
         if ray is not None and ray.get_runtime_context().was_current_actor_reconstructed:
             self._lines.append("an actor died; another one judges what it had")
 
-    def about(self) -> Message:
-        """The detector as an `About`, loaded at the first call."""
+    def facts(self) -> Message:
+        """The detector's `DetectorFacts`; it is loaded at the first call."""
         return make_message(self._load)
 
     def verdicts(
@@ -76,10 +52,11 @@ class Scorer:
         log_number: int,
         log: LogProfile | None,
     ) -> tuple[str, list[str], Message]:
-        """The detector's fingerprint, the lines it printed, and a message with `Judged`. `n_before` dialogues
-        of the log come before these; `log` is its profile, the same for the same number."""
+        """The detector's fingerprint, the lines it printed, and a message with the verdicts in order and what
+        the judge took for them. `n_before` dialogues of the log come before these; `log` is its profile, the
+        same for the same number."""
 
-        def judge() -> Judged:
+        def judge() -> tuple[list[Verdict], JudgeUsage]:
             self._load()
             assert self._detector is not None
             if log is not None and log_number != self._log_number:
@@ -88,23 +65,17 @@ class Scorer:
             usage = JudgeUsage()
             if isinstance(detector, JudgedDetector):
                 detector.n_before, detector.usage = n_before, usage
-            return Judged(detector.verdicts(dialogues, all_probabilities=all_probabilities), usage)
+            return detector.verdicts(dialogues, all_probabilities=all_probabilities), usage
 
         try:
             message = make_message(judge)
         except MemoryError:
             os._exit(1)
         lines, self._lines[:] = list(self._lines), []
-        fingerprint = self._about.fingerprint if self._about is not None else ""
-        return fingerprint, lines, message
+        return self._facts.fingerprint if self._facts is not None else "", lines, message
 
-    def close(self) -> None:
-        """Close the judge's connections; an actor that Ray ends needs no call."""
-        if isinstance(self._detector, JudgedDetector):
-            self._detector.engine.close()
-
-    def _load(self) -> About:
-        if self._about is None:
+    def _load(self) -> DetectorFacts:
+        if self._facts is None:
             detector: Detector
             if self._watch.dialogue_seconds:
                 detector = WatchedDetector(self._what, self._watch, self._lines.append).ready()
@@ -117,12 +88,5 @@ class Scorer:
 
                 engine = open_judge(self._asks.judge)
                 detector = judged_detector(detector, engine, self._asks, self._contract)
-            self._about = About(
-                detector.release,
-                detector.fingerprint,
-                tuple(detector.codes),
-                detector.info,
-                detector.judge_info,
-            )
-            self._detector = detector
-        return self._about
+            self._facts, self._detector = DetectorFacts.of(detector), detector
+        return self._facts

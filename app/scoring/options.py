@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.app.scoring.cluster_connection import ClusterConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
@@ -27,6 +26,25 @@ ENDINGS: dict[str, OutputFormat] = {
     ".xml": "junit",
     ".sarif": "sarif",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterConfig:
+    """Options of ``dialint score --cluster``."""
+
+    cluster: Literal["ray"] | None = None
+    """Judge by actors of a Ray cluster: same verdicts, same files, resumed by the same command. The cluster
+    is that of RAY_ADDRESS (HOST:PORT, or auto for the one that this machine belongs to); without it Ray is
+    started on this machine for this command alone."""
+
+    actors: Annotated[int | None, Field(ge=1)] = None
+    """Actors that judge, each with --threads CPUs (1 if that is 0), with --device cuda also a GPU; without it
+    as many as the cluster has room for."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if self.cluster is None and self.actors is not None:
+            raise ConfigError("E_OPTION", "--actors needs --cluster ray")
 
 
 @dataclass(frozen=True, kw_only=True)

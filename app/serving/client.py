@@ -1,4 +1,5 @@
-"""A client for one model server: JSON in, JSON out, within a time, with a key that is shown nowhere.
+"""A client for one model server: JSON in, JSON out, within a time, with a key that is shown nowhere; and the
+exchange of a running server's adapter.
 
 For questions about a server and changes to it. Follows no redirect, uses no proxy, and repeats nothing; the
 engine that judges by a server is in `dialint.detector.engines`.
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from dialint.detector.engines.model_server import parse_address
-from dialint.detector.errors import WorldError
+from dialint.detector.engines.judge_folder import read_judge
+from dialint.detector.engines.model_server import parse_address, parse_models
+from dialint.detector.errors import ConfigError, UserError, WorldError
 from dialint.detector.judge.prompt import Evidence, Reader
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
@@ -44,19 +47,13 @@ class ServerClient:
         address = parse_address(url, has_key=key is not None)
         return cls(address=address.root_url, key=key, timeout_s=timeout_s, is_loopback=address.is_loopback)
 
-    def get(self, path: str) -> ServerReply:
-        """The answer to a GET of `path`, such as ``/v1/models``; raises as `post`."""
-        return self._ask("GET", path)
-
-    def post(self, path: str, content: Mapping[str, Any]) -> ServerReply:
-        """The answer to `content`, whatever its status is.
+    def ask(self, path: str, content: Mapping[str, Any] | None = None) -> ServerReply:
+        """The answer to a POST of `content`, or to a GET without any, whatever its status is.
 
         Raises:
             WorldError: E_SERVER, nobody answers, or not within the time.
         """
-        return self._ask("POST", path, json=content)
-
-    def _ask(self, method: str, path: str, **options: Any) -> ServerReply:
+        method, options = ("GET", {}) if content is None else ("POST", {"json": content})
         headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         body = bytearray()
         try:
@@ -98,3 +95,63 @@ def sample_request(model: str) -> dict[str, Any]:
             "json_schema": {"name": "answer", "strict": True, "schema": question.schema},
         },
     }
+
+
+def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
+    """Make a running vLLM server answer by the adapter in `folder` when asked as `name`, and ask it once.
+
+    vLLM loads the new adapter beside the old one and exchanges them between two steps of its engine; no
+    request is refused or repeated, and one that is being answered is finished by the new weights. `folder` is
+    another one than the old adapter's: vLLM's prefix cache knows adapters by their paths.
+
+    Raises:
+        ConfigError: E_OPTION, E_KEY or E_ADAPTER, the server may not or cannot load it.
+        WorldError: E_SERVER, it does not answer.
+    """
+    if not client.is_loopback:
+        raise ConfigError("E_OPTION", f"--server {client.address}: adapters are swapped on loopback only")
+    if client.key is None:
+        raise ConfigError("E_KEY", "--server: the key of the server: --key-file, or DIALINT_JUDGE_KEY")
+    judge = read_judge(folder)
+    if judge.base is None:
+        raise ConfigError(
+            "E_ADAPTER",
+            f"{folder}: a whole model, no adapter; start the server again with it (`dialint serve`)",
+        )
+    before = _served_folder(client, name)
+    if before is not None and before.is_dir():
+        try:
+            base = read_judge(before).base_sha256
+        except UserError:
+            base = judge.base_sha256  # not ours; the server compares the shapes
+        if base != judge.base_sha256:
+            raise ConfigError("E_ADAPTER", f"{folder}: of another base than {name}, which the server runs")
+    content = {"lora_name": name, "lora_path": str(judge.folder), "load_inplace": True}
+    reply = client.ask("/v1/load_lora_adapter", content)
+    if reply.status == 404:
+        raise ConfigError(
+            "E_OPTION",
+            f"{client.address} loads no adapters at run time: start it by `dialint serve vllm --swap`",
+        )
+    if reply.status != 200:
+        raise _refusal(client, reply, f"to load {judge.folder.name}; its log says why")
+    if _served_folder(client, name) != judge.folder:
+        raise WorldError("E_SERVER", f"{client.address}: does not show {name} with its new folder")
+    reply = client.ask("/v1/chat/completions", sample_request(name))
+    if reply.status != 200:
+        raise _refusal(client, reply, f"a question to the new {name}")
+
+
+def _served_folder(client: ServerClient, name: str) -> Path | None:
+    """Where the server loaded the adapter `name` from."""
+    reply = client.ask("/v1/models")
+    if reply.status != 200:
+        raise _refusal(client, reply, "the list of its models")
+    roots = (Path(card.root) for card in parse_models(reply.body) if card.id == name and card.root)
+    return next(roots, None)
+
+
+def _refusal(client: ServerClient, reply: ServerReply, what: str) -> ConfigError | WorldError:
+    if reply.status in (401, 403):
+        return ConfigError("E_KEY", f"{client.address}: does not take the key")
+    return WorldError("E_SERVER", f"{client.address}: refused {what} (status {reply.status})")

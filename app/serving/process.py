@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -95,9 +95,9 @@ class ServerProcess:
         end_s = time.monotonic() + ready_s
         health = ServerClient(address=client.address, timeout_s=HEALTH_S)
         while time.monotonic() < end_s:
-            self._check_running()
+            self.check_running()
             try:
-                if health.get("/health").status == 200:
+                if health.ask("/health").status == 200:
                     return
             except WorldError:
                 pass  # not listening yet
@@ -105,31 +105,17 @@ class ServerProcess:
         raise WorldError("E_SERVER", f"not ready within {ready_s:g} s (--ready-s); {self._last_words()}")
 
     def wait_end(self) -> None:
-        """Wait for a signal.
-
-        Raises:
-            Stopped: one came.
-            WorldError: E_SERVER, the server ended by itself.
-        """
+        """Wait for a signal; raises as `check_running`."""
         while True:
-            self._check_running()
+            self.check_running()
             time.sleep(POLL_S)
 
-    def interruptible(self, step: Callable[[], None]) -> None:
-        """Run a step that talks to the server; its failure means little where a signal came or the server
-        ended, which is raised instead.
-
-        Raises:
-            Stopped, WorldError: as `wait_end`, or what `step` raises.
+    def check_running(self) -> None:
         """
-        try:
-            step()
-        except WorldError:
-            self._check_running()
-            raise
-        self._check_running()
-
-    def _check_running(self) -> None:
+        Raises:
+            Stopped: a signal came.
+            WorldError: E_SERVER, the server ended by itself.
+        """
         if self.signals:
             raise Stopped
         code = self._process.poll()

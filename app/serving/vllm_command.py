@@ -22,6 +22,8 @@ from pydantic import Field
 from dialint.app.ports import LOOPBACK
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
+    LORA_RANKS,
+    PLAIN_TEMPLATE,
     STRUCTURED,
     JudgeFolder,
     context_of,
@@ -34,8 +36,6 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import KEY_VARIABLE
 from dialint.detector.option_ranges import check_ranges
 
-RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
-"""Ranks that vLLM makes room for."""
 LEAST_RANK = 32
 """Room for adapters that are loaded at run time."""
 CONTEXT = 16_384
@@ -192,49 +192,40 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
 
 
 def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
-    """The options of ``vllm serve`` behind the model."""
+    """The options of ``vllm serve`` behind the model.
+
+    Raises:
+        ConfigError: E_ADAPTER, a rank that vLLM does not serve; E_OPTION, --extra is wrong.
+    """
     context = config.max_model_len or min(CONTEXT, context_of(models.model) or CONTEXT)
     options = ["--served-model-name", *models.names]
     if models.revision is not None:
         options += ["--revision", models.revision]
     options += ["--host", config.host, "--port", str(config.port), "--max-model-len", str(context)]
     options += [*FLAGS, "--override-generation-config", f'{{"max_new_tokens":{config.max_tokens}}}']
-    if not has_chat_template(models.model):
-        options += ["--chat-template", _chat_template(models)]
+    if not has_chat_template(models.model):  # that of the adapters, for a base alone the plain one
+        files = (judge.folder / CHAT_TEMPLATE for judge in models.adapters.values())
+        options += ["--chat-template", next((str(file) for file in files if file.exists()), PLAIN_TEMPLATE)]
     if models.adapters or config.swap:
         wanted = max((judge.rank for judge in models.adapters.values()), default=1)
         wanted = max(wanted, LEAST_RANK if config.swap else 1)
-        rank = next((each for each in RANKS if each >= wanted), None)
+        rank = next((each for each in LORA_RANKS if each >= wanted), None)
         if rank is None:
-            raise ConfigError("E_ADAPTER", f"rank {wanted}: vLLM serves adapters up to rank {RANKS[-1]}")
+            raise ConfigError("E_ADAPTER", f"rank {wanted}: vLLM serves adapters up to rank {LORA_RANKS[-1]}")
         most = len(models.adapters) + config.swap  # a candidate beside those in use
         options += ["--enable-lora", "--max-loras", str(most), "--max-lora-rank", str(rank)]
     if models.adapters:
-        options += ["--lora-modules", *(_module(name, judge) for name, judge in models.adapters.items())]
-    return [*options, *_extra(config)]
-
-
-def _extra(config: VllmConfig) -> list[str]:
+        options.append("--lora-modules")
+    for name, judge in models.adapters.items():
+        path = str(judge.folder)
+        options.append(json.dumps({"name": name, "path": path}) if "," in path else f"{name}={path}")
     try:
         extra = shlex.split(config.extra)
     except ValueError as error:
         raise ConfigError("E_OPTION", f"--extra: {error}") from None
     if any(word.partition("=")[0] in OURS for word in extra):
         raise ConfigError("E_OPTION", f"--extra: {', '.join(OURS)} have options of their own")
-    return extra
-
-
-def _module(name: str, judge: JudgeFolder) -> str:
-    path = str(judge.folder)
-    return json.dumps({"name": name, "path": path}) if "," in path else f"{name}={path}"
-
-
-def _chat_template(models: ServedModels) -> str:
-    """The template that the adapters were trained with; for a base alone the plain one."""
-    from dialint.detector.engines.judge_prompt import PLAIN_TEMPLATE
-
-    files = (judge.folder / CHAT_TEMPLATE for judge in models.adapters.values())
-    return next((str(file) for file in files if file.exists()), PLAIN_TEMPLATE)
+    return [*options, *extra]
 
 
 def server_variables(config: VllmConfig, models: ServedModels) -> dict[str, str]:

@@ -14,9 +14,17 @@ from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
 from dialint.detector.errors import ConfigError, Message, OutputRefused
 
 CHAT_TEMPLATE = "chat_template.jinja"
+PLAIN_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'Answer: ' }}{% endif %}"
+)
+"""For bases that have no chat template: the words alone."""
 STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
 """vLLM's configuration that holds answers to their schema without blanks between parts, as they are
 taught."""
+
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""What vLLM takes as the greatest rank of adapters."""
 
 NO_JUDGES = {"reward": Message("reward model"), "scanner adapter": Message("scanner's adapter")}
 """Kinds of sealed folders that are no judges, and what they are."""

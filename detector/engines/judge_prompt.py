@@ -22,18 +22,13 @@ from dialint.detector.engines.base_models import (
     tokenizer_folder,
 )
 from dialint.detector.engines.json_escapes import JsonEscaper
-from dialint.detector.engines.judge_folder import context_of
+from dialint.detector.engines.judge_folder import PLAIN_TEMPLATE, context_of
 from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge.config import read_trained_prompt
 from dialint.detector.judge.engine import answer_room
 from dialint.detector.judge.prompt import Detail, Reader
 from dialint.detector.taxonomy import Taxonomy
 
-PLAIN_TEMPLATE = (
-    "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ 'Answer: ' }}{% endif %}"
-)
-"""For bases that have no chat template: the words alone."""
 MAX_PROMPT_TOKENS = 8192
 """Where nothing else is said."""
 

@@ -18,7 +18,7 @@ from typing import Any
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder, weights_sha256
-from dialint.detector.engines.judge_folder import STRUCTURED, context_of
+from dialint.detector.engines.judge_folder import LORA_RANKS, STRUCTURED, context_of
 from dialint.detector.engines.judge_prompt import (
     JudgePrompt,
     load_prompt,
@@ -50,8 +50,6 @@ GPU_MEMORY, CPU_MEMORY = 0.85, 0.25
 """Shares of memory for weights and cache: the scan's model and other work have the rest."""
 MIN_ANSWER_TOKENS = 64
 """A shorter room for the answer is not worth asking."""
-LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""What vLLM takes as the greatest rank of adapters."""
 
 
 class VllmJudge:
@@ -124,11 +122,6 @@ class VllmJudge:
             self._llm.llm_engine.engine_core.shutdown()
             self._llm = None
             gc.collect()
-
-    def prefix_cache_counts(self) -> tuple[int, int]:
-        """Tokens of prompts since the start that were looked up in the prefix cache, and those found."""
-        counts = {metric.name: metric for metric in self._llm.get_metrics()}
-        return counts["vllm:prefix_cache_queries"].value, counts["vllm:prefix_cache_hits"].value
 
     def _generate(self, prompts: Sequence[tuple[list[int], JudgeRequest]]) -> list[Any]:
         """vLLM's output for each prompt; None for one that vLLM refuses."""

@@ -19,7 +19,7 @@ from cluster_log import write_log
 
 from dialint.app.scoring import cluster
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.cluster_connection import ClusterConfig
+from dialint.app.scoring.options import ClusterConfig
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import DetectorConfig
@@ -44,15 +44,14 @@ def make_scorer(folder: Path) -> type:
         def __init__(self, *ignored: Any) -> None:
             self.fingerprint = "f"
 
-        def about(self) -> Any:
-            from dialint.app.scoring.cluster_actor import About
+        def facts(self) -> Any:
+            from dialint.detector.interface import DetectorFacts
 
-            return "done", About("stub", "f", ("C1",), None)
+            return "done", DetectorFacts("stub", "f", ("C1",), None)
 
         def verdicts(self, dialogues: list[Dialogue], *ignored: Any) -> Any:
             import os
 
-            from dialint.app.scoring.cluster_actor import Judged
             from dialint.detector.interface import JudgeUsage
             from dialint.detector.records import Verdict
 
@@ -68,7 +67,7 @@ def make_scorer(folder: Path) -> type:
                 Verdict(dialogue_id=name, release="stub", taxonomy="1", status="scored", quality=100)
                 for name in ids
             ]
-            return self.fingerprint, [], ("done", Judged(made, JudgeUsage()))
+            return self.fingerprint, [], ("done", (made, JudgeUsage()))
 
     return FaultyScorer
 

@@ -30,14 +30,20 @@ def judge(adapters: tuple[Path, Path]) -> Iterator[VllmJudge]:
     engine.close()
 
 
+def prefix_cache_counts(judge: VllmJudge) -> tuple[int, int]:
+    """Tokens of prompts since the start that were looked up in the prefix cache, and those found."""
+    counts = {metric.name: metric.value for metric in judge._llm.get_metrics() if hasattr(metric, "value")}
+    return counts["vllm:prefix_cache_queries"], counts["vllm:prefix_cache_hits"]
+
+
 @pytest.fixture(scope="module")
 def replies(judge: VllmJudge) -> list[JudgeReply]:
     started_s = time.perf_counter()
-    before = judge.prefix_cache_counts()
+    before = prefix_cache_counts(judge)
     replies = judge.ask(ASKED)
     seconds = time.perf_counter() - started_s
     queries, hits = (
-        after - earlier for after, earlier in zip(judge.prefix_cache_counts(), before, strict=True)
+        after - earlier for after, earlier in zip(prefix_cache_counts(judge), before, strict=True)
     )
     print(
         f"\n{len(replies)} readings in {seconds:.1f} s; prefix cache: {hits} of {queries} tokens, "

@@ -7,11 +7,11 @@ from pathlib import Path
 from cluster_log import write_log
 from fake_llm import FakeLLM, serving
 
-from dialint.app.scoring.cluster_actor import About, Judged, Scorer
+from dialint.app.scoring.cluster_actor import Scorer
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.ingest.read import load_dialogues
-from dialint.detector.interface import DetectorConfig, JudgeUsage
+from dialint.detector.interface import DetectorConfig, DetectorFacts, JudgeUsage
 from dialint.detector.isolation import message_value
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.log_profile import profile_log
@@ -36,18 +36,18 @@ def test_chunks_in_any_order_get_the_verdicts_of_one_machine(tmp_path: Path) -> 
         dialogues = list(load_dialogues([str(log)]).values())
         profile = profile_log(dialogues, load_detector(what).info.domain)
         scorer = Scorer(what, watch, config)
-        about: About = message_value(scorer.about())
-        assert about.judge is not None
-        assert about.judge.name == "fake-4b"
+        facts: DetectorFacts = message_value(scorer.facts())
+        assert facts.judge is not None
+        assert facts.judge.name == "fake-4b"
         results, usage = {}, JudgeUsage()
         for first in (8, 0, 4):
             chunk = dialogues[first : first + CHUNK]
             fingerprint, _, message = scorer.verdicts(chunk, False, first, 1, profile)
-            assert fingerprint == about.fingerprint
-            judged: Judged = message_value(message)
-            results |= {verdict.dialogue_id: verdict for verdict in judged.verdicts}
-            usage.add(judged.usage)
-        scorer.close()
+            assert fingerprint == facts.fingerprint
+            verdicts, taken = message_value(message)
+            results |= {verdict.dialogue_id: verdict for verdict in verdicts}
+            usage.add(taken)
+        scorer._detector.engine.close()  # type: ignore[union-attr]
     for one in expected:
         other = results[one.dialogue_id]
         assert (one.findings, one.suggestions, one.judge) == (other.findings, other.suggestions, other.judge)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from dialint.app.scoring import cluster
-from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.cluster_connection import ClusterConfig, check_reachable
+from dialint.app.scoring.cluster import ClusterDetector, check_reachable
 from dialint.app.scoring.loop import run
-from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.options import ClusterConfig, ScoreConfig
 from dialint.detector import environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig

@@ -150,7 +150,7 @@ def test_a_server_changes_over_without_a_dropped_request(
 
         def ask_until_done() -> None:
             while not done.is_set():
-                reply = client.post("/v1/chat/completions", {"model": "judge", "seconds": 0.02})
+                reply = client.ask("/v1/chat/completions", {"model": "judge", "seconds": 0.02})
                 answers.append((reply.status, Path(json.loads(reply.body)["folder"]).name.split("-")[0]))
 
         try:
@@ -163,7 +163,7 @@ def test_a_server_changes_over_without_a_dropped_request(
             done.set()
         for one in clients:
             one.result()  # a dropped request is raised here
-        last = json.loads(client.post("/v1/chat/completions", {"model": "judge"}).body)["folder"]
+        last = json.loads(client.ask("/v1/chat/completions", {"model": "judge"}).body)["folder"]
     assert {status for status, _ in answers} == {200}
     assert last == str(first)
     assert resolve_release("judge", "current") == first

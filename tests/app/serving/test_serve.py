@@ -96,7 +96,7 @@ def test_starts_says_that_it_is_ready_and_leaves_nothing(
     assert ready == (
         f"ready: {address} serves judge, small_decoder; dialint score LOG --judge {address} --judge-model judge\n"
     )
-    assert ServerClient.of(address).get("/v1/models").status == 401
+    assert ServerClient.of(address).ask("/v1/models").status == 401
     log = home / f"vllm-{free_port}.log"
     assert log.stat().st_mode & 0o777 == 0o600
     worker = int(log.read_text().split()[1])
@@ -108,7 +108,7 @@ def test_starts_says_that_it_is_ready_and_leaves_nothing(
     assert "sk-secret" not in server.stderr.read() + log.read_text()
     assert not is_running(worker)
     with pytest.raises(WorldError, match="E_SERVER"):
-        ServerClient.of(address).get("/health")
+        ServerClient.of(address).ask("/health")
 
 
 def test_a_server_that_does_not_stop_is_killed_with_its_workers(
