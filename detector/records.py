@@ -6,6 +6,7 @@ which readers of the file need without the taxonomy.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -162,6 +163,16 @@ class NotJudged(Record):
     turns: tuple[Annotated[int, Field(ge=0)], ...]
     codes: tuple[str, ...]
     check_only: tuple[str, ...] = ()
+
+
+def narrow_gaps(gaps: Iterable[NotJudged], is_kept: Callable[[str], bool]) -> tuple[NotJudged, ...]:
+    """The gaps with only the codes that are kept, without those of which none is."""
+    kept = []
+    for gap in gaps:
+        codes, check_only = (tuple(filter(is_kept, each)) for each in (gap.codes, gap.check_only))
+        if codes or check_only:
+            kept.append(gap.model_copy(update={"codes": codes, "check_only": check_only}))
+    return tuple(kept)
 
 
 class JudgeRecord(Record):

@@ -143,18 +143,6 @@ def _acquire_lock(folder: Path, out: Path) -> int:
             os.close(handle)
 
 
-def _remove_folder(folder: Path) -> None:
-    """Remove the job folder, its lock last."""
-    with disk_errors(folder):
-        for path in sorted(folder.iterdir()):
-            if path.name != "lock":
-                path.unlink()
-        (folder / "lock").unlink()
-        with suppress(OSError):  # the next process may be inside already
-            folder.rmdir()
-        fsync_folder(folder.parent)
-
-
 @dataclass
 class Job:
     """One output of one job, locked for this process. `resumed` are the chunks of earlier runs."""
@@ -322,22 +310,16 @@ class Job:
             return  # the complete output of another name with the same stem
         with disk_errors(self.out):
             for source, target, entry in self._renames(manifest):
-                if not source.exists() and _is_intact(target, entry):
-                    target.replace(source)
+                with suppress(OutputRefused):  # changed: it stays
+                    if not source.exists():
+                        verify_files(target.parent, [entry])
+                        target.replace(source)
             fsync_folder(self.out.parent)
         self.discard()
 
 
 def _without_limit(work: dict[str, Any]) -> dict[str, Any]:
     return {**work, "options": {**work.get("options", {}), "limit": None}}
-
-
-def _is_intact(path: Path, entry: dict[str, Any]) -> bool:
-    try:
-        verify_files(path.parent, [entry])
-    except OutputRefused:
-        return False
-    return True
 
 
 def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any], advice: str) -> None:
@@ -348,7 +330,13 @@ def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any]
     if fingerprint(stored) == fingerprint(requested):
         return
     details = option_changes(stored.get("options", {}), requested.get("options", {}))
-    details += _release_changes(stored.get("release", {}), requested.get("release", {}))
+    before, now = stored.get("release", {}), requested.get("release", {})
+    named = {"id": "--release", "taxonomy": "--taxonomy"}
+    changed = [part for part in named if before.get(part) != now.get(part)]
+    details += [f"{named[part]} was {before.get(part)}, is {now.get(part)} now" for part in changed]
+    if before != now and not changed:
+        files = "the files of --release, the text of --taxonomy, --policy, --check or --overrides"
+        details.append(f"what judges differs ({files}, --precision, --languages)")
     if stored.get("inputs") != requested.get("inputs"):
         details.append("the logs are other ones, or were changed")
     if not details:
@@ -357,18 +345,6 @@ def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any]
         "E_OTHER_JOB", "{path}: belongs to another job: {details}{advice}",
         path=out, details=", ".join(details), advice=advice,
     )  # fmt: skip
-
-
-def _release_changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """Changed names of the release and the taxonomy, or, where these are the same, that something else
-    differs."""
-    changed = [part for part in ("id", "taxonomy") if before.get(part) != now.get(part)]
-    for part in changed:
-        what = "--release" if part == "id" else "--taxonomy"
-        yield f"{what} was {before.get(part)}, is {now.get(part)} now"
-    if before != now and not changed:
-        files = "the files of --release, the text of --taxonomy, --policy, --check or --overrides"
-        yield f"what judges differs ({files}, --precision, --languages)"
 
 
 @contextmanager
@@ -390,5 +366,10 @@ def lock_job(out: Path) -> Iterator[Job]:
         job.close()
         published = manifest_path(out).exists() and not (folder / MANIFEST).exists()
         if published or not (folder / "job.json").exists():
-            _remove_folder(folder)
+            with disk_errors(folder):
+                for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):  # it goes last
+                    path.unlink()
+                with suppress(OSError):  # the next process may be inside already
+                    folder.rmdir()
+                fsync_folder(folder.parent)
         os.close(lock)

@@ -148,7 +148,7 @@ def read_sample() -> list[Example]:
 
 
 def print_notes(judge: JudgeInfo) -> None:
-    """What a user should know of the judge before it is asked."""
+    """Print what a user should know of the judge before it is asked."""
     contract = judge.contract
     if contract is not None and contract.judge != judge.name:
         print_status(
@@ -183,6 +183,12 @@ def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping
         return {}
     usage, price, budget = judge.usage, config.price, config.budget
     cost = None if price is None else round(price.cost(usage.prompt_tokens, usage.output_tokens), 6)
+    allowance = budget and {
+        "per_thousand": budget.amount,
+        "unit": budget.unit,
+        "allowed": round(usage.allowed, 6),
+        "spent": round(usage.spent, 6),
+    }
     described = {
         "name": judge.name,
         "fingerprint": judge.fingerprint,
@@ -200,14 +206,7 @@ def describe_usage(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping
         },
         "seconds": round(usage.seconds, 3),
         "cost_usd": cost,
-        "budget": None
-        if budget is None
-        else {
-            "per_thousand": budget.amount,
-            "unit": budget.unit,
-            "allowed": round(usage.allowed, 6),
-            "spent": round(usage.spent, 6),
-        },
+        "budget": allowance,
     }
     return {"judge": described}
 
@@ -234,8 +233,18 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
         lines.append(
             f"not asked, as sources, policy, actions or times are missing: {_by_code(counts['unmet'])}"
         )
-    if NO_ROOM in counts["failures"] or usage.shortened:
-        lines.append(_describe_context(judge, config, counts["failures"].get(NO_ROOM, 0)))
+    too_long = []
+    if n_failed := counts["failures"].get(NO_ROOM, 0):
+        too_long.append(f"{NO_ROOM}: in {n_failed:,} dialogues a question was too long for the judge")
+    if usage.shortened:
+        too_long.append(f"{usage.shortened:,} questions show a turn without its middle")
+    if too_long:
+        lines.append(
+            f"{'; '.join(too_long)}: a prompt has room for {judge.max_prompt_tokens:,} tokens. To give it "
+            "more: a larger --max-model-len of the server, a judge with a longer context (in training: "
+            "--prompt-tokens), no smaller --judge-context"
+            f"{'' if config.detail == 'short' else '; or --judge-detail short'}"
+        )
     if usage.unquoted:
         lines.append(f"{usage.unquoted:,} errors of the judge dropped: their quote is not in the turn")
     contract = judge.contract
@@ -245,20 +254,6 @@ def judge_lines(judge: JudgeInfo | None, config: JudgeConfig, counts: Mapping[st
         why = "" if contract.accuses else f": seldomer right than {contract.precision:g}, so it only suggests"
         lines.append(f"judge {judge.name}: {line}{why}")
     return lines
-
-
-def _describe_context(judge: JudgeInfo, config: JudgeConfig, n_failed: int) -> str:
-    """What did not fit the judge's context, and what to do."""
-    results = []
-    if n_failed:
-        results.append(f"{NO_ROOM}: in {n_failed:,} dialogues a question was too long for the judge")
-    if n_shortened := judge.usage.shortened:
-        results.append(f"{n_shortened:,} questions show a turn without its middle")
-    return (
-        f"{'; '.join(results)}: a prompt has room for {judge.max_prompt_tokens:,} tokens. To give it more: a "
-        "larger --max-model-len of the server, a judge with a longer context (in training: --prompt-tokens), "
-        f"no smaller --judge-context{'' if config.detail == 'short' else '; or --judge-detail short'}"
-    )
 
 
 def _by_code(dialogues: Mapping[str, int]) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -48,8 +49,7 @@ from dialint.detector.ingest.read import read
 from dialint.detector.interface import Detector
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
-from dialint.detector.manifests import is_plain
-from dialint.detector.overrides import JudgeContract
+from dialint.detector.manifests import MAX_NAME, is_plain
 from dialint.detector.progress import progress
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import (
@@ -65,7 +65,6 @@ from dialint.detector.watchdog import WatchedDetector
 MAX_CHUNK_CHARACTERS = 1_000_000
 """Text of all turns at which a chunk ends early: a record alone may have eight times as much, and 128 of
 them would not fit in memory."""
-MAX_NAME_BYTES = 255
 N_REJECTS_PRINTED = 10
 PACKAGES = ("dialint", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 
@@ -87,28 +86,28 @@ def run(
     if not logs:
         raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
     with staged_output(config.out, restart=config.restart) as out:
-        return _run(logs, config if out is config.out else replace(config, out=out), detector, engine)
+        config = replace(config, out=out)
+        return _run(logs, config if detector else resolve_scan(config), detector, engine)
 
 
 def _run(
     logs: Sequence[str], config: ScoreConfig, detector: Detector | None, engine: JudgeEngine | None
 ) -> int:
     """`run` with an output on this machine."""
-    if detector is None:
-        config = resolve_scan(config)
     # The child process starts before the output is locked, so that it never inherits the lock of a job that
     # was killed.
     scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
     is_cluster = config.cluster.cluster is not None and detector is None
     actors_ask = is_cluster and engine is None and can_ask_from_actors(config.judge)
     if is_cluster:
+        contract = None
+        if actors_ask:  # measured here, so that not every actor does it
+            with open_engine(config.judge) as measured:
+                assert measured is not None
+                contract = judge_contract(measured, config, load_taxonomy(config.detector.taxonomy))
+        asks = config if actors_ask else None
         scorer_context = ClusterDetector(
-            config.detector,
-            config.watch,
-            config.cluster,
-            print_status,
-            config if actors_ask else None,
-            _measure_for_actors(config) if actors_ask else None,
+            config.detector, config.watch, config.cluster, print_status, asks, contract
         )
     elif config.watch.dialogue_seconds:
         scorer_context = WatchedDetector(detector or config.detector, config.watch, print_status)
@@ -125,14 +124,6 @@ def _run(
         return score_to_stdout(prepare_run(logs, config, scorer)[0])
 
 
-def _measure_for_actors(config: ScoreConfig) -> JudgeContract | None:
-    """The judge's contract, measured here so that not every actor does it."""
-    with open_engine(config.judge) as engine:
-        if engine is None:
-            return None
-        return judge_contract(engine, config, load_taxonomy(config.detector.taxonomy))
-
-
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
     """Score into `out`, or resume its job, or report that it is done."""
     if not out.parent.is_dir():
@@ -142,8 +133,8 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
             "E_OPTION", "--out: {path}: no backslash, control character or drive letter may be in its name",
             path=out,
         )  # fmt: skip
-    if len(os.fsencode(manifest_path(out).name)) > MAX_NAME_BYTES:
-        name = manifest_path(out).name
+    name = manifest_path(out).name
+    if len(os.fsencode(name)) > MAX_NAME:
         raise ConfigError("E_OPTION", "--out: the name of {name} is too long", name=name)
     with lock_job(out) as job:
         try:
@@ -162,9 +153,15 @@ def score_to_stdout(run: ScoringRun) -> int:
     """Stream text or JSONL to standard output; nothing is kept."""
     as_jsonl = run.config.output_format == "jsonl"
     records = read(run.sources, run.config.read, run.counts)
-    chunks = split_into_chunks(
-        records, run.config.chunk_size, run.config.limit, lambda _: None, reject_printer()
-    )
+    n_rejects = count()
+
+    def print_reject(reject: Reject) -> None:  # no file will hold them
+        if next(n_rejects) < N_REJECTS_PRINTED:
+            where = f"{reject.file}:{reject.line}"
+            print_status(f"{where}: {reject.code}: found {reject.found}, expected {reject.expected}")
+
+    size, limit = run.config.chunk_size, run.config.limit
+    chunks = split_into_chunks(records, size, limit, lambda _: None, print_reject)
     shown: set[tuple[str, str]] = set()
     with progress("scoring", quiet=run.config.quiet) as report:
         report(0, 0.0)
@@ -179,20 +176,6 @@ def score_to_stdout(run: ScoringRun) -> int:
     run.check_end()
     run.print_summary()
     return run.exit_code()
-
-
-def reject_printer() -> Callable[[Reject], None]:
-    """A callback that prints the first rejects on standard error: no file will hold them."""
-    n = 0
-
-    def on_reject(reject: Reject) -> None:
-        nonlocal n
-        n += 1
-        if n <= N_REJECTS_PRINTED:
-            where = f"{reject.file}:{reject.line}"
-            print_status(f"{where}: {reject.code}: found {reject.found}, expected {reject.expected}")
-
-    return on_reject
 
 
 def complete(job: Job, run: ScoringRun, description: dict[str, Any], shutdown: GracefulShutdown) -> int:
@@ -227,17 +210,20 @@ def score_chunks(job: Job, run: ScoringRun, shutdown: GracefulShutdown) -> None:
         progress("scoring", quiet=run.config.quiet) as report,
     ):
 
-        def write_location(loaded: Loaded) -> None:
-            if run.has_locations:
-                locations.write(_json_line([loaded.file, loaded.line]))
-
-        def write_reject(reject: Reject) -> None:
-            rejects.write(_json_line(reject.as_json()))
+        def write_line(file: Appender, value: Any) -> None:
+            file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
 
         records = read(run.sources, run.config.read, run.counts)
         size, limit = run.config.chunk_size, run.config.limit
         sizes = [done.rows for done in job.resumed]
-        chunks = split_into_chunks(records, size, limit, write_location, write_reject, sizes)
+        chunks = split_into_chunks(
+            records,
+            size,
+            limit,
+            lambda loaded: write_line(locations, [loaded.file, loaded.line]) if run.has_locations else None,
+            lambda reject: write_line(rejects, reject.as_json()),
+            sizes,
+        )
         resumed = deque(job.resumed)
         for chunk in run.send_ahead(chunks, len(resumed)):
             if resumed:
@@ -360,7 +346,3 @@ def describe_output(
         "cost": run.meter.summarize(run.detector),
         "resumed_dialogues": sum(chunk.rows for chunk in job.resumed),
     }
-
-
-def _json_line(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"

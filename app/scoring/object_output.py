@@ -24,13 +24,6 @@ from dialint.detector.ingest.object_store import copy_object, is_object, list_ob
 from dialint.detector.verdict_files import JobManifest, manifest_path, output_stem
 
 
-def object_name(out: Path | None) -> str | None:
-    """The object that ``--out`` names, None for a file: a path has lost one of its slashes."""
-    if out is None or not out.parts or out.parts[0] != "s3:":
-        return None
-    return "s3://" + "/".join(out.parts[1:])
-
-
 @dataclass(frozen=True)
 class ObjectOutput:
     """The output object `name`, made as the file `out`."""
@@ -89,8 +82,9 @@ def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
         OutputRefused: what is in the store is no output of this command.
         ConfigError, WorldError: E_S3, the store refuses, or does not answer; the same command resumes.
     """
-    name = object_name(out)
-    if name is None or not is_object(name):
+    parts = () if out is None else out.parts
+    name = "s3://" + "/".join(parts[1:])  # a path has lost one of the slashes
+    if parts[:1] != ("s3:",) or not is_object(name):
         yield out
         return
     folder = home_folder() / "s3" / hashlib.sha256(name.encode()).hexdigest()[:16]
@@ -99,11 +93,8 @@ def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
     is_copy = staged.fetch(restart=restart)
     try:
         yield staged.out
-    except BaseException:
-        if is_copy:  # of another job's output: the next command must not take it for its own
+        if not is_copy:
+            staged.publish()
+    finally:
+        if is_copy:  # of a complete output: the next command must not take it for its own
             shutil.rmtree(folder)
-        raise
-    if is_copy:  # the job was done already
-        shutil.rmtree(folder)
-    else:
-        staged.publish()

@@ -110,58 +110,51 @@ def _xml(text: str) -> str:
     )
 
 
+def _element(tag: str, inside: str | None = None, /, **attributes: object) -> str:
+    """An element of XML; `inside` is XML already."""
+    written = "".join(f" {name}={quoteattr(_xml(str(value)))}" for name, value in attributes.items())
+    return f"<{tag}{written}/>" if inside is None else f"<{tag}{written}>{inside}</{tag}>"
+
+
 def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
     """One test case and its kind: passed, failure, error, or skipped where not all was judged."""
-    verdict = located.verdict
-    location = f"file={quoteattr(_xml(located.file))} line={quoteattr(str(located.line))}"
-    name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(located.file))}"
+    verdict, file, line = located.verdict, located.file, located.line
     kind, inside, output = "passed", "", ""
     if verdict.status == "failed":
         kind = "error"
-        inside = f"<error message={quoteattr(_xml(verdict.failure or '?'))} type={quoteattr('failed')}/>"
+        inside = _element("error", message=verdict.failure or "?", type="failed")
     elif verdict.findings:
-        body = _junit_text(verdict.findings, taxonomy)
+        body = "\n".join(
+            f"turn {finding.turn}: {title(finding.code, taxonomy)} ({finding.severity}, "
+            f"{format_probability(finding.probability)}): “{visible(finding.quote)}” "
+            f"{visible(finding.reason)}"
+            for finding in verdict.findings
+        )
+        output = escape(_xml(body))
         least = len(SEVERITIES) if fail_on is None else SEVERITIES.index(fail_on)
         counted = [one for one in verdict.findings if SEVERITIES.index(one.severity) <= least]
         if counted:
             kind = "failure"
             short = "; ".join(f"{finding.code} turn {finding.turn}" for finding in counted)
             worst = min(counted, key=lambda finding: finding.severity)
-            inside = f"<failure message={quoteattr(short)} type={quoteattr(worst.code)}>{body}</failure>"
-        else:
-            output = body
+            inside, output = _element("failure", output, message=short, type=worst.code), ""
     if kind == "passed" and verdict.judge_failures:
         kind = "error"
-        failure = quoteattr(verdict.judge_failures[0])
-        inside = f"<error message={quoteattr(describe_gaps(verdict))} type={failure}/>"
+        inside = _element("error", message=describe_gaps(verdict), type=verdict.judge_failures[0])
     elif kind == "passed" and verdict.quality is None:
         kind = "skipped"
-        inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>"
+        inside = _element("skipped", message=describe_gaps(verdict))
     inside += f"<system-out>{output}</system-out>" if output else ""
-    return kind, f"<testcase {name} {location}>{inside}</testcase>\n"
-
-
-def _junit_text(findings: Iterable[Finding], taxonomy: Taxonomy) -> str:
-    return escape(
-        _xml(
-            "\n".join(
-                f"turn {finding.turn}: {title(finding.code, taxonomy)} ({finding.severity}, "
-                f"{format_probability(finding.probability)}): “{visible(finding.quote)}” "
-                f"{visible(finding.reason)}"
-                for finding in findings
-            )
-        )
-    )
+    case = _element("testcase", inside, name=verdict.dialogue_id, classname=file, file=file, line=line)
+    return kind, f"{case}\n"
 
 
 def _junit_reject(reject: dict[str, Any]) -> str:
     name = reject.get("dialogue_id") or f"line {reject['line']}"
     message = f"{reject['code']}: found {reject['found']}, expected {reject['expected']}"
-    return (
-        f"<testcase name={quoteattr(_xml(name))} classname={quoteattr(_xml(reject['file']))} "
-        f"file={quoteattr(_xml(reject['file']))} line={quoteattr(str(reject['line']))}>"
-        f"<error message={quoteattr(_xml(message))} type={quoteattr(reject['code'])}/></testcase>\n"
-    )
+    error = _element("error", message=message, type=reject["code"])
+    file, line = reject["file"], reject["line"]
+    return _element("testcase", error, name=name, classname=file, file=file, line=line) + "\n"
 
 
 def write_junit(

@@ -31,11 +31,11 @@ from dialint.detector.interface import Detector
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import Domain, LogProfile, profile_log
 from dialint.detector.masking import recognizer_plugins
-from dialint.detector.overrides import Overrides, read_overrides
+from dialint.detector.overrides import read_overrides
 from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
-from dialint.detector.records import Dialogue, Finding, NotJudged, Verdict
+from dialint.detector.records import Dialogue, Verdict, narrow_gaps
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -65,35 +65,26 @@ class FindingFilter:
     def __call__(self, verdict: Verdict) -> Verdict:
         """The verdict with only the findings and suggestions that are reported; its quality is derived from
         these findings."""
-        findings = tuple(filter(self._is_reported, verdict.findings))
-        suggestions = tuple(filter(self._is_reported, verdict.suggestions))
-        gaps = tuple(gap for gap in map(self._filter_gap, verdict.not_judged) if gap.codes or gap.check_only)
-        no_policy = tuple(code for code in verdict.no_policy if not self.codes or code in self.codes)
+
+        def is_reported(code: str) -> bool:
+            return not self.codes or code in self.codes
+
+        findings = tuple(each for each in verdict.findings if is_reported(each.code))
+        suggestions = tuple(each for each in verdict.suggestions if is_reported(each.code))
+        gaps = narrow_gaps(verdict.not_judged, is_reported)
+        no_policy = tuple(filter(is_reported, verdict.no_policy))
         if verdict.status == "not_judged":
             gaps = gaps or verdict.not_judged
         lacks_policy = self.needs_policy and verdict.policy is None and bool(no_policy)
         is_whole = verdict.status == "scored" and not (gaps or verdict.judge_failures or lacks_policy)
         quality = self.taxonomy.quality(findings) if is_whole else None
         changed = {
-            "findings": findings,
-            "suggestions": suggestions,
-            "quality": quality,
-            "not_judged": gaps,
+            "findings": findings, "suggestions": suggestions, "quality": quality, "not_judged": gaps,
             "no_policy": no_policy,
-        }
+        }  # fmt: skip
         if all(getattr(verdict, name) == value for name, value in changed.items()):
             return verdict
         return Verdict.model_validate({**dict(verdict), **changed})
-
-    def _is_reported(self, finding: Finding) -> bool:
-        return not self.codes or finding.code in self.codes
-
-    def _filter_gap(self, gap: NotJudged) -> NotJudged:
-        if not self.codes:
-            return gap
-        codes = tuple(code for code in gap.codes if code in self.codes)
-        check_only = tuple(code for code in gap.check_only if code in self.codes)
-        return gap.model_copy(update={"codes": codes, "check_only": check_only})
 
 
 @dataclass
@@ -321,6 +312,10 @@ def prepare_run(
     far = ""
     if domain is not None and domain.is_far(log.distance, log.n_dialogues):
         far = describe_far(detector.release, domain, log.distance, config.detector.domain)
+    team: dict[str, Any] = {}
+    if overrides.fingerprint is not None:
+        team = {"sha256": overrides.fingerprint, "thresholds": overrides.thresholds}
+        team["spot_check"] = spot_check is not None
     checks, recognizers = check_plugins(config.detector.check), recognizer_plugins()
     plugins = describe([*checks.values(), *recognizers.values()])
     policies = {name: each.fingerprint for name, each in load_policies(config.detector.policy).items()}
@@ -332,7 +327,7 @@ def prepare_run(
             "taxonomy": taxonomy.version,
             **({"policies": policies} if policies else {}),
             **({"plugins": plugins} if plugins else {}),
-            **_describe_overrides(overrides),
+            **({"demoted": dict(overrides.demotions), "overrides": team} if team else {}),
         },
         "log": {
             "dialogues": log.n_dialogues,
@@ -375,18 +370,6 @@ def _profile_head(sources: Sequence[Source], config: ScoreConfig, domain: Domain
                     yield record.dialogue
 
     return profile_log(dialogues(), domain)
-
-
-def _describe_overrides(overrides: Overrides) -> dict[str, Any]:
-    """Their hash, the demoted codes with why, and the thresholds."""
-    if overrides.fingerprint is None:
-        return {}
-    described = {
-        "sha256": overrides.fingerprint,
-        "thresholds": overrides.thresholds,
-        "spot_check": overrides.spot_check is not None,
-    }
-    return {"demoted": dict(overrides.demotions), "overrides": described}
 
 
 def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: Taxonomy) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import resource
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -29,7 +29,6 @@ from dialint.detector.ingest.validation import STRIPPED
 from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
 from dialint.detector.records import JudgeRecord, Severity, Verdict
-from dialint.detector.taxonomy import Taxonomy
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SERIOUS = ("S1", "S2")
@@ -206,15 +205,6 @@ class Tally:
         else:
             self.not_judged += 1
             self.serious_by_check += serious
-        self._add_languages(verdict)
-        self.no_policy += bool(verdict.no_policy)
-        self.no_policy_codes.update(verdict.no_policy)
-        for finding in verdict.findings:
-            self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
-        for finding in verdict.suggestions:
-            self.suggestions.setdefault(finding.code, Counter())[proof_name(finding)] += 1
-
-    def _add_languages(self, verdict: Verdict) -> None:
         turns: dict[str, set[int]] = {}
         for gap in verdict.not_judged:
             language = self.languages.setdefault(gap.language, LanguageTally())
@@ -226,9 +216,17 @@ class Tally:
             self.languages[code].turns += len(indices)
         if verdict.status == "not_judged":
             self.languages[max(turns, key=lambda code: len(turns[code]))].entire += 1
+        self.no_policy += bool(verdict.no_policy)
+        self.no_policy_codes.update(verdict.no_policy)
+        for finding in verdict.findings:
+            self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
+        for finding in verdict.suggestions:
+            self.suggestions.setdefault(finding.code, Counter())[proof_name(finding)] += 1
 
     def counts(self) -> dict[str, Any]:
         """The counts for the manifest, in a fixed order."""
+        no_policy = {"dialogues": self.no_policy, "codes": sorted(self.no_policy_codes)}
+        suggestions = {code: dict(sorted(by.items())) for code, by in sorted(self.suggestions.items())}
         return {
             "scored": self.scored,
             "failed": self.failed,
@@ -243,11 +241,7 @@ class Tally:
                 }
                 for code, one in sorted(self.languages.items())
             },
-            **(
-                {"no_policy": {"dialogues": self.no_policy, "codes": sorted(self.no_policy_codes)}}
-                if self.no_policy
-                else {}
-            ),
+            **({"no_policy": no_policy} if self.no_policy else {}),
             "with_s1_or_s2": self.serious,
             "not_judged_with_s1_or_s2": self.serious_by_check,
             "failures": dict(sorted(self.failures.items())),
@@ -256,15 +250,7 @@ class Tally:
                 code: {severity: by[severity] for severity in SEVERITIES if by[severity]}
                 for code, by in sorted(self.findings.items())
             },
-            **(
-                {
-                    "suggestions": {
-                        code: dict(sorted(by.items())) for code, by in sorted(self.suggestions.items())
-                    }
-                }
-                if self.suggestions
-                else {}
-            ),
+            **({"suggestions": suggestions} if suggestions else {}),
         }
 
 
@@ -280,11 +266,26 @@ def summary_table(
     an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
     warnings; `demoted` maps codes that may only be suggested to why; `notes` are lines about how far the log
     is from the release's, and about the spot check that is used, `judge` those about the judge."""
+    names = {code: entry.name.en for code, entry in detector.taxonomy.codes.items()}
     parts: list[RenderableType] = []
     if tally.findings:
-        parts.append(_findings_table(tally, detector.taxonomy))
+        rows = [
+            (
+                code,
+                names.get(code, ""),
+                *(f"{by[each]:,}" if by[each] else "" for each in SEVERITIES),
+                f"{by.total():,}",
+            )
+            for code, by in sorted(tally.findings.items())
+        ]
+        parts.append(_table("Findings", ("code", "error", *SEVERITIES, "all"), rows))
     if tally.suggestions:
-        parts.append(_suggestions_table(tally, detector))
+        suggested = [
+            (code, names.get(code, ""), format_causes(by), f"{by.total():,}")
+            for code, by in sorted(tally.suggestions.items())
+        ]
+        title = "Suggestions: to be read, not counted as errors"
+        parts.append(_table(title, ("code", "error", "demoted by", "all"), suggested))
     parts += [Text(f"{code} demoted to suggestions: {why}", "bold yellow") for code, why in demoted.items()]
     parts += [Text(line, "bold yellow") for line in notes]
     share = tally.serious / tally.scored if tally.scored else 0.0
@@ -363,19 +364,6 @@ def language_warnings(tally: Tally, detector: Detector) -> list[str]:
     return lines
 
 
-def _findings_table(tally: Tally, taxonomy: Taxonomy) -> Table:
-    table = Table(title="Findings", title_justify="left")
-    table.add_column("code")
-    table.add_column("error")
-    for severity in (*SEVERITIES, "all"):
-        table.add_column(severity, justify="right")
-    for code, by in sorted(tally.findings.items()):
-        entry = taxonomy.codes.get(code)
-        numbers = [f"{by[severity]:,}" if by[severity] else "" for severity in SEVERITIES]
-        table.add_row(code, Text(entry.name.en if entry else ""), *numbers, f"{by.total():,}")
-    return table
-
-
 def format_causes(by: Counter[str]) -> str:
     """What demoted the suggestions of a code, each with its count."""
     return ", ".join(
@@ -383,15 +371,13 @@ def format_causes(by: Counter[str]) -> str:
     )
 
 
-def _suggestions_table(tally: Tally, detector: Detector) -> Table:
-    table = Table(title="Suggestions: to be read, not counted as errors", title_justify="left")
-    for name in ("code", "error", "demoted by"):
-        table.add_column(name)
-    table.add_column("all", justify="right")
-    for code, by in sorted(tally.suggestions.items()):
-        entry = detector.taxonomy.codes.get(code)
-        causes = format_causes(by)
-        table.add_row(code, Text(entry.name.en if entry else ""), Text(causes), f"{by.total():,}")
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of codes; figures stand at the right."""
+    table = Table(title=title, title_justify="left")
+    for name in columns:
+        table.add_column(name, justify="right" if name in (*SEVERITIES, "all") else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -8,7 +8,7 @@ in the turn makes no finding, and one fault is reported under one code.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, 
 from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.judge.reading import Question, ReadError, Reading, average
 from dialint.detector.masking import MaskedText, mask_dialogue
-from dialint.detector.records import Dialogue, Finding, JudgeRecord, NotJudged, Verdict
+from dialint.detector.records import Dialogue, Finding, JudgeRecord, Verdict, narrow_gaps
 from dialint.detector.taxonomy import Taxonomy
 
 MAX_CHARS = 800
@@ -126,11 +126,11 @@ class Merger:
                 errors = [each for each in errors if not _is_same_fault(finding, each)]
                 (findings if outcome == "finding" else suggestions).append(merged)
         for error in sorted(errors, key=lambda each: (each.turn, each.code)):
-            decision = decide([self._suspicion(case, error)], self.rules, Facts(case.dialogue, {}))
+            decision = self._decide(case, error)
             if decision is not None and decision.outcome != "dropped":
                 built = self._build(case, decision, error)
                 (findings if decision.outcome == "finding" else suggestions).append(built)
-        gaps = _remaining_gaps(case.verdict.not_judged, case.asked)
+        gaps = narrow_gaps(case.verdict.not_judged, lambda code: code not in case.asked)
         without_policy = tuple(code for code in case.verdict.no_policy if code not in case.asked)
         status = "scored" if case.asked and not gaps else case.verdict.status
         is_whole = status == "scored" and not (gaps or case.failures)
@@ -163,8 +163,8 @@ class Merger:
                 best[key] = error.model_copy(update={"start": start, "end": end})
         return list(best.values())
 
-    def _suspicion(self, case: Case, error: ReadError) -> Suspicion:
-        return Suspicion(
+    def _decide(self, case: Case, error: ReadError) -> Decision | None:
+        suspicion = Suspicion(
             code=error.code,
             turn=error.turn,
             position=case.position_of[error.turn],
@@ -175,6 +175,7 @@ class Merger:
             name=self.name,
             proof=self._proof(error),
         )
+        return decide([suspicion], self.rules, Facts(case.dialogue, {}))
 
     def _proof(self, error: ReadError) -> str:
         cited = f", clause {_clean(error.clause)}" if error.clause else ""
@@ -184,7 +185,7 @@ class Merger:
         """Whether an error that accuses replaces what the scan reported under another of its codes."""
         if error.code == finding.code or finding.code not in case.asked or _is_proven(finding):
             return False
-        decision = decide([self._suspicion(case, error)], self.rules, Facts(case.dialogue, {}))
+        decision = self._decide(case, error)
         return decision is not None and decision.outcome == "finding"
 
     def _merge_one(
@@ -199,14 +200,12 @@ class Merger:
                 return finding, before
             outcome, proof = deny(before, finding.code, self.name, self.rules)
             return append_proof(finding, proof), outcome
-        answer = self._suspicion(case, error)
-        outcome = before
-        if before == "suggestion":
-            own = decide([answer], self.rules, Facts(case.dialogue, {}))
-            outcome = "finding" if own is not None and own.outcome == "finding" else before
+        own = self._decide(case, error)
+        outcome = "finding" if own is not None and own.outcome == "finding" else before
         changes: dict[str, Any] = {"rewrite": _clean(error.rewrite) or finding.rewrite}
         if not is_proven:
-            changes |= {"severity": error.severity, "probability": round_probability(answer.probability)}
+            probability = self.rules.judged_probability(error.code, error.probability)
+            changes |= {"severity": error.severity, "probability": round_probability(probability)}
         proof = f"({self._proof(error)}) " if outcome == "suggestion" else ""
         changes["reason"] = f"{_sentence(error.reason)}{proof}{finding.reason}"
         explained = finding.model_copy(update=changes)
@@ -237,17 +236,6 @@ class Merger:
         for proof in decision.proofs:
             finding = append_proof(finding, proof)
         return finding
-
-
-def _remaining_gaps(gaps: Sequence[NotJudged], asked: Collection[str]) -> tuple[NotJudged, ...]:
-    """What the release does not judge because of a language, without what the judge was asked about."""
-    remaining = []
-    for gap in gaps:
-        codes = tuple(code for code in gap.codes if code not in asked)
-        check_only = tuple(code for code in gap.check_only if code not in asked)
-        if codes or check_only:
-            remaining.append(gap.model_copy(update={"codes": codes, "check_only": check_only}))
-    return tuple(remaining)
 
 
 def _is_proven(finding: Finding) -> bool:
