@@ -229,6 +229,15 @@ def to_json_bytes(value: Any) -> bytes:
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None if there is none."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write one JSON document atomically, keys in the order given."""
     with atomic_file(path) as file:

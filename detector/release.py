@@ -1,7 +1,7 @@
 """A release on disk: a folder whose files are verified by hash before any of them is loaded.
 
 `manifest.json` lists each file with its sha256; `release.json` describes the release and its coverage;
-weights are safetensors only (`detector/engines/weight_formats.py` says in which forms). No remote code.
+weights are safetensors only (`detector/engines/quantization.py` says in which forms). No remote code.
 
 A code is judged on a turn only if the release covers the turn's language and, where the turn's words alone do
 not show the error, that of the customer's turn before; a code of dialogue scope needs the dialogue's language

@@ -47,7 +47,7 @@ def _score(job: Job) -> None:
 def _judge(job: Job) -> None:
     worker = _Worker(DetectorConfig())
     with pytest.raises(DialintError, match="E_WORKER"):
-        worker.about()
+        worker.facts()
 
 
 def _serve(job: Job) -> None:

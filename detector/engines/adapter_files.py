@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.artifacts import MANIFEST, read_manifest, verify_whole
+from dialint.detector.artifacts import MANIFEST, read_manifest, read_object, verify_whole
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.manifests import Folder
 
@@ -57,6 +57,8 @@ def validate_adapter(folder: Path, base: Path) -> None:
     Raises:
         ConfigError: E_ADAPTER; E_BASE where the base's config cannot be read.
     """
+    from safetensors.torch import load_file
+
     options = _read_options(folder / ADAPTER_CONFIG)
     path = folder / ADAPTER
     stored, expected = _stored_shapes(path), _expected_shapes(folder, options, base)
@@ -69,18 +71,19 @@ def validate_adapter(folder: Path, base: Path) -> None:
             raise ConfigError(
                 "E_ADAPTER", f"{path}: {name[:150]} is {is_}, the base and its rank want {wants}"
             )
-    _validate_finite(path)
+    for name, tensor in load_file(path).items():
+        if not bool(tensor.isfinite().all()):
+            raise ConfigError("E_ADAPTER", f"{path}: {name} holds NaN or infinity")
 
 
 def _read_options(path: Path) -> dict[str, Any]:
     """The options of a LoRA that may be passed to peft."""
     from peft import LoraConfig
 
-    try:
-        options = json.loads(path.read_bytes())
-        kind = options.pop("peft_type")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ConfigError("E_ADAPTER", f"{path}: no options of an adapter") from None
+    options = read_object(path) or {}
+    if "peft_type" not in options:
+        raise ConfigError("E_ADAPTER", f"{path}: no options of an adapter")
+    kind = options.pop("peft_type")
     default = json.loads(json.dumps(asdict(LoraConfig()), default=list))
     unsupported = [
         name
@@ -166,11 +169,3 @@ def _expected_shapes(folder: Path, options: dict[str, Any], base: Path) -> Shape
     embedded = any(name in EMBEDDING_LAYER_NAMES for name in options["target_modules"])
     state = get_peft_model_state_dict(adapted, save_embedding_layers=embedded)
     return {name: tuple(tensor.shape) for name, tensor in state.items()}
-
-
-def _validate_finite(path: Path) -> None:
-    from safetensors.torch import load_file
-
-    for name, tensor in load_file(path).items():
-        if not bool(tensor.isfinite().all()):
-            raise ConfigError("E_ADAPTER", f"{path}: {name} holds NaN or infinity")

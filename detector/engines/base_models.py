@@ -8,7 +8,6 @@ before it is loaded.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Collection
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dialint.detector.artifacts import MANIFEST, fingerprint, sha256_file
+from dialint.detector.artifacts import MANIFEST, fingerprint, read_object, sha256_file
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG, validate_adapter, validate_manifest
 from dialint.detector.engines.quantization import (
     iter_weights,
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BASE_FILE = "base.json"
-"""The name of an adapter's base, its revision and the sha256 of its weights."""
+BASE_FIELDS = {"base", "revision", "sha256"}
+"""The name of an adapter's base, its revision and the sha256 of its weights: fields of `BASE_FILE`."""
 SMALL_DECODER = Path(__file__).parents[2] / "finetune" / "small_decoder"
 """Folder of the small decoder that ships, made by the recipe in ``runs/embedded.sh``; its README is its
 model card."""
@@ -188,11 +188,10 @@ def resolve_source(model: str) -> ModelSource:
 def _resolve_adapter(folder: Path) -> ModelSource:
     """The source in an adapter's folder; all files are verified before any is loaded."""
     validate_manifest(folder)
-    try:
-        content = json.loads((folder / BASE_FILE).read_bytes())
-        name, revision, sha256 = str(content["base"]), content["revision"], content["sha256"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise ConfigError("E_ADAPTER", f"{folder / BASE_FILE}: names no base") from None
+    content = read_object(folder / BASE_FILE) or {}
+    if not {*content} >= BASE_FIELDS:
+        raise ConfigError("E_ADAPTER", f"{folder / BASE_FILE}: names no base")
+    name, revision, sha256 = str(content["base"]), content["revision"], content["sha256"]
     try:
         base = resolve_base(name, None if revision is None else str(revision))
     except ConfigError as error:
@@ -215,12 +214,8 @@ def weights_sha256(folder: Path) -> str:
         raise ConfigError("E_BASE", f"{folder}: no *.safetensors")
     names = {file.name for file in files}
     if (index := folder / "model.safetensors.index.json").exists():
-        try:
-            named = json.loads(index.read_bytes())["weight_map"].values()
-            outside = any(str(name) not in names for name in named)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            outside = True
-        if outside:
+        named = (read_object(index) or {}).get("weight_map")
+        if not isinstance(named, dict) or not names.issuperset(map(str, named.values())):
             raise ConfigError("E_BASE", f"{index}: names weights that are none of the folder's safetensors")
     if len(files) == 1:
         return sha256_file(files[0])
@@ -257,7 +252,10 @@ def validate_sizes(folder: Path) -> None:
             with safe_open(path, framework="np") as file:
                 shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118  no mapping
                 n_tensors, n_numbers = n_tensors + len(shapes), n_numbers + sum(map(math.prod, shapes))
-    parts: list[Any] = [_read_config(folder)]
+    config = read_object(folder / "config.json")
+    if config is None:
+        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read")
+    parts: list[Any] = [config]
     while parts:
         part = parts.pop()
         for name, value in part.items() if isinstance(part, dict) else enumerate(part):
@@ -339,16 +337,6 @@ def load_base_model(
         keep_gradients(model, served=as_served and not trainable)
         return model  # type: ignore[no-any-return]
     return model.to(device)  # type: ignore[no-any-return]
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    try:
-        content = json.loads((folder / "config.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
-        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read")
-    return content
 
 
 def load_adapter(model: Any, folder: Path, *, trainable: bool = False) -> PeftModel:

@@ -6,11 +6,10 @@ is left to the server, so neither torch nor peft is needed here.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
+from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest, read_object
 from dialint.detector.errors import ConfigError, Message, OutputRefused
 
 CHAT_TEMPLATE = "chat_template.jinja"
@@ -50,7 +49,7 @@ def read_judge(folder: Path) -> JudgeFolder:
         ConfigError: E_JUDGE, there is none, or it is damaged; E_ADAPTER, no server can load its adapter.
     """
     from dialint.detector.engines.adapter_files import ADAPTER_CONFIG, validate_manifest
-    from dialint.detector.engines.base_models import BASE_FILE
+    from dialint.detector.engines.base_models import BASE_FIELDS, BASE_FILE
 
     if not folder.is_dir():
         raise ConfigError(
@@ -78,28 +77,23 @@ def read_judge(folder: Path) -> JudgeFolder:
         if not (folder / "config.json").exists():
             raise ConfigError("E_JUDGE", "{path}: no config.json, so no model", path=folder)
         return JudgeFolder(folder=folder.resolve(), fingerprint=digest)
-    try:
-        base = json.loads((folder / BASE_FILE).read_bytes())
-        options = json.loads((folder / ADAPTER_CONFIG).read_bytes())
-        revision, rank = base["revision"], options["r"]
-        if type(rank) is not int or rank < 1:
-            raise ValueError("no rank")
-        judge = JudgeFolder(
-            folder=folder.resolve(),
-            fingerprint=digest,
-            base=str(base["base"]),
-            revision=None if revision is None else str(revision),
-            base_sha256=str(base["sha256"]),
-            rank=rank,
-        )
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise ConfigError("E_ADAPTER", "{path}: names no base, or no rank", path=folder) from None
+    base, options = read_object(folder / BASE_FILE), read_object(folder / ADAPTER_CONFIG)
+    rank = options and options.get("r")
+    if not base or not options or type(rank) is not int or rank < 1 or not {*base} >= BASE_FIELDS:
+        raise ConfigError("E_ADAPTER", "{path}: names no base, or no rank", path=folder)
     if options.get("use_dora"):
         raise ConfigError(
             "E_ADAPTER", "{path}: vLLM serves no DoRA; `dialint train merge` makes a whole model of it",
             path=folder,
         )  # fmt: skip
-    return judge
+    return JudgeFolder(
+        folder=folder.resolve(),
+        fingerprint=digest,
+        base=str(base["base"]),
+        revision=None if base["revision"] is None else str(base["revision"]),
+        base_sha256=str(base["sha256"]),
+        rank=rank,
+    )
 
 
 def resolve_model(model: str, expected_sha256: str = "") -> str:
@@ -129,11 +123,8 @@ def resolve_model(model: str, expected_sha256: str = "") -> str:
 
 def context_of(model: str) -> int | None:
     """Tokens of a model's context, from its folder; None where that does not say it."""
-    try:
-        config = json.loads((Path(model) / "config.json").read_bytes())
-    except (OSError, ValueError):
-        return None
-    config = config.get("text_config") or config if isinstance(config, dict) else {}
+    config = read_object(Path(model) / "config.json") or {}
+    config = config.get("text_config") or config
     size = config.get("max_position_embeddings") if isinstance(config, dict) else None
     return size if isinstance(size, int) else None
 
@@ -143,8 +134,4 @@ def has_chat_template(model: str) -> bool:
     folder = Path(model)
     if not folder.is_dir() or (folder / CHAT_TEMPLATE).exists():
         return True
-    try:
-        content = json.loads((folder / "tokenizer_config.json").read_bytes())
-    except (OSError, ValueError):
-        return False
-    return bool(isinstance(content, dict) and content.get("chat_template"))
+    return bool((read_object(folder / "tokenizer_config.json") or {}).get("chat_template"))

@@ -14,8 +14,8 @@ from transformers.initialization import no_init_weights
 from dialint.detector.engines import packed
 from dialint.detector.engines.base_models import BACKBONE, fetched_backbone
 from dialint.detector.engines.equivalence_check import CONFIG_ERRORS, check_equivalence
+from dialint.detector.engines.quantization import decode_weight
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
-from dialint.detector.engines.weight_formats import decode_weight
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.release import SCALE, Release
 from dialint.detector.render import Rendered, load_tokenizer
@@ -55,9 +55,11 @@ class LocalEngine:
             self.share_scanned = (self.n_tokens - before) / wanted
             self.n_tokens += sum(len(windows[position]) for position in row)
             self.on_row()
-            for position, result in zip(
-                row, self._forward([windows[position] for position in row]), strict=True
-            ):
+            chosen = [windows[position] for position in row]
+            with torch.inference_mode():
+                packed_row = self.pack(chosen)
+                scores = read_heads(self.model, self.hidden_states(packed_row), chosen, packed_row)
+            for position, result in zip(row, scores, strict=True):
                 results[position] = result
         return [result for result in results if result is not None]
 
@@ -69,11 +71,6 @@ class LocalEngine:
         """Hidden states of a row, shape (tokens, hidden), fp32."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             return self.model.hidden_states(row).float()
-
-    @torch.inference_mode()
-    def _forward(self, windows: Sequence[Rendered]) -> list[WindowScores]:
-        row = self.pack(windows)
-        return read_heads(self.model, self.hidden_states(row), windows, row)
 
 
 def fill_rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:
@@ -167,7 +164,13 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
         ConfigError: no such device.
     """
     resolve_device(device)
-    shapes = _shapes(release)
+    try:
+        with torch.device("meta"):
+            shapes = {name: tensor.shape for name, tensor in _empty(release).state_dict().items()}
+    except CONFIG_ERRORS as error:
+        raise ReleaseRefused(
+            "E_RELEASE", f"{release.folder}/config.json: makes no model ({type(error).__name__})"
+        ) from None
     tensors = {name: decode_weight(release, name) for name in release.tensors if not name.endswith(SCALE)}
     if not any(name.startswith(BACKBONE) for name in tensors):
         tensors |= fetched_backbone(release.info.base.name, release.info.base.sha256, shapes)
@@ -179,31 +182,14 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
     with no_init_weights():
         model = _empty(release)
     model.load_state_dict(tensors)
-    _validate_tokens(release, model)
-    check_equivalence(model, release.info.render.context_tokens)
-    return LocalEngine(model, precision, row_tokens, device)
-
-
-def _shapes(release: Release) -> dict[str, torch.Size]:
-    """Every tensor's shape as config.json demands it; builds no weights."""
-    try:
-        with torch.device("meta"):
-            empty = _empty(release)
-    except CONFIG_ERRORS as error:
-        raise ReleaseRefused(
-            "E_RELEASE", f"{release.folder}/config.json: makes no model ({type(error).__name__})"
-        ) from None
-    return {name: tensor.shape for name, tensor in empty.state_dict().items()}
-
-
-def _validate_tokens(release: Release, model: ScanModel) -> None:
-    """No token of the tokenizer may lie beyond the embedding's rows."""
     largest = max(load_tokenizer(release.tokenizer_json()).get_vocab().values(), default=-1)
     rows: int = model.backbone.get_input_embeddings().num_embeddings  # type: ignore[assignment]
     if largest >= rows:
         raise ReleaseRefused(
             "E_RELEASE", f"{release.folder}: the tokenizer has {largest + 1} tokens, the model {rows}"
         )
+    check_equivalence(model, release.info.render.context_tokens)
+    return LocalEngine(model, precision, row_tokens, device)
 
 
 def _empty(release: Release) -> ScanModel:

@@ -1,4 +1,6 @@
-"""Weights in few bits: which bases have them, and how bitsandbytes quantizes for training and serving.
+"""Weights in few bits: which bases have them, how bitsandbytes quantizes for training and serving, and how a
+release stores its weights: bf16 or int8 rows, as plain safetensors; heads, and whatever is no part of the
+backbone, in fp32.
 
 Training copies weights by name, which needs a base in 16 bits or more, or a release. A base that is stored in
 fewer can be served, and with bitsandbytes' 4 bits be trained by an adapter; all else is refused by name.
@@ -6,14 +8,14 @@ fewer can be served, and with bitsandbytes' 4 bits be trained by an adapter; all
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dialint.detector.artifacts import read_object
 from dialint.detector.environment import require_library
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.release import SCALE, Release
 
 if TYPE_CHECKING:
@@ -28,18 +30,17 @@ def quantization_method(folder: Path) -> Literal["bitsandbytes", "fp8"] | None:
     Raises:
         ConfigError: E_BASE, in a way that is not supported, or nothing that can be read.
     """
-    try:
-        config = json.loads((folder / "config.json").read_bytes()).get("quantization_config") or {}
-        method = config.get("quant_method")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read") from None
+    config = read_object(folder / "config.json")
+    if config is None or not isinstance(config.get("quantization_config") or {}, dict):
+        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read")
+    method = (config.get("quantization_config") or {}).get("quant_method")
     if method is None:
         _require_known_types(folder)
     elif method not in ("bitsandbytes", "fp8"):
         raise ConfigError(
             "E_BASE", f"{folder}: quantised by {str(method)[:40]}, which is not supported; use it in 16 bits"
         )
-    return method
+    return method  # type: ignore[no-any-return]
 
 
 def _require_known_types(folder: Path) -> None:
@@ -76,8 +77,6 @@ def iter_weights(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
         ReleaseRefused: a release that is damaged.
     """
     if (folder / "release.json").exists():
-        from dialint.detector.engines.weight_formats import decode_weight
-
         release = Release(folder)
         for name in release.tensors:
             if not name.endswith(SCALE):
@@ -156,3 +155,50 @@ def quantize_linear_layers(model: Any, device: str) -> Any:
     model.is_loaded_in_4bit = True  # peft reads it
     keep_gradients(model)
     return model.to(device)
+
+
+WeightFormat = Literal["bf16", "int8"]
+_TYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
+
+
+def encode_weight(name: str, weight: torch.Tensor, form: WeightFormat) -> dict[str, torch.Tensor]:
+    """The tensors that stand for `weight` in a release.
+
+    Token embeddings are int8 rows in either form; vectors (norms, biases) are bf16.
+    """
+    import torch
+
+    is_matrix = weight.dim() == 2 and name.startswith("backbone.")
+    if "word_embeddings" in name or "embed_tokens" in name or (is_matrix and form == "int8"):
+        scale = weight.abs().amax(dim=1).clamp_min(1e-8) / 127
+        return {name: (weight / scale[:, None]).round().to(torch.int8), name + SCALE: scale}
+    return {name: weight.to(torch.bfloat16) if name.startswith("backbone.") else weight}
+
+
+def decode_weight(release: Release, name: str) -> torch.Tensor:
+    """One weight in fp32.
+
+    Raises:
+        ReleaseRefused: an unknown type, or scales that are missing or do not fit.
+    """
+    import torch
+
+    weight = _read_tensor(release, name)
+    if weight.dtype != torch.int8:
+        return weight.float()
+    scale = _read_tensor(release, name + SCALE).float()
+    if weight.dim() != 2 or scale.shape != weight.shape[:1]:
+        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
+    return weight.float().mul_(scale[:, None])
+
+
+def _read_tensor(release: Release, name: str) -> torch.Tensor:
+    """A stored tensor as it is."""
+    import torch
+
+    if name not in release.tensors:
+        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name.removesuffix(SCALE)} has no scale")
+    kind, shape, data = release.tensors[name]
+    if kind not in _TYPES:
+        raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has the type {kind}")
+    return torch.frombuffer(bytearray(data), dtype=getattr(torch, _TYPES[kind])).reshape(shape)

@@ -34,6 +34,7 @@ from dialint.detector.judge.prompt import (
 )
 from dialint.detector.judge.reading import (
     Clause,
+    Decision,
     Question,
     ReadError,
     Reading,
@@ -95,14 +96,36 @@ class StageOptions:
 
 @dataclass(frozen=True)
 class _Ask:
-    """A request about a case, and what becomes of the answer; the index of its question, none of a second
-    look."""
+    """A request about a case. `parse` makes of an answer what `accept` takes, or says what is wrong with it;
+    `question` is the index of its question, none of a second look."""
 
-    case: int
+    case: Case
     request: JudgeRequest
     codes: tuple[str, ...]
-    accept: Callable[[str], None]
+    parse: Callable[[str], Any]
+    accept: Callable[[Any], None]
     question: int | None = None
+
+    @classmethod
+    def about(
+        cls, case: Case, messages: tuple[dict[str, str], ...], schema: dict[str, Any],
+        parse: Callable[[str], Any], *, vote: int = 0, **values: Any,
+    ) -> _Ask:  # fmt: skip
+        """An ask with these messages."""
+
+        def check(text: str) -> str:
+            result = parse(text)
+            return result if isinstance(result, str) else ""
+
+        request = JudgeRequest(
+            dialogue_id=case.dialogue.id,
+            messages=messages,
+            schema=schema,
+            max_tokens=ANSWER_TOKENS,
+            check=check,
+            vote=vote,
+        )
+        return cls(case=case, request=request, parse=parse, **values)
 
 
 class JudgedDetector:
@@ -145,19 +168,20 @@ class JudgedDetector:
     @property
     def fingerprint(self) -> str:
         options = self.options
+        asked = [
+            options.detail,
+            options.language,
+            options.has_rewrites,
+            options.has_second_look,
+            options.votes,
+        ]
         return fingerprint(
             [
                 self.inner.fingerprint,
                 self.engine.fingerprint,
                 load_words().fingerprint,
                 sorted(options.codes),
-                [
-                    options.detail,
-                    options.language,
-                    options.has_rewrites,
-                    options.has_second_look,
-                    options.votes,
-                ],
+                [*asked, options.votes],
                 [options.threshold, str(options.budget)],
                 [] if options.overrides.judge is None else [options.overrides.judge.fingerprint],
                 [policy.model_dump(mode="json") for policy in options.policies.values()],
@@ -212,27 +236,26 @@ class JudgedDetector:
         purse = Purse(options.budget, options.price, self.n_before, len(cases))
         allowed = purse.left
         self.n_before += len(cases)
-        judged = [index for index, case in enumerate(cases) if case.verdict.status != "failed"]
-        for index in judged:
-            self._plan_questions(cases[index])
-        order = sorted(judged, key=lambda index: _rank(cases[index]))
+        judged = [case for case in cases if case.verdict.status != "failed"]
+        for case in judged:
+            self._plan_questions(case)
+        judged.sort(key=_rank)
         room = self.engine.max_prompt_tokens
-        left = self._ask_within(cases, purse, self._plan_readings(cases, order))
+        left = self._ask_within(purse, self._plan_readings(judged))
         while self.engine.max_prompt_tokens < room:  # the server has refused a prompt as too long
             room = self.engine.max_prompt_tokens
-            again = [index for index in order if NO_ROOM in cases[index].failed.values()]
-            for index in again:
-                cases[index].forget()
-                self._plan_questions(cases[index])
-            left += self._ask_within(cases, purse, self._plan_readings(cases, again))
+            again = [case for case in judged if NO_ROOM in case.failed.values()]
+            for case in again:
+                case.forget()
+                self._plan_questions(case)
+            left += self._ask_within(purse, self._plan_readings(again))
         for ask in left:
-            if ask.question not in cases[ask.case].readings:
-                cases[ask.case].unasked.update(ask.codes)
+            if ask.question not in ask.case.readings:
+                ask.case.unasked.update(ask.codes)
         for case in cases:
             case.settle()
         if options.has_second_look:
-            looks = [look for index in order for look in self._look_again(cases, index)]
-            self._ask_within(cases, purse, looks)
+            self._ask_within(purse, [look for case in judged for look in self._look_again(case)])
         if options.budget is not None:
             if is_first and purse.refused and purse.left == allowed:
                 raise ConfigError(
@@ -244,18 +267,6 @@ class JudgedDetector:
             self.usage.allowed += allowed
             self.usage.spent += allowed - purse.left
 
-    def _reader(self) -> Reader:
-        options, engine = self.options, self.engine
-        return Reader(
-            taxonomy=self.taxonomy,
-            max_tokens=engine.max_prompt_tokens,
-            count=engine.count_tokens,
-            spell=engine.spell,
-            detail=options.detail,
-            language=options.language,
-            has_rewrites=options.has_rewrites,
-        )
-
     def _plan_questions(self, case: Case) -> None:
         """The questions about a case, with what it lacks for some codes."""
         dialogue = case.masked
@@ -266,50 +277,51 @@ class JudgedDetector:
             dialogue, self.options.policies, self.options.guideline, logs_tools=logs_tools
         )
         codes, case.unmet = applicable_codes(self.taxonomy, self.options.codes, evidence.kinds(dialogue))
-        case.questions, without_room = self._reader().questions(dialogue, codes, evidence)
+        options, engine = self.options, self.engine
+        reader = Reader(
+            taxonomy=self.taxonomy,
+            max_tokens=engine.max_prompt_tokens,
+            count=engine.count_tokens,
+            spell=engine.spell,
+            detail=options.detail,
+            language=options.language,
+            has_rewrites=options.has_rewrites,
+        )
+        case.questions, without_room = reader.questions(dialogue, codes, evidence)
         if without_room:
             case.fail(NO_ROOM, without_room)
             self._count_failure(NO_ROOM)
         self.usage.shortened += sum(question.is_cut for question in case.questions)
 
-    def _plan_readings(self, cases: Sequence[Case], order: Sequence[int]) -> list[_Ask]:
+    def _plan_readings(self, cases: Sequence[Case]) -> list[_Ask]:
         """The questions about cases: once about all of them, before any is asked again."""
         return [
-            self._read(cases, index, number, vote)
+            self._read(case, number, vote)
             for vote in range(self.options.votes)
-            for index in order
-            for number in range(len(cases[index].questions))
+            for case in cases
+            for number in range(len(case.questions))
         ]
 
-    def _read(self, cases: Sequence[Case], index: int, number: int, vote: int) -> _Ask:
-        case = cases[index]
+    def _read(self, case: Case, number: int, vote: int) -> _Ask:
         question = case.questions[number]
-        parsed: list[Reading] = []
 
-        def check(text: str) -> str:
-            result = parse_reading(text, question)
-            if isinstance(result, str):
-                return result
-            parsed[:] = [result]
-            return ""
-
-        def accept(text: str) -> None:
-            case.readings.setdefault(number, []).append(parsed[0])
+        def accept(reading: Reading) -> None:
+            case.readings.setdefault(number, []).append(reading)
             case.asked.update(question.codes)
 
-        request = JudgeRequest(
-            dialogue_id=case.dialogue.id,
-            messages=question.messages,
-            schema=question.schema,
-            max_tokens=ANSWER_TOKENS,
-            check=check,
+        return _Ask.about(
+            case,
+            question.messages,
+            question.schema,
+            lambda text: parse_reading(text, question),
+            codes=tuple(question.codes),
+            accept=accept,
+            question=number,
             vote=vote,
         )
-        return _Ask(index, request, tuple(question.codes), accept, number)
 
-    def _look_again(self, cases: Sequence[Case], index: int) -> list[_Ask]:
+    def _look_again(self, case: Case) -> list[_Ask]:
         """The second looks at a case: one for each of its questions with errors that need one."""
-        case = cases[index]
         low, high = SECOND_LOOK
         asks = []
         for question in case.questions:
@@ -325,47 +337,35 @@ class JudgedDetector:
                 )
             ]
             if uncertain:
-                asks.append(self._second_look(case, index, question, uncertain))
+                asks.append(self._second_look(case, question, uncertain))
         return asks
 
-    def _second_look(self, case: Case, index: int, question: Question, errors: list[ReadError]) -> _Ask:
-        parsed: dict[int, Any] = {}
-
-        def check(text: str) -> str:
-            result = parse_decisions(text, question, len(errors))
-            if isinstance(result, str):
-                return result
-            parsed.update(result)
-            return ""
-
-        def accept(text: str) -> None:
+    def _second_look(self, case: Case, question: Question, errors: list[ReadError]) -> _Ask:
+        def accept(decisions: dict[int, Decision]) -> None:
             case.n_second_looks += 1
             for number, error in enumerate(errors, 1):
-                decision = parsed[number]
-                place = case.errors.index(error)
-                if decision.code is None:
-                    case.errors[place] = error.model_copy(update={"probability": 0.0})
-                    continue
-                changes: dict[str, Any] = {"code": decision.code, "probability": decision.probability}
-                changes["severity"] = decision.severity or error.severity
-                if decision.code != error.code:
-                    changes |= {"second_code": error.code, "reason": decision.reason or error.reason}
-                case.errors[place] = error.model_copy(update=changes)
+                decision = decisions[number]
+                changes: dict[str, Any] = {"probability": decision.probability}  # 0 without a code
+                if decision.code is not None:
+                    changes |= {"code": decision.code, "severity": decision.severity or error.severity}
+                    if decision.code != error.code:
+                        changes |= {"second_code": error.code, "reason": decision.reason or error.reason}
+                case.errors[case.errors.index(error)] = error.model_copy(update=changes)
 
-        request = JudgeRequest(
-            dialogue_id=case.dialogue.id,
-            messages=second_look(question, errors, self.options.language),
-            schema=second_look_schema(list(question.codes)),
-            max_tokens=ANSWER_TOKENS,
-            check=check,
+        return _Ask.about(
+            case,
+            second_look(question, errors, self.options.language),
+            second_look_schema(list(question.codes)),
+            lambda text: parse_decisions(text, question, len(errors)),
+            codes=tuple({error.code for error in errors}),
+            accept=accept,
         )
-        return _Ask(index, request, tuple({error.code for error in errors}), accept)
 
-    def _ask_within(self, cases: Sequence[Case], purse: Purse, asks: Sequence[_Ask]) -> list[_Ask]:
+    def _ask_within(self, purse: Purse, asks: Sequence[_Ask]) -> list[_Ask]:
         """Asks as many as the budget reaches, in waves; returns those that were not asked."""
         rest = list(asks)
         while rest:
-            sent: list[tuple[_Ask, JudgeRequest]] = []
+            sent: list[JudgeRequest] = []
             for ask in rest:
                 tokens = self.engine.count_tokens(ask.request.messages)
                 if self.options.budget is not None:  # a server may be shown the schema in words
@@ -373,35 +373,36 @@ class JudgedDetector:
                 answers = purse.reserve(tokens, ask.request.max_tokens)
                 if not answers:
                     break
-                sent.append((ask, replace(ask.request, answers=answers)))
+                sent.append(replace(ask.request, answers=answers))
             if not sent:
                 return rest
-            rest = rest[len(sent) :]
             started_s = time.monotonic()
-            replies = self.engine.ask([request for _, request in sent])
+            replies = self.engine.ask(sent)
             self.usage.seconds += time.monotonic() - started_s
             self.monitor.add_seconds("judge", time.monotonic() - started_s)
-            for (ask, request), reply in zip(sent, replies, strict=True):
-                self._note_reply(cases[ask.case], ask, request, reply)
+            for ask, reply in zip(rest, replies, strict=False):
+                self._note_reply(ask, reply)
             purse.settle([(reply.prompt_tokens, reply.output_tokens) for reply in replies])
+            rest = rest[len(sent) :]
         return []
 
-    def _note_reply(self, case: Case, ask: _Ask, request: JudgeRequest, reply: JudgeReply) -> None:
-        usage = self.usage
+    def _note_reply(self, ask: _Ask, reply: JudgeReply) -> None:
+        case, usage = ask.case, self.usage
         usage.questions += 1
         usage.prompt_tokens += reply.prompt_tokens
         usage.cached_tokens += reply.cached_tokens
         usage.output_tokens += reply.output_tokens
-        case.n_readings += request.schema["required"][-1] == "errors"
-        if reply.failure or request.check(reply.text):
-            failure = reply.failure or BAD_ANSWER
-            self._count_failure(failure)
-            if ask.question is None:
-                case.fail(failure, ask.codes)
-            else:
-                case.failed[ask.question] = failure
+        case.n_readings += ask.question is not None
+        result = BAD_ANSWER if reply.failure else ask.parse(reply.text)
+        if not isinstance(result, str):
+            ask.accept(result)
             return
-        ask.accept(reply.text)
+        failure = reply.failure or BAD_ANSWER
+        self._count_failure(failure)
+        if ask.question is None:
+            case.fail(failure, ask.codes)
+        else:
+            case.failed[ask.question] = failure
 
     def _count_failure(self, failure: str) -> None:
         self.usage.failures[failure] = self.usage.failures.get(failure, 0) + 1

@@ -202,7 +202,7 @@ def _compress_weights(config: PackConfig, target: Path, base_sha256: str) -> Non
     """Write the scanner's weights in the format that is served."""
     from safetensors.torch import load_file
 
-    from dialint.detector.engines.weight_formats import encode_weight
+    from dialint.detector.engines.quantization import encode_weight
 
     packed: dict[str, Any] = {}
     for name, weight in load_file(config.scanner / WEIGHTS).items():

@@ -16,7 +16,7 @@ from safetensors import deserialize
 from safetensors.torch import load_file, save, save_file
 
 from dialint.detector.engines import local
-from dialint.detector.engines.weight_formats import WeightFormat, decode_weight, encode_weight
+from dialint.detector.engines.quantization import WeightFormat, decode_weight, encode_weight
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.release import SCALE, WEIGHTS, Release, finalize_release
 

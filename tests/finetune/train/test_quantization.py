@@ -16,8 +16,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from dialint.detector.engines import base_models
-from dialint.detector.engines.quantization import iter_weights, nf4_config
-from dialint.detector.engines.weight_formats import encode_weight
+from dialint.detector.engines.quantization import encode_weight, iter_weights, nf4_config
 from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner.backbone import build_network, load_base
 from dialint.finetune.scanner.options import ScanConfig
