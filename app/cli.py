@@ -151,7 +151,6 @@ where they are."""
 
 
 def group(name: str, help: str, commands: Commands) -> App:
-    """A group of commands."""
     app = App(name=name, help=help)
     for number, (command, (target, line)) in enumerate(commands.items()):
         app.command(target, name=command, help=line, sort_key=number)

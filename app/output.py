@@ -36,7 +36,6 @@ def print_line(line: str) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table without borders."""
     from rich.console import Console
     from rich.table import Table
 
@@ -47,7 +46,6 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def print_status(line: str) -> None:
-    """Print a message about the progress of the command on standard error."""
     sys.stderr.write(f"dialint: {line}\n")
 
 

@@ -46,7 +46,6 @@ class GracefulShutdown:
             raise Interrupted(self._requested)
 
     def handle(self, signum: int, frame: FrameType | None) -> None:
-        """The signal handler."""
         first = self._requested is None
         if signum != signal.SIGALRM:
             self._requested = self._requested or signum

@@ -220,7 +220,6 @@ class Appender:
             os.fsync(self._handle)
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._handle)
 
 

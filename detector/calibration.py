@@ -162,3 +162,8 @@ def group_by_coverage(codes: Iterable[str], covered: Mapping[str, CodeRelease]) 
         for name in [f"covered ({each})" for each in means] or [NEEDS_JUDGE]:
             groups[name].append(code)
     return {name: group for name, group in groups.items() if group}
+
+
+def describe_coverage(covered: Mapping[str, CodeRelease], code: str) -> str:
+    """``scan, check`` for a code that both may report, ``needs a judge`` for one that nothing covers."""
+    return ", ".join(covered[code].covered_by if code in covered else ()) or NEEDS_JUDGE

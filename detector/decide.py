@@ -120,7 +120,6 @@ class Rules:
         return self.judge_threshold if measured is None else measured.threshold
 
     def judged_probability(self, code: str, probability: float) -> float:
-        """The judge's probability by its contract."""
         measured = self.judged_code(code)
         return probability if measured is None else measured.calibrate(probability)
 
@@ -156,7 +155,6 @@ def decide(suspicions: Iterable[Suspicion], rules: Rules, facts: Facts) -> Decis
 
 
 def _decide_one(suspicion: Suspicion, rules: Rules, facts: Facts) -> Decision:
-    """The outcome of one suspicion by `TABLE`."""
     outcome: Outcome = "finding"
     proofs = [suspicion.proof] if suspicion.proof else []
     for sources, rule in TABLE:

@@ -96,7 +96,6 @@ def missing_extra_error(extra: str, what: str, lacking: list[str]) -> ConfigErro
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra."""
     return f"pip install 'dialint[{extra}]'"
 
 
@@ -120,7 +119,6 @@ def require_single_process(command: str) -> None:
 
 
 def _requirements() -> Iterator[tuple[str, Requirement]]:
-    """Yield every optional requirement with its extra."""
     try:
         lines = requires("dialint") or []
     except PackageNotFoundError:

@@ -40,7 +40,6 @@ class Monitor:
     """CPU seconds of the living processes that judge for this one."""
 
     def add_seconds(self, stage: str, seconds: float) -> None:
-        """Add what a stage took."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
 
@@ -95,7 +94,6 @@ class DetectorFacts:
 
     @classmethod
     def of(cls, detector: Detector) -> DetectorFacts:
-        """The facts of a detector in this process."""
         codes, judge = tuple(detector.codes), detector.judge_info
         return cls(detector.release, detector.fingerprint, codes, detector.info, judge)
 
@@ -106,45 +104,36 @@ class Detector(Protocol):
     @property
     def release(self) -> str:
         """Id that every verdict carries."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Hash of all that can change a verdict: weights, taxonomy, overrides, engine options."""
-        ...
 
     @property
     def taxonomy(self) -> Taxonomy:
         """The taxonomy that defines its codes."""
-        ...
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes it covers; all others are not covered, which is not the same as clean."""
-        ...
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         """One verdict for each dialogue, in order. A dialogue that cannot be judged gets a failed one."""
-        ...
 
     @property
     def info(self) -> ReleaseInfo | None:
         """The description of the release that judges, if one does."""
-        ...
 
     @property
     def judge_info(self) -> JudgeInfo | None:
         """The judge that is asked, if any, and what it took."""
-        ...
 
     @property
     def monitor(self) -> Monitor:
         """Reports and costs."""
-        ...
 
     def with_log(self, log: LogProfile) -> Detector:
         """The detector for dialogues of a log with this profile."""
-        ...
 
 
 class PlainDetector:
@@ -155,11 +144,9 @@ class PlainDetector:
 
     @cached_property
     def monitor(self) -> Monitor:
-        """Reports and costs."""
         return Monitor()
 
     def with_log(self, log: LogProfile) -> Self:
-        """Itself."""
         return self
 
 

@@ -39,7 +39,6 @@ class Isolation:
     fail: Callable[[Dialogue, str], Verdict]
 
     def verdicts(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
-        """One verdict for each dialogue, in order."""
         failed: dict[int, Verdict] = {}
         while True:
             positions = [index for index in range(len(dialogues)) if index not in failed]
@@ -74,7 +73,6 @@ class Isolation:
         return results
 
     def _judge_halves(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
-        """Verdicts of dialogues that are too much together and not alone."""
         if len(dialogues) == 1:
             return [self.fail(dialogues[0], "now and then more than it may take")]
         half = len(dialogues) // 2

@@ -111,7 +111,6 @@ class Piece(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Characters of the new text."""
         return self.end - self.start if self.text is None else len(self.text)
 
 

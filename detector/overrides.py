@@ -62,12 +62,10 @@ class Judged(Record):
 
     @property
     def n(self) -> int:
-        """How many were judged."""
         return self.right + self.arguable + self.wrong
 
     @property
     def precision(self) -> float | None:
-        """The share that was right."""
         return self.right / self.n if self.n else None
 
     @cached_property
@@ -164,7 +162,6 @@ class NaturalPrecision(Record):
 
     @cached_property
     def summary(self) -> str:
-        """One line for the end of a job."""
         right = sum(judged.right for judged in self.findings.values())
         n = sum(judged.n for judged in self.findings.values())
         return f"spot check of {self.judged_on}: {right} of {n} judged findings were right"
@@ -184,7 +181,6 @@ class JudgedCode(Record):
     threshold: Probability | None = None
 
     def calibrate(self, probability: float) -> float:
-        """The calibrated probability."""
         p = min(max(probability, LEAST), 1 - LEAST)
         return sigmoid(self.slope * math.log(p / (1 - p)) + self.offset)
 

@@ -36,11 +36,9 @@ class Patterns:
         self._file, self._section, self._parts = file, section, parts
 
     def text(self, name: str) -> str:
-        """Return a pattern as a text."""
         return self._parts.get(name) or self._expand(read_section(self._file, self._section)[name])
 
     def compile(self, text: str) -> re.Pattern[str]:
-        """Return a pattern as it stands in the file."""
         return re.compile(self._expand(text))
 
     def _expand(self, text: str) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
@@ -165,7 +165,6 @@ class _Progress:
         self.reported = max(self.reported, self.done + ahead)
 
     def end_dialogue(self, n_findings: int) -> None:
-        """A dialogue has its verdict."""
         self.done, self.n_findings = self.done + 1, self.n_findings + n_findings
         self.reported = max(self.reported, self.done)
 
@@ -175,81 +174,64 @@ class _Progress:
         return self.reported, self.tokens - self.tokens_before, self.n_findings
 
 
+@dataclass(eq=False)
 class ReleaseDetector:
-    """Judges dialogues with a release's scan and exact checks."""
+    """Judges dialogues with a release's scan and exact checks.
 
-    def __init__(
-        self,
-        info: ReleaseInfo,
-        weights: str,
-        scanner: Scanner | None,
-        taxonomy: Taxonomy,
-        *,
-        languages: tuple[str, ...] = (),
-        log: LogProfile = EMPTY_PROFILE,
-        overrides: Overrides = NO_OVERRIDES,
-        policies: Mapping[str, Policy] | None = None,
-        trust_domain: bool = False,
-        plugins: Mapping[str, Plugin] | None = None,
-    ) -> None:
-        """`weights` is the fingerprint of the release's files; without a `scanner` only checks judge;
-        `languages` as `dialint.detector.languages` forces them; `log` is what the whole log says about its
-        dialogues; `policies` are the team's by their names; with `trust_domain` no log is far from what the
-        release was calibrated on; `plugins` are the checks."""
-        plugins = check_plugins() if plugins is None else plugins
-        self._checks = {name: plugin.load(Check) for name, plugin in plugins.items()}
-        self.info = add_checks(info, self._checks, plugins, taxonomy)
-        self._arguments: dict[str, Any] = {
-            "info": self.info, "weights": weights, "scanner": scanner, "taxonomy": taxonomy,
-            "languages": languages, "log": log, "overrides": overrides, "policies": policies,
-            "trust_domain": trust_domain, "plugins": plugins,
-        }  # fmt: skip
-        self._scanner, self.taxonomy, self.log, self.overrides = scanner, taxonomy, log, overrides
-        self._languages, self._policies = languages, dict(policies or {})
-        domain = info.domain
-        is_far = domain is not None and domain.is_far(log.distance, log.n_dialogues) and not trust_domain
-        self.judge_info = None
+    `weights` is the fingerprint of the release's files; without a `scanner` only checks judge; `languages` as
+    `dialint.detector.languages` forces them; `log` is what the whole log says about its dialogues; `policies`
+    are the team's by their names; with `trust_domain` no log is far from what the release was calibrated on;
+    `plugins` are the checks.
+    """
+
+    info: ReleaseInfo
+    weights: str
+    scanner: Scanner | None
+    taxonomy: Taxonomy
+    _: KW_ONLY
+    languages: tuple[str, ...] = ()
+    log: LogProfile = EMPTY_PROFILE
+    overrides: Overrides = NO_OVERRIDES
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    trust_domain: bool = False
+    plugins: Mapping[str, Plugin] = field(default_factory=check_plugins)
+    judge_info: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        checks = {name: plugin.load(Check) for name, plugin in self.plugins.items()}
+        self.info = info = add_checks(self.info, checks, self.plugins, self.taxonomy)
         self.monitor = Monitor()
-        self._rules = Rules(self.info.codes, overrides, domain if is_far else None)
-        context = CheckContext(log, self._policies, languages, taxonomy.waits)
-        self._finder = SuspicionFinder(self.info, taxonomy, self._checks, context, self._rules)
-        self._coverage = LanguageCoverage(self.info, taxonomy, self._checks)
-        self.release = self.info.id
+        domain, log = info.domain, self.log
+        is_far = domain is not None and domain.is_far(log.distance, log.n_dialogues) and not self.trust_domain
+        self._rules = Rules(info.codes, self.overrides, domain if is_far else None)
+        context = CheckContext(log, self.policies, self.languages, self.taxonomy.waits)
+        self._finder = SuspicionFinder(info, self.taxonomy, checks, context, self._rules)
+        self._coverage = LanguageCoverage(info, self.taxonomy, checks)
+        self.release = info.id
         self.codes = tuple(
-            code for code in self.info.codes if code in self.info.covered or code in overrides.thresholds
+            code for code in info.codes if code in info.covered or code in self.overrides.thresholds
         )
         self.fingerprint = fingerprint(
             [
-                weights,
-                self.info.model_dump(mode="json"),
-                taxonomy.model_dump(mode="json"),
-                "no scan" if scanner is None else scanner.engine.fingerprint,
-                *([languages] if languages else []),
+                self.weights,
+                info.model_dump(mode="json"),
+                self.taxonomy.model_dump(mode="json"),
+                "no scan" if self.scanner is None else self.scanner.engine.fingerprint,
+                *([self.languages] if self.languages else []),
                 *([] if log == EMPTY_PROFILE else [log.fingerprint]),
-                *[policy.model_dump(mode="json") for policy in self._policies.values()],
-                *([] if overrides.fingerprint is None else [overrides.fingerprint]),
-                *(["domain: trust"] if trust_domain else []),
-                *describe([*plugins.values(), *recognizer_plugins().values()]),
+                *[policy.model_dump(mode="json") for policy in self.policies.values()],
+                *([] if self.overrides.fingerprint is None else [self.overrides.fingerprint]),
+                *(["domain: trust"] if self.trust_domain else []),
+                *describe([*self.plugins.values(), *recognizer_plugins().values()]),
             ]
         )
 
-    @property
-    def scanner(self) -> Scanner:
-        """What scans; a detector of checks alone has none."""
-        assert self._scanner is not None
-        return self._scanner
-
-    def copy(self, **changes: Any) -> ReleaseDetector:
-        """The same detector with other arguments of `__init__`, such as another `info` of a release in the
-        making."""
-        return ReleaseDetector(**{**self._arguments, **changes})
-
     def with_log(self, log: LogProfile) -> ReleaseDetector:
         """The same detector for dialogues of a log with this profile."""
-        return self.copy(log=log)
+        return replace(self, log=log)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        monitor, engine = self.monitor, None if self._scanner is None else self._scanner.engine
+        monitor, engine = self.monitor, None if self.scanner is None else self.scanner.engine
         n_tokens = 0 if engine is None else engine.n_tokens
         progress = _Progress(n_tokens, n_tokens)
 
@@ -266,14 +248,14 @@ class ReleaseDetector:
             monitor.on_step(index)
             started_s = time.perf_counter()
             masked.append(mask_dialogue(dialogue))
-            coverages.append(self._coverage.turns(masked[-1][0], self._languages))
+            coverages.append(self._coverage.turns(masked[-1][0], self.languages))
             monitor.add_seconds("mask", time.perf_counter() - started_s)
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
         silent = [[turn.index for turn in dialogue.turns if turn.is_silent_act] for dialogue in dialogues]
         scanned = {
             index: masked[index][0]
             for index, turns in enumerate(judged)
-            if self._scanner is not None and any(coverages[index][turn].is_judged for turn in turns)
+            if self.scanner is not None and any(coverages[index][turn].is_judged for turn in turns)
         }
 
         def iterate_scanned() -> Iterator[Dialogue]:
@@ -282,7 +264,7 @@ class ReleaseDetector:
                 progress.reached = position
                 yield dialogue
 
-        scans = iter(()) if self._scanner is None else self._scanner.stream(iterate_scanned())
+        scans = iter(()) if self.scanner is None else self.scanner.stream(iterate_scanned())
         verdicts = []
         for index, (dialogue, (changed, texts)) in enumerate(zip(dialogues, masked, strict=True)):
             started_s = time.perf_counter()
@@ -321,12 +303,11 @@ class ReleaseDetector:
 
     def _origin(self, dialogue: Dialogue) -> dict[str, Any]:
         """The fields of a verdict that say by which of the team's own rules it was made."""
-        applies = policy_for(dialogue, self._policies)
+        applies = policy_for(dialogue, self.policies)
         policy = applies and PolicyVersion(name=applies.policy, sha256=applies.fingerprint)
         return {"policy": policy, "overrides": self.overrides.fingerprint}
 
     def _judge(self, case: Case, all_probabilities: bool) -> Verdict:
-        """The verdict of a masked and scanned dialogue."""
         lacking = self._codes_without_policy(case.dialogue)
         no_policy = tuple(code for code in lacking if self._is_of_policies_alone(code))
         facts = Facts(case.dialogue, case.coverage, lacking, self.log)
@@ -379,7 +360,7 @@ class ReleaseDetector:
             for code, how in self.info.codes.items()
             if any(check.name == POLICY_CHECK for check in how.checks)
         ]
-        policy = policy_for(dialogue, self._policies) if needing else None
+        policy = policy_for(dialogue, self.policies) if needing else None
         return tuple(code for code in needing if policy is None or code not in policy.codes)
 
     def _is_of_policies_alone(self, code: str) -> bool:

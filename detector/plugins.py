@@ -152,7 +152,6 @@ class Plugin:
 
     @property
     def is_own(self) -> bool:
-        """Whether dialint itself offers it."""
         return self.origin == PACKAGE
 
     def load(self, kind: Any = object) -> Any:

@@ -196,7 +196,6 @@ class JudgeRecord(Record):
 
 
 def _is_absent(value: object) -> bool:
-    """Return whether a field is left out of a verdict that is written."""
     return value is None or value == ()
 
 

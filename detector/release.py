@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -118,6 +118,28 @@ def expand_checks(content: bytes) -> bytes:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return content
     return json.dumps(info).encode()
+
+
+def load_coverage(release: Path, taxonomy: Taxonomy) -> Mapping[str, CodeRelease] | None:
+    """How the release in a folder finds its codes, by its description alone; None if there is none.
+
+    A release made for another major version of the taxonomy covers none of this one: equal letters
+    need not mean the same error.
+
+    Raises:
+        ReleaseRefused: the file is there and is not a release's description.
+    """
+    try:
+        described = json.loads(expand_checks((release / "release.json").read_bytes()))
+        covered = TypeAdapter(dict[str, CodeRelease]).validate_json(json.dumps(described["codes"]))
+        release_taxonomy = described.get("taxonomy", taxonomy.version)
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ReleaseRefused("E_RELEASE", f"{release}/release.json: not a release's description") from None
+    if not taxonomy.fits(release_taxonomy):
+        return {}
+    return {code: how for code, how in covered.items() if code in taxonomy.codes}
 
 
 def measured_check(name: str, code: str) -> CheckPrecision:

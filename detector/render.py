@@ -135,7 +135,6 @@ class RenderConfig(Record):
 
     @property
     def control(self) -> tuple[str, ...]:
-        """Every control token this configuration uses."""
         return tuple(mark for mark in (*self.roles.values(), self.begin, self.slot) if mark)
 
 

@@ -52,7 +52,6 @@ class Engine(Protocol):
     @property
     def fingerprint(self) -> str:
         """Engine options that may change a score."""
-        ...
 
     def scan(self, windows: Sequence[Rendered]) -> list[WindowScores]: ...
 
@@ -227,7 +226,6 @@ def find_similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
 
 
 def _merge_scores(windows: Sequence[Rendered], scores: Sequence[WindowScores]) -> dict[int, TurnScores]:
-    """Turns by index, the pieces of each joined."""
     pieces: dict[int, list[tuple[Slot, Array, Array]]] = {}
     for window, result in zip(windows, scores, strict=True):
         for slot, row, spans in zip(window.slots, result.slots, result.spans, strict=True):

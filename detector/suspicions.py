@@ -36,7 +36,6 @@ class Case:
 
     @cached_property
     def place_of(self) -> dict[int, int]:
-        """Positions of the turns by their indices."""
         return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
 
 
@@ -52,7 +51,6 @@ class SuspicionFinder:
 
     @cached_property
     def column(self) -> dict[str, int]:
-        """The column of each code in the scores."""
         return {code: column for column, code in enumerate(self.info.head_codes)}
 
     def find(self, case: Case) -> dict[tuple[int, str], list[Suspicion]]:

@@ -58,7 +58,6 @@ class ToolUse:
 
     @property
     def was_run(self) -> bool:
-        """Whether there is a result."""
         return self.result is not None
 
     @cached_property

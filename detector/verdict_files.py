@@ -146,12 +146,10 @@ def manifest_path(out: Path) -> Path:
 
 
 def rejects_path(out: Path) -> Path:
-    """The path of the rejects of `out`."""
     return out.with_name(f"{output_stem(out)}.rejects.jsonl")
 
 
 def verdict_line(verdict: Verdict) -> bytes:
-    """One verdict as one line."""
     return verdict.model_dump_json().encode() + b"\n"
 
 

@@ -104,7 +104,6 @@ class WatchedDetector:
         self.close()
 
     def close(self) -> None:
-        """End the worker."""
         if self._worker is not None:
             self._worker.end()
             self._worker = None

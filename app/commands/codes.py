@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
-from dialint.app.code_coverage import EMBEDDED, Coverage, describe_coverage, load_coverage, show_severities
-from dialint.detector.calibration import NEEDS_JUDGE, POLICY_CHECK, CodeRelease, group_by_coverage
+from dialint.detector.calibration import (
+    NEEDS_JUDGE,
+    POLICY_CHECK,
+    CodeRelease,
+    describe_coverage,
+    group_by_coverage,
+)
 from dialint.detector.languages import language_name
+from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 
 if TYPE_CHECKING:
@@ -28,6 +34,7 @@ PIPE_WIDTH = 100
 """Columns of the output where no terminal says how wide it is."""
 
 Language = Literal["en", "es", "ru"]
+Coverage: TypeAlias = Mapping[str, CodeRelease]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +77,17 @@ def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> di
     embedded release covers it (`covered_by`, `languages`, `checks`) where there is one."""
     categories = []
     for category in taxonomy.categories:
-        listed = [_with_coverage(code, covered) for code in category.codes if code in chosen]
+        listed: list[dict[str, Any]] = []
+        for code in category.codes:
+            if code in chosen:
+                how = covered.get(code.code)
+                coverage = {
+                    "covered": how is not None,
+                    "covered_by": list(how.covered_by) if how else [],
+                    "languages": list(_languages(how)),
+                    "checks": [check.model_dump(mode="json") for check in how.checks] if how else [],
+                }
+                listed.append(code.model_dump(mode="json") | coverage)
         if listed:
             categories.append({**category.model_dump(mode="json", exclude={"codes"}), "codes": listed})
     return {
@@ -80,20 +97,7 @@ def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> di
     }
 
 
-def _with_coverage(code: Code, covered: Coverage) -> dict[str, Any]:
-    content = code.model_dump(mode="json")
-    how = covered.get(code.code)
-    return {
-        **content,
-        "covered": how is not None,
-        "covered_by": list(how.covered_by) if how else [],
-        "languages": list(_languages(how)),
-        "checks": [check.model_dump(mode="json") for check in how.checks] if how else [],
-    }
-
-
 def _languages(how: CodeRelease | None) -> tuple[str, ...]:
-    """Those of the scan of a code; none without a scan."""
     return how.scan.languages if how and how.scan else ()
 
 
@@ -127,7 +131,7 @@ def _table(taxonomy: Taxonomy, covered: Coverage, language: Language) -> Table:
             row = [
                 code.code,
                 getattr(code.name, language),
-                show_severities(code),
+                _severities(code),
                 code.scope,
                 ", ".join(code.needs),
                 describe_coverage(covered, code.code),
@@ -177,7 +181,7 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage) -> list[tuple[str,
         ("test", code.test),
         ("an error", code.example),
         ("not an error", code.counter_example),
-        ("severity", f"{show_severities(code)}  {meaning[code.severity]}"),
+        ("severity", f"{_severities(code)}  {meaning[code.severity]}"),
         ("scope", code.scope),
         ("usual fault", code.fault),
         ("needs", ", ".join(code.needs) or "the text alone"),
@@ -207,3 +211,9 @@ def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
         names = ", ".join(map(language_name, languages))
         lines.append(("languages", f"{names}; in others only exact checks that cover them"))
     return lines
+
+
+def _severities(code: Code) -> str:
+    """The usual severity, then the others it may get: ``S3 (S2 S4)``."""
+    others = " ".join(severity for severity in code.severities if severity != code.severity)
+    return f"{code.severity} ({others})" if others else code.severity

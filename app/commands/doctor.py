@@ -56,40 +56,38 @@ def doctor() -> int:
 
 def diagnose() -> Iterator[Fact]:
     """Yield every fact, the machine first."""
+    from dialint.detector.interface import available_cores
+    from dialint.detector.release import EMBEDDED, Release
+
     yield Fact("dialint", "ok", _version("dialint") or "not installed as a package")
     yield Fact("Python", "ok", platform.python_version())
-    yield Fact("processor", "ok", _processor())
-    yield _memory()
-    yield from _packages()
-    yield _gpu()
-    yield _release()
-    yield _home()
-    yield from map(_extra, environment.modules_by_extra())
-
-
-def _processor() -> str:
-    from dialint.detector.interface import available_cores
-
-    return f"{available_cores()} cores, {platform.machine()}"
-
-
-def _memory() -> Fact:
+    yield Fact("processor", "ok", f"{available_cores()} cores, {platform.machine()}")
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+        remedy = "" if total >= 2 else "the embedded release wants 2 GiB"
+        yield Fact("memory", "missing" if remedy else "ok", f"{total:.1f} GiB", remedy)
     except (ValueError, OSError, AttributeError):
-        return Fact("memory", "missing", "unknown on this system")
-    if total < 2:
-        return Fact("memory", "missing", f"{total:.1f} GiB", "the embedded release wants 2 GiB")
-    return Fact("memory", "ok", f"{total:.1f} GiB")
-
-
-def _packages() -> Iterator[Fact]:
+        yield Fact("memory", "missing", "unknown on this system")
     for name in ("torch", "transformers", "pyarrow", "pydantic"):
-        installed = _version(name)
-        if installed:
+        if installed := _version(name):
             yield Fact(name, "ok", installed, needed=True)
         else:
             yield Fact(name, "missing", "not installed", "pip install -c constraints.txt -e .", needed=True)
+    yield _gpu()
+
+    def check_release() -> str:
+        info = Release(EMBEDDED).info
+        return f"{info.id}, verified, covers {' '.join(info.covered)}"
+
+    remedy = "install dialint again: the package is damaged"
+    yield _attempt("embedded release", check_release, remedy, needed=True)
+    yield _attempt("store", _check_home, "set DIALINT_HOME to a folder that can be written")
+    for extra, modules in environment.modules_by_extra().items():
+        if lacking := environment.missing_modules(extra):
+            lacks, command = f"lacks {', '.join(lacking)}", environment.install_command(extra)
+            yield Fact(f"extra {extra}", "missing", lacks, command)
+        else:
+            yield Fact(f"extra {extra}", "ok", ", ".join(modules))
 
 
 def _gpu() -> Fact:
@@ -105,29 +103,13 @@ def _gpu() -> Fact:
     )
 
 
-def _release() -> Fact:
-    from dialint.detector.release import EMBEDDED, Release
-
-    def check() -> str:
-        info = Release(EMBEDDED).info
-        return f"{info.id}, verified, covers {' '.join(info.covered)}"
-
-    return _attempt("embedded release", check, "install dialint again: the package is damaged", needed=True)
-
-
-def _home() -> Fact:
-    from dialint.detector.environment import home_folder
-
-    home = home_folder()
-
-    def check() -> str:
-        there = next(folder for folder in (home, *home.parents) if folder.exists())
-        if not os.access(there, os.W_OK):
-            raise PermissionError(f"{there} is not writable")
-        free = shutil.disk_usage(there).free / 2**30
-        return f"{home} {'exists' if home.exists() else 'will be made'}, {free:.0f} GiB free"
-
-    return _attempt("store", check, "set DIALINT_HOME to a folder that can be written")
+def _check_home() -> str:
+    home = environment.home_folder()
+    there = next(folder for folder in (home, *home.parents) if folder.exists())
+    if not os.access(there, os.W_OK):
+        raise PermissionError(f"{there} is not writable")
+    free = shutil.disk_usage(there).free / 2**30
+    return f"{home} {'exists' if home.exists() else 'will be made'}, {free:.0f} GiB free"
 
 
 def _attempt(what: str, check: Callable[[], str], remedy: str, *, needed: bool = False) -> Fact:
@@ -135,15 +117,6 @@ def _attempt(what: str, check: Callable[[], str], remedy: str, *, needed: bool =
         return Fact(what, "ok", check(), needed=needed)
     except (DialintError, OSError) as error:
         return Fact(what, "broken", str(error), remedy, needed)
-
-
-def _extra(extra: str) -> Fact:
-    """Return whether all libraries of an extra are there."""
-    if lacking := environment.missing_modules(extra):
-        return Fact(
-            f"extra {extra}", "missing", f"lacks {', '.join(lacking)}", environment.install_command(extra)
-        )
-    return Fact(f"extra {extra}", "ok", ", ".join(environment.modules_by_extra()[extra]))
 
 
 def _version(name: str) -> str | None:

@@ -127,7 +127,6 @@ class ClusterDetector:
         self.close()
 
     def close(self) -> None:
-        """End the actors and leave the cluster."""
         self._stack.close()
 
     def with_log(self, log: LogProfile) -> ClusterDetector:

@@ -262,7 +262,6 @@ class Job:
         self.resumed, self.n_chunks, self.n_rows = [], 0, 0
 
     def close(self) -> None:
-        """Close the open files."""
         for appender in (self._part, self._journal):
             if appender is not None:
                 appender.close()

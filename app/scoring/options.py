@@ -113,5 +113,4 @@ class ScoreConfig:
 
     @property
     def output_format(self) -> OutputFormat:
-        """The format that is written."""
         return self.format if self.out is None else ENDINGS[self.out.suffix]

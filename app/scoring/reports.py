@@ -89,7 +89,6 @@ def _text_lines(finding: Finding, taxonomy: Taxonomy) -> list[str]:
 
 
 def title(code: str, taxonomy: Taxonomy) -> str:
-    """A code with its name."""
     entry = taxonomy.codes.get(code)
     return f"{code} {entry.name.en}" if entry else code
 

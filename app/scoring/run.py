@@ -15,7 +15,6 @@ from typing import Any
 
 from rich.text import Text
 
-from dialint.app.code_coverage import load_coverage
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.judging import describe_options, judge_lines, select_codes
@@ -37,7 +36,7 @@ from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Verdict, narrow_gaps
 from dialint.detector.registry import resolve_release
-from dialint.detector.release import EMBEDDED
+from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.watchdog import WatchedDetector
 
@@ -244,7 +243,7 @@ def resolve_scan(config: ScoreConfig) -> ScoreConfig:
         return config
     taxonomy, overrides = load_taxonomy(what.taxonomy), read_overrides(what.overrides)
     folder = EMBEDDED if what.release is None else resolve_release("scan", what.release)
-    covered = load_coverage(folder / "release.json", taxonomy) or {}
+    covered = load_coverage(folder, taxonomy) or {}
     requested = select_codes(config.codes, taxonomy)
     for code, how in covered.items():
         if how.scan is None or (requested and code not in requested):

@@ -71,7 +71,6 @@ class JudgeTally:
         self.dialogues = {name: Counter[str]() for name in JUDGED}
 
     def add(self, record: JudgeRecord) -> None:
-        """Count the record of one verdict."""
         self.totals.update({name: getattr(record, name) for name in QUESTIONS})
         by_name = (record.codes, record.unasked, record.unmet, record.failures.keys())
         for name, codes in zip(JUDGED, by_name, strict=True):
@@ -183,7 +182,6 @@ class Tally:
         return 0
 
     def add(self, verdict: Verdict) -> None:
-        """Count one verdict."""
         if verdict.judge is not None:
             self.judge.add(verdict.judge)
         if verdict.status == "failed":

@@ -163,7 +163,6 @@ class ModelSource:
         return self.adapter or self.base.folder
 
     def alone(self) -> ModelSource:
-        """The base without its adapter."""
         return replace(self, adapter=None)
 
 

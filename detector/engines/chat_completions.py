@@ -83,8 +83,8 @@ def payload(
 def parse_completion(body: bytes) -> Completion:
     """The first choice of a response. A refusal or a thought alone is an empty text."""
     content = parse_json(body)
-    choices = field(content, "choices", list)
-    message = field(choices[0], "message", dict) if choices else None
+    choice = next(iter(field(content, "choices", list) or ()), None)
+    message = field(choice, "message", dict)
     if message is None:
         return Completion(is_readable=False)
     parts = field(message, "content", list) or ()
@@ -92,7 +92,7 @@ def parse_completion(body: bytes) -> Completion:
     usage = field(content, "usage", dict)
     return Completion(
         text=text,
-        cut=field(choices[0], "finish_reason", str) == "length",
+        cut=field(choice, "finish_reason", str) == "length",
         prompt_tokens=count_field(usage, "prompt_tokens") or 0,
         cached_tokens=count_field(field(usage, "prompt_tokens_details", dict), "cached_tokens") or 0,
         output_tokens=count_field(usage, "completion_tokens") or len(text) // 3 + 1,  # about

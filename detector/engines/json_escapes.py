@@ -40,14 +40,6 @@ def escape_control_tokens(text: str) -> str:
     return _FAMILIES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def control_tokens(tokenizer_json: str) -> tuple[str, ...]:
-    """The control tokens of a Hugging Face ``tokenizer.json``, longest first. Added tokens of white space,
-    which some tokenizers have for indentation, are plain text."""
-    added = json.loads(tokenizer_json).get("added_tokens") or []
-    marks = {str(token["content"]) for token in added if re.search(r"\S", str(token["content"]))}
-    return tuple(sorted(marks, key=lambda mark: (-len(mark), mark)))
-
-
 class JsonEscaper:
     """Escapes JSON for a tokenizer of transformers. `control` are its control tokens."""
 
@@ -58,7 +50,10 @@ class JsonEscaper:
         """
         self._tokenizer = tokenizer
         self._parts = json.loads(tokenizer.backend_tokenizer.to_str())
-        self.control = control_tokens(json.dumps(self._parts))
+        added = (str(token["content"]) for token in self._parts.get("added_tokens") or ())
+        self.control = tuple(sorted({*filter(str.strip, added)}, key=lambda mark: (-len(mark), mark)))
+        """Longest first. Added tokens of white space, which some tokenizers have for indentation, are plain
+        text."""
         self._marks = tuple(mark for mark in self.control if len(mark) > 1)
         begins = {re.escape(mark[:2]) for mark in self._marks}
         self._begin = re.compile(f"(?={'|'.join(sorted(begins))})")
@@ -73,9 +68,15 @@ class JsonEscaper:
         safe = self._break(text)
         if self.lossless or text.isascii() or self._round_trips(safe):
             return safe
-        retained = [
-            part if self._is_preserved(part) else _ascii(part) for part in _letters_with_accents(text)
-        ]
+        parts: list[str] = []
+        for char in text:  # cut before every character but those that a normaliser may join to the one before
+            if parts and (category(char).startswith("M") or "\u1160" <= char <= "\u11ff"):
+                parts[-1] += char
+            else:
+                parts.append(char)
+        for part in {*parts} - self._preserved.keys():
+            self._preserved[part] = part.isascii() or self._round_trips(f"a{part}a")
+        retained = [part if self._preserved[part] else _ascii(part) for part in parts]
         safe = self._break("".join(retained))
         return safe if self._round_trips(safe) else self._break(_ascii(text))
 
@@ -84,13 +85,6 @@ class JsonEscaper:
         """Whether any text comes back from its tokens as it was: bytes, and nothing normalised."""
         kinds = json.dumps([self._parts.get("pre_tokenizer"), self._parts.get("decoder")])
         return self._parts.get("normalizer") is None and "ByteLevel" in kinds
-
-    def _is_preserved(self, letter: str) -> bool:
-        if letter.isascii():
-            return True
-        if letter not in self._preserved:
-            self._preserved[letter] = self._round_trips(f"a{letter}a")
-        return self._preserved[letter]
 
     def _round_trips(self, text: str) -> bool:
         ids = self._tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -114,14 +108,3 @@ class JsonEscaper:
 
 def _ascii(text: str) -> str:
     return "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
-
-
-def _letters_with_accents(text: str) -> list[str]:
-    """`text` cut before every character but those that a normaliser may join to the one before."""
-    parts: list[str] = []
-    for char in text:
-        if parts and (category(char).startswith("M") or "\u1160" <= char <= "\u11ff"):
-            parts[-1] += char
-        else:
-            parts.append(char)
-    return parts

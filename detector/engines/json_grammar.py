@@ -88,7 +88,6 @@ class JsonMatcher:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer is whole."""
         return self._matcher.is_stopped() and not self._matcher.is_error()
 
     def accepts(self, ids: Sequence[int]) -> bool:

@@ -66,11 +66,9 @@ class JudgePanel:
         self.notes = tuple(dict.fromkeys(note for judge in judges for note in judge.notes))
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
-        """Return the tokens of a chat for the judge to which it is the longest."""
         return max(judge.count_tokens(messages) for judge in self.judges)
 
     def spell(self, text: str) -> str:
-        """Return JSON without the control tokens of any of the judges."""
         for judge in self.judges:
             text = judge.spell(text)
         return text
@@ -85,7 +83,6 @@ class JudgePanel:
         return [replies[n] for n in range(len(requests))]
 
     def close(self) -> None:
-        """Close all judges."""
         for judge in self.judges:
             judge.close()
 
@@ -101,11 +98,9 @@ class PackedJudge:
         self.fingerprint = fingerprint([judge.fingerprint, size, load_words().pack])
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
-        """Return the tokens of a chat about one dialogue."""
         return self.judge.count_tokens(messages)
 
     def spell(self, text: str) -> str:
-        """Return JSON without control tokens of the judge."""
         return self.judge.spell(text)
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
@@ -136,7 +131,6 @@ class PackedJudge:
         return [replies[n] for n in range(len(requests))]
 
     def close(self) -> None:
-        """Close the judge."""
         self.judge.close()
 
     def _packs(self, requests: Sequence[JudgeRequest]) -> list[list[int]]:

@@ -78,7 +78,6 @@ class _Pending:
     answers: int = 0
 
     def finish(self, *, text: str = "", failure: str = "") -> None:
-        """Set the reply."""
         self.reply, self.is_done = replace(self.reply, text=text, failure=failure), True
 
 
@@ -143,14 +142,12 @@ class HttpJudge:
         return escape_control_tokens(text)
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """See `JudgeEngine.ask`."""
         pending = [_Pending(request, request.max_tokens) for request in requests]
         self._is_up.set()
         self._run(self._deliver_all(pending))
         return [each.reply for each in pending]
 
     def close(self) -> None:
-        """Closes the connections."""
         if not self._loop.is_closed():
             self._run(self._client.close())
             self._loop.close()
@@ -159,7 +156,6 @@ class HttpJudge:
         return run_in_thread(self._loop, work)
 
     async def _open(self) -> None:
-        """Finds the model and what the server takes."""
         try:
             await self._find_model()
             await self._probe()
@@ -226,7 +222,6 @@ class HttpJudge:
             raise errors.exceptions[0] from None
 
     async def _deliver(self, pending: _Pending) -> None:
-        """Gives one request a reply."""
         async with self._slots:
             await self._is_up.wait()
             started_s = time.monotonic()

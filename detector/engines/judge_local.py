@@ -117,7 +117,6 @@ class LocalJudge:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
         device: torch.device = next(iter(self.model.parameters())).device
         return device
 

@@ -123,7 +123,6 @@ class JudgePrompt:
 
 
 def _fold_system(messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """System and user in one message."""
     return [{"role": "user", "content": "\n\n".join(message["content"] for message in messages)}]
 
 

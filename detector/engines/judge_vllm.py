@@ -78,11 +78,9 @@ class VllmJudge:
         self._context = context
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
-        """Tokens of a chat."""
         return self.prompt.count_tokens(messages)
 
     def spell(self, text: str) -> str:
-        """Rewrites compact JSON so that it contains no control token of the model."""
         return self.prompt.spelling(text)
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
@@ -94,7 +92,6 @@ class VllmJudge:
         return answer_twice(requests, self._answer)
 
     def _answer(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """An answer of up to `max_tokens` to each request, whatever it is worth."""
         prompts = [self.prompt.of_chat(request.messages) for request in requests]
         replies = [JudgeReply(failure="E_CONTEXT") for _ in requests]
         fitting = [
@@ -117,7 +114,6 @@ class VllmJudge:
         )
 
     def close(self) -> None:
-        """Releases the model's memory."""
         if self._llm is not None:
             self._llm.llm_engine.engine_core.shutdown()
             self._llm = None

@@ -193,7 +193,6 @@ def decode_weight(release: Release, name: str) -> torch.Tensor:
 
 
 def _read_tensor(release: Release, name: str) -> torch.Tensor:
-    """A stored tensor as it is."""
     import torch
 
     if name not in release.tensors:

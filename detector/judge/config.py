@@ -162,7 +162,6 @@ class JudgeConfig:
 
     @property
     def language(self) -> str:
-        """The language of the questions and of the judge's reasons, in English."""
         return {"en": "English", "es": "Spanish", "ru": "Russian"}[self.judge_language]
 
     @property

@@ -64,7 +64,6 @@ class JudgeReply:
     seconds: float = 0.0
 
     def after(self, other: JudgeReply) -> JudgeReply:
-        """This reply with the tokens of another one added."""
         return replace(
             self,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
@@ -79,37 +78,30 @@ class JudgeEngine(Protocol):
     @property
     def name(self) -> str:
         """The model's name, which verdicts carry; neither a path nor a URL with a key."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Hash of all that is known to change an answer: weights, or server and model name, precision,
         chat template, engine options. It holds no key."""
-        ...
 
     @property
     def is_remote(self) -> bool:
         """Whether requests leave this machine, so that everything in them must be masked."""
-        ...
 
     @property
     def max_prompt_tokens(self) -> int:
         """Tokens that a chat may have beside its answer."""
-        ...
 
     @property
     def notes(self) -> Sequence[str]:
         """What a user should know of how it asks."""
-        ...
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
         """Tokens of a chat: exact where the tokenizer is at hand, else an upper estimate."""
-        ...
 
     def spell(self, text: str) -> str:
         """Rewrites compact JSON so that it contains no control token of the model, without changing its
         meaning."""
-        ...
 
     def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         """The reply to each request, in order. Requests with a common beginning stand side by side.
@@ -121,11 +113,9 @@ class JudgeEngine(Protocol):
             WorldError: the engine as a whole is gone and did not come back within its limit.
             ConfigError: it refuses the job as such: a wrong model name, a missing key, no support of schemas.
         """
-        ...
 
     def close(self) -> None:
         """Releases what it holds; harmless a second time."""
-        ...
 
 
 Answer = Callable[[Sequence[JudgeRequest]], list[JudgeReply]]

@@ -65,7 +65,6 @@ class Case:
 
     @cached_property
     def position_of(self) -> dict[int, int]:
-        """Position of each turn by its index."""
         return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
 
     def forget(self) -> None:
@@ -84,7 +83,6 @@ class Case:
         self.failures.setdefault(failure, set()).update(codes)
 
     def record(self, name: str) -> JudgeRecord:
-        """What was asked, for the verdict."""
         return JudgeRecord(
             name=name,
             prompt=PROMPT_VERSION,

@@ -60,7 +60,6 @@ class Words(Record):
 
 @cache
 def load_words() -> Words:
-    """The packaged words."""
     document = read_document(Path(__file__).with_name("prompt.yaml"), "E_JUDGE")
     return Words.model_validate(document.value, strict=False)
 

@@ -140,7 +140,6 @@ def _array(items: dict[str, Any]) -> dict[str, Any]:
 
 
 def second_look_schema(codes: Sequence[str]) -> dict[str, Any]:
-    """The JSON schema of a second look."""
     decision = {
         "number": _NUMBER,
         "code": {"enum": [*codes, NONE]},

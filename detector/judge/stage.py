@@ -111,7 +111,6 @@ class _Ask:
         cls, case: Case, messages: tuple[dict[str, str], ...], schema: dict[str, Any],
         parse: Callable[[str], Any], *, vote: int = 0, **values: Any,
     ) -> _Ask:  # fmt: skip
-        """An ask with these messages."""
 
         def check(text: str) -> str:
             result = parse(text)
@@ -191,7 +190,6 @@ class JudgedDetector:
 
     @property
     def judge_info(self) -> JudgeInfo:
-        """Who is asked, and what it has taken."""
         return JudgeInfo(
             name=self.judge_name,
             fingerprint=self.engine.fingerprint,

@@ -368,7 +368,6 @@ def _name(call: Call | None) -> str:
 
 
 def describe(event: Event) -> str:
-    """Return an event in words."""
     if event.call:
         return " or ".join(event.call)
     side, phrases = ("the agent's", event.says) if event.says else ("the customer's", event.customer_says)
@@ -436,7 +435,6 @@ def _plain_all(phrases: Sequence[str]) -> tuple[str, ...]:
 
 
 def _has(text: str, phrases: Sequence[str]) -> bool:
-    """Return whether a plain text has one of the plain phrases."""
     return any(phrase in text for phrase in phrases)
 
 

@@ -81,19 +81,6 @@ def _text_and_number(value: Any) -> tuple[str, Decimal | None]:
     return text, None if is_identifier else number(value)
 
 
-class Prefixes:
-    """Beginnings of texts, in any case."""
-
-    def __init__(self, starts: Iterable[str]) -> None:
-        self._starts = {start.casefold() for start in starts}
-        self._lengths = sorted({len(start) for start in self._starts})
-
-    def begin(self, text: str) -> bool:
-        """Return whether a text begins with one of them."""
-        lower = text.casefold()
-        return any(lower[:length] in self._starts for length in self._lengths)
-
-
 Code = Literal["P1", "P2", "P3", "P4"]
 RULES = ("before", "after", "forbid", "only_if", "consent", "limit", "stated")
 OPERATORS = (
@@ -193,9 +180,9 @@ class Test(Record):
         return ValueSet(operand for operand in self.not_ or () if "$" not in operand)
 
     @cached_property
-    def prefixes(self) -> Prefixes:
-        """The operands of `starts_with`."""
-        return Prefixes(self.starts_with or ())
+    def prefixes(self) -> tuple[str, ...]:
+        """The operands of `starts_with`, in lower case."""
+        return tuple(start.casefold() for start in self.starts_with or ())
 
     @model_validator(mode="after")
     def _check(self) -> Test:
@@ -314,7 +301,6 @@ class Clause(Record):
 
     @property
     def rule(self) -> str:
-        """The name of its one rule."""
         return next(name for name in RULES if getattr(self, name) is not None)
 
     @property
@@ -377,7 +363,6 @@ class Policy(Record):
 
     @property
     def codes(self) -> tuple[Code, ...]:
-        """The codes that its clauses can find."""
         codes = {clause.violation_code for clause in self.clauses}
         if any(clause.before and clause.code is None for clause in self.clauses):
             codes.add("P4")

@@ -74,7 +74,7 @@ def test(value: Any, how: Test, lookup: Callable[[str], Any]) -> bool | None:
             passed = all(matches) if wanted else not any(matches)
             results.append(None if is_unsure and passed is not wanted else passed)
     if how.starts_with is not None:
-        results.append(all(how.prefixes.begin(str(item)) for item in items))
+        results.append(all(str(item).casefold().startswith(how.prefixes) for item in items))
     for name, compare in _COMPARISONS.items():
         if (operand := getattr(how, name)) is not None:
             other = _calculate(operand, lookup)

@@ -10,7 +10,6 @@ from typing import Any, get_args
 import streamlit as st
 import yaml
 
-from dialint.app.code_coverage import EMBEDDED, describe_coverage, load_coverage
 from dialint.app.console.i18n import _, choose_name, ngettext, paragraph, show_number
 from dialint.app.console.messages import attempt, explain_as_sentence, report_refusals
 from dialint.app.console.system.rules_preview import (
@@ -21,9 +20,11 @@ from dialint.app.console.system.rules_preview import (
 )
 from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import safe_markdown
+from dialint.detector.calibration import describe_coverage
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.records import Severity
+from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Category, Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store import documents
 from dialint.labeling.store.api import Store

@@ -38,7 +38,7 @@ def dialint(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 def no_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No embedded release, whatever the checkout holds; the path where a test may put one."""
     release = tmp_path / "release.json"
-    monkeypatch.setattr(codes_module, "EMBEDDED", release)
+    monkeypatch.setattr(codes_module, "EMBEDDED", tmp_path)
     return release
 
 
@@ -124,16 +124,16 @@ def test_details_name_scan_and_checks_with_their_precision(
 def test_release_for_another_taxonomy_covers_nothing(no_release: Path) -> None:
     codes = {"L1": {"checks": [CHECK]}}
     no_release.write_text(json.dumps({"codes": codes, "taxonomy": "0.9.0"}))
-    assert load_coverage(no_release, load_taxonomy()) == {}
+    assert load_coverage(no_release.parent, load_taxonomy()) == {}
     no_release.write_text(json.dumps({"codes": codes, "taxonomy": load_taxonomy().version}))
-    assert list(load_coverage(no_release, load_taxonomy()) or ()) == ["L1"]
+    assert list(load_coverage(no_release.parent, load_taxonomy()) or ()) == ["L1"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "7", '{"codes": 7}', "null"])
 def test_damaged_release_is_refused(no_release: Path, content: str) -> None:
     no_release.write_text(content)
     with pytest.raises(ReleaseRefused, match="not a release's description"):
-        load_coverage(no_release, load_taxonomy())
+        load_coverage(no_release.parent, load_taxonomy())
 
 
 def test_details_hold_every_field(capsys: pytest.CaptureFixture[str]) -> None:
