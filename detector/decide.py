@@ -109,19 +109,17 @@ class Rules:
         """The probability of the scan as it is stated in this log."""
         return probability if self.far_from is None else self.far_from.temper(probability)
 
-    def judged_code(self, code: str) -> JudgedCode | None:
-        """What the judge's probabilities for a code are worth by its contract; None if that is not known."""
-        contract = self.overrides.judge
-        return None if contract is None else contract.codes.get(code)
+    @property
+    def judged_codes(self) -> Mapping[str, JudgedCode]:
+        """What the judge's probabilities are worth by its contract."""
+        return {} if self.overrides.judge is None else self.overrides.judge.codes
 
     def judge_threshold_of(self, code: str) -> float | None:
         """The probability from which what the judge finds of a code may accuse."""
-        measured = self.judged_code(code)
-        return self.judge_threshold if measured is None else measured.threshold
+        return self.judged_codes[code].threshold if code in self.judged_codes else self.judge_threshold
 
     def judged_probability(self, code: str, probability: float) -> float:
-        measured = self.judged_code(code)
-        return probability if measured is None else measured.calibrate(probability)
+        return self.judged_codes[code].calibrate(probability) if code in self.judged_codes else probability
 
 
 def decide(suspicions: Iterable[Suspicion], rules: Rules, facts: Facts) -> Decision | None:

@@ -252,12 +252,8 @@ def word_pairs(dialogue: Dialogue) -> set[int]:
         if turn.role in ("system", "tool") or turn.is_unseen:
             continue
         words = ["", *_LETTERS.findall(turn.text.casefold()), ""]
-        pairs.update(_hash(f"{a} {b}") for a, b in pairwise(words))
+        pairs.update(crc32(f"{a} {b}".encode()) >> (32 - 8 * HASH_BYTES) for a, b in pairwise(words))
     return pairs
-
-
-def _hash(text: str) -> int:
-    return crc32(text.encode()) >> (32 - 8 * HASH_BYTES)
 
 
 class Domain(Record):

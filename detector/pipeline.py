@@ -226,6 +226,10 @@ class ReleaseDetector:
             ]
         )
 
+    def copy(self, **changes: Any) -> ReleaseDetector:
+        """The same detector with other fields, such as another `info` of a release in the making."""
+        return replace(self, **changes)
+
     def with_log(self, log: LogProfile) -> ReleaseDetector:
         """The same detector for dialogues of a log with this profile."""
         return replace(self, log=log)

@@ -257,8 +257,11 @@ class Release:
                 continue
             if path.name not in listed or path.suffix not in _KINDS or not path.is_file():
                 raise ReleaseRefused("E_RELEASE", "{path}: no part of a release may be this", path=path)
-            if path.suffix == ".json" and not _is_json(path.read_bytes()):
-                raise ReleaseRefused("E_RELEASE", "{path}: not JSON", path=path)
+            try:
+                if path.suffix == ".json":
+                    json.loads(path.read_bytes())
+            except (ValueError, RecursionError):
+                raise ReleaseRefused("E_RELEASE", "{path}: not JSON", path=path) from None
 
     def _info(self) -> ReleaseInfo:
         try:
@@ -286,14 +289,6 @@ class Release:
                 raise ReleaseRefused(
                     "E_RELEASE", "{path}: {name} holds NaN or infinity", path=self.folder / WEIGHTS, name=name
                 )
-
-
-def _is_json(content: bytes) -> bool:
-    try:
-        json.loads(content)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _finite(kind: str, data: bytes) -> bool:

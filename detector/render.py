@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from dialint.detector.errors import DialogueFailed, ReleaseRefused, native_errors
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role, Turn
-from dialint.detector.tool_use import ToolUse, tool_uses
+from dialint.detector.tool_use import tool_uses
 from dialint.detector.windows import Window, plan_windows, smallest_capacity
 
 if TYPE_CHECKING:
@@ -244,7 +244,9 @@ class Renderer:
             if turn.role == "tool" and self.config.calls:
                 yield turn, turn.text[:RESULT_CHARACTERS]
             elif turn.role == "tool" and "tool" in self.config.roles:
-                yield turn, _summarize_use(uses[turn.index]) if turn.index in uses else ""
+                use = uses.get(turn.index)  # as "get order details", "cancel order failed"
+                words = "" if use is None else re.sub(r"[\W_]++", " ", use.call.name)
+                yield turn, f"{words} failed" if use is not None and use.failed else words
             elif self.config.calls and turn.tool_calls:
                 yield turn, f"{turn.text}\n{calls_text(turn)}" if turn.text.strip() else calls_text(turn)
             else:
@@ -307,12 +309,6 @@ def calls_text(turn: Turn) -> str:
         f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in turn.tool_calls
     )
     return f"Call: {written[:CALL_CHARACTERS]}"
-
-
-def _summarize_use(use: ToolUse) -> str:
-    """What the model reads of a tool's use: "get order details", "cancel order failed"."""
-    words = re.sub(r"[\W_]++", " ", use.call.name)
-    return f"{words} failed" if use.failed else words
 
 
 def visible_text(text: str) -> tuple[str, list[int] | None]:

@@ -52,7 +52,11 @@ def plan_windows(
     largest = int(capacity * STRIDE_SHARE) - overhead
     if largest < 1:
         raise ValueError(f"a capacity of {capacity} tokens is too small")
-    pieces = [piece for turn, length in enumerate(lengths) for piece in _split_turn(turn, length, largest)]
+    pieces = [
+        Piece(turn, at, min(at + largest, length))
+        for turn, length in enumerate(lengths)
+        for at in range(0, max(length, 1), largest)
+    ]
     costs = [piece.end - piece.start + overhead for piece in pieces]
     if sum(costs) <= capacity:
         return (Window(tuple(pieces), tuple(judged[p.turn] for p in pieces)),)
@@ -77,11 +81,6 @@ def plan_windows(
         )
         done = end
     return tuple(windows)
-
-
-def _split_turn(turn: int, length: int, largest: int) -> list[Piece]:
-    """One turn in pieces of at most `largest` tokens."""
-    return [Piece(turn, at, min(at + largest, length)) for at in range(0, max(length, 1), largest)]
 
 
 def _fitting(costs: Sequence[int], room: int) -> int:

@@ -44,8 +44,9 @@ def check_equivalence(model: ScanModel, context_tokens: int) -> None:
         ReleaseRefused: the hidden states differ, or the model cannot run packed or that far.
     """
     kind = model.backbone.config.model_type
-    table = _position_table(model)
-    if table is not None and context_tokens > table:
+    limit = getattr(model.backbone.config, "max_position_embeddings", None)
+    if isinstance(limit, int) and 0 < limit < context_tokens + model.first_position:
+        table = limit - model.first_position
         raise ReleaseRefused(
             "E_RELEASE", f"windows of {context_tokens} tokens, but {kind} has positions for {table}"
         )
@@ -70,12 +71,6 @@ def equivalence_error(
     if not difference <= (TOLERANCE if exact else ROUGH_TOLERANCE):
         return f"{kind} computes other numbers with packed attention (off by {difference:.1e})"
     return None
-
-
-def _position_table(model: ScanModel) -> int | None:
-    """Tokens that the backbone has positions for, or was made for; None where it names no number."""
-    limit = getattr(model.backbone.config, "max_position_embeddings", None)
-    return limit - model.first_position if isinstance(limit, int) and limit > 0 else None
 
 
 @torch.no_grad()

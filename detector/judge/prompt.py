@@ -309,7 +309,7 @@ class Reader:
                 self._question(dialogue, evidence, system, lines, first, start, end, chars)
                 for first, start, end in _spans(lines, chars)
             ]
-            tokens = max((self._user_tokens(question) for question in questions), default=0)
+            tokens = max((int(self.count([question.messages[-1]])) for question in questions), default=0)
             if tokens <= room:
                 return questions
             size = max(len(question.messages[-1]["content"]) for question in questions)
@@ -317,9 +317,6 @@ class Reader:
             if chars < MIN_ROOM:
                 return None
         return None
-
-    def _user_tokens(self, question: Question) -> int:
-        return int(self.count([question.messages[-1]]))
 
     def _question(
         self,

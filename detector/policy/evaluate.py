@@ -398,7 +398,13 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
     question = ""
     problems: list[str | None] = []
     for position, turn in enumerate(dialogue.turns):
-        problems.append(_problem(is_asked, answered, agreed, is_order and not has_consent))
+        states = {
+            "nobody asked the customer to confirm it": not is_asked,
+            "the customer had not answered yet": not answered,
+            "the customer had refused": not agreed,
+            "the customer was not asked to confirm this order": is_order and not has_consent,
+        }
+        problems.append(next((problem for problem, holds in states.items() if holds), None))
         has_consent = has_consent and position not in acts
         if not turn.text.strip():
             continue
@@ -418,16 +424,6 @@ def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] =
             )
             question = ""
     return problems
-
-
-def _problem(is_asked: bool, answered: bool, agreed: bool, is_order: bool) -> str | None:
-    if not is_asked:
-        return "nobody asked the customer to confirm it"
-    if not answered:
-        return "the customer had not answered yet"
-    if not agreed:
-        return "the customer had refused"
-    return "the customer was not asked to confirm this order" if is_order else None
 
 
 def _plain_all(phrases: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -75,7 +75,12 @@ def _validate(document: Document) -> Policy:
 
 def _check_names(names: Sequence[str], declared: set[str], place: str) -> None:
     """Refuse the name of a tool that is not among the declared ones, if there are any."""
-    unknown = [name for name in names if not _is_declared(name, declared)]
+    unknown = [
+        name
+        for name in names
+        if name not in ("read", "write", "other", *declared)
+        and not any(fnmatchcase(tool, name) for tool in declared)
+    ]
     if unknown and declared:
         raise ConfigError(
             "E_POLICY",
@@ -108,13 +113,6 @@ def _check_facts(alternatives: Sequence[Conditions], policy: Policy, place: str)
                 "E_POLICY", "{place}: ${name}: facts has no {head!r}",
                 place=place, name=reference, head=head_of(reference),
             )  # fmt: skip
-
-
-def _is_declared(name: str, declared: set[str]) -> bool:
-    if name in ("read", "write", "other") or name in declared:
-        return True
-    pattern = re.compile(translate(name))
-    return any(pattern.match(tool) for tool in declared)
 
 
 def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:

@@ -78,7 +78,7 @@ def test(value: Any, how: Test, lookup: Callable[[str], Any]) -> bool | None:
     for name, compare in _COMPARISONS.items():
         if (operand := getattr(how, name)) is not None:
             other = _calculate(operand, lookup)
-            results.append(_all(_compare(item, other, compare) for item in items))
+            results += [_compare(item, other, compare) for item in items]
     if False in results:
         return False
     return None if None in results else True
@@ -94,11 +94,6 @@ _SETS: dict[str, Callable[[list[str], list[str]], bool]] = {
     "same_items_as": lambda left, right: left == right,
     "other_items_than": lambda left, right: left != right,
 }
-
-
-def _all(results: Any) -> bool | None:
-    results = list(results)
-    return False if False in results else None if None in results else True
 
 
 def _items(value: Any) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -239,9 +238,7 @@ def test_the_threshold_is_compared_before_rounding(detector: ReleaseDetector) ->
         threshold=threshold, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=9, n_clean=9
     )
     scan = Scan(slope=1e-12, offset=offset, contract=contract)
-    strict = replace(
-        detector, info=detector.info.model_copy(update={"codes": {"L1": CodeRelease(scan=scan)}})
-    )
+    strict = detector.copy(info=detector.info.model_copy(update={"codes": {"L1": CodeRelease(scan=scan)}}))
     (verdict,) = strict.verdicts([dialogue(*HELLO)], all_probabilities=True)
     assert verdict.probabilities == {1: {"L1": threshold}}
     assert not verdict.findings

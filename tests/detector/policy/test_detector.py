@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ def detector(folder: Path, *policies: str) -> ReleaseDetector:
     config = DetectorConfig(release=folder / "r", precision="fp32", threads=1, policy=paths)
     loaded = load_detector(config)
     codes = {**loaded.info.codes, **dict.fromkeys(("P1", "P2", "P3", "P4"), BY_POLICY)}
-    return replace(loaded, info=loaded.info.model_copy(update={"codes": codes}))
+    return loaded.copy(info=loaded.info.model_copy(update={"codes": codes}))
 
 
 def dialogue(policy: str | None = None) -> Dialogue:
