@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -196,12 +196,10 @@ class Registry:
         for name in self.ids():
             try:
                 own = verify_folder(self.folder / name)
-                wrong = (
-                    "" if own.id == name and own.kind == self.kind else "its content is not that of its name"
-                )
+                is_own = own.id == name and own.kind == self.kind
+                yield name, "" if is_own else "its content is not that of its name"
             except UserError as error:
-                wrong = str(error)
-            yield name, wrong
+                yield name, str(error)
         try:
             pointer = self.current()
             if pointer is not None:
@@ -219,19 +217,14 @@ class Registry:
         """
         lines: list[HistoryLine] = []
         for raw in self._history_bytes().splitlines():
-            try:
+            with suppress(ValidationError):
                 line = HistoryLine.model_validate_json(raw)
-            except ValidationError:
-                line = None
-            if (
-                line is None
-                or line.line != len(lines)
-                or _seal(line, lines[-1].seal if lines else "") != line.seal
-            ):
-                raise OutputRefused(
-                    "E_CHECKSUM", "{path}: line {n} was changed", path=self._history, n=len(lines) + 1
-                )
-            lines.append(line)
+                if line.line == len(lines) and line.seal == _seal(line, lines[-1].seal if lines else ""):
+                    lines.append(line)
+                    continue
+            raise OutputRefused(
+                "E_CHECKSUM", "{path}: line {n} was changed", path=self._history, n=len(lines) + 1
+            )
         return lines
 
     def _history_bytes(self) -> bytes:
@@ -256,12 +249,9 @@ class Registry:
             uid=os.getuid(),
         )
         line = line.model_copy(update={"seal": _seal(line, lines[-1].seal if lines else "")})
-        file = Appender(self._history, len(self._history_bytes()))
-        try:
+        with closing(Appender(self._history, len(self._history_bytes()))) as file:
             file.write(json.dumps(line.model_dump(mode="json")).encode() + b"\n")
             file.sync()
-        finally:
-            file.close()
         current = self.current()
         assert current is not None
         return current

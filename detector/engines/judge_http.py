@@ -386,12 +386,7 @@ class HttpJudge:
 
 
 def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> JudgeEngine:
-    """The engine of ``--judge http:URL``; the model's device and precision are the server's.
-
-    Raises:
-        ConfigError: the server refuses the job as such.
-        WorldError: it does not answer.
-    """
+    """The engine of ``--judge http:URL``; device and precision are the server's. Raises as `HttpJudge`."""
     return HttpJudge(where, config)
 
 

@@ -186,11 +186,7 @@ def load_judge(
 
 
 def open_judge(where: str, config: JudgeConfig, *, device: str, bf16: bool | None) -> JudgeEngine:
-    """The engine of ``--judge local:FOLDER``.
-
-    Raises:
-        ConfigError: as `load_judge`.
-    """
+    """The engine of ``--judge local:FOLDER``; raises as `load_judge`."""
     device = resolve_device(device)
     is_bf16 = device != "cpu" if bf16 is None else bf16
     return load_judge(where, device=device, bf16=is_bf16, context=config.judge_context)

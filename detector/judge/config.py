@@ -138,20 +138,12 @@ class JudgeConfig:
 
     @cached_property
     def budget(self) -> Budget | None:
-        """The parsed budget.
-
-        Raises:
-            ConfigError: E_OPTION, not of one of the three forms.
-        """
+        """The parsed budget; raises as `parse_budget`."""
         return None if self.judge_budget is None else parse_budget(self.judge_budget)
 
     @cached_property
     def price(self) -> Price | None:
-        """The parsed price.
-
-        Raises:
-            ConfigError: E_OPTION, not two numbers.
-        """
+        """The parsed price; raises as `parse_price`."""
         return None if self.judge_price is None else parse_price(self.judge_price)
 
     @cached_property
@@ -173,22 +165,14 @@ class JudgeConfig:
 
     def describe(self) -> dict[str, Any]:
         """The options that can change a verdict, but for the contents of files."""
-        unchanging = (
-            "judge_key_file",
-            "judge_timeout_s",
-            "judge_outage_s",
-            "judge_concurrency",
-            "judge_price",
+        unchanging = {
+            "judge_key_file", "judge_timeout_s", "judge_outage_s", "judge_concurrency", "judge_price",
             "guideline",
-        )
-        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unchanging}
+        }  # fmt: skip
         if self.budget is not None and self.budget.unit == "usd":
-            values["judge_price"] = self.judge_price
-        return {
-            name: str(value) if isinstance(value, Path) else value
-            for name, value in values.items()
-            if value is not None
-        }
+            unchanging.remove("judge_price")
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unchanging}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def parse_judge(value: str) -> tuple[str, str]:
