@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, CheckPrecision, CodeRelease, round_probability
@@ -195,7 +195,7 @@ class ReleaseDetector:
     policies: Mapping[str, Policy] = field(default_factory=dict)
     trust_domain: bool = False
     plugins: Mapping[str, Plugin] = field(default_factory=check_plugins)
-    judge_info: ClassVar[None] = None
+    judge_info = None
 
     def __post_init__(self) -> None:
         checks = {name: plugin.load(Check) for name, plugin in self.plugins.items()}

@@ -43,16 +43,14 @@ def verify_path(path: Path) -> int:
     if not path.exists():
         raise OutputRefused("E_PATH", f"{path}: no such file or folder")
     if path.is_dir():
-        return _release(path) if (path / "release.json").exists() else _verify_listed(path / MANIFEST)
+        if not (path / "release.json").exists():
+            return _verify_listed(path / MANIFEST)
+        from dialint.detector.release import Release
+
+        return len(Release(path).manifest["files"])
     if path.name.endswith(".manifest.json"):
         return _verify_listed(path)
     return _verify_listed(manifest_path(path), path.name)
-
-
-def _release(folder: Path) -> int:
-    from dialint.detector.release import Release
-
-    return len(Release(folder).manifest["files"])
 
 
 def _verify_listed(manifest: Path, name: str | None = None) -> int:

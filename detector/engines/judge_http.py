@@ -47,14 +47,18 @@ from dialint.detector.engines.model_server import (
 )
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.config import JudgeConfig, read_key
-from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest, answer_room
+from dialint.detector.judge.engine import (
+    MIN_ANSWER_TOKENS,
+    JudgeEngine,
+    JudgeReply,
+    JudgeRequest,
+    answer_room,
+)
 
 DEFAULT_CONTEXT = 32_768
 """Where the server does not say: it refuses a prompt that is too long, and is asked in smaller parts then."""
 MAX_CHARS_PER_TOKEN = 8
 """A server that counts fewer tokens has read only a part of the prompt, as some do without a word."""
-MIN_ANSWER_TOKENS = 64
-"""A shorter room for the answer is not worth asking."""
 MIN_CONTEXT = 1000
 """Fewer tokens are no context, but a server that does not count."""
 MAX_NAMES = 5

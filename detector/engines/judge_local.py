@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,46 +27,41 @@ from dialint.detector.engines.judge_prompt import (
 from dialint.detector.engines.local import resolve_device
 from dialint.detector.engines.prefix_reuse import write_answers
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest, answer_twice
+from dialint.detector.judge.engine import (
+    MIN_ANSWER_TOKENS,
+    JudgeEngine,
+    JudgeReply,
+    JudgeRequest,
+    answer_twice,
+)
 
 CUDA_PROMPT_TOKENS = 32_768
 """Most tokens of a prompt on a GPU; on a processor `MAX_PROMPT_TOKENS`, as longer ones take too long."""
 CPU_BYTES, CUDA_SHARE = 2**30, 0.4
 """Memory for the keys and values of prompts that are answered side by side: bytes, and a share of what is
 free on a GPU."""
-MIN_ANSWER_TOKENS = 64
-"""A shorter room for the answer is not worth asking."""
 
 
+@dataclass(eq=False)
 class LocalJudge:
     """A causal language model (with or without adapters) that answers questions; a `JudgeEngine`. `weights`
     is the fingerprint of its files."""
 
+    model: Any
+    prompt: JudgePrompt
+    _: KW_ONLY
+    bf16: bool = False
+    name: str = ""
+    weights: str = ""
+    max_prompt_tokens: int = MAX_PROMPT_TOKENS
     is_remote = False
-    notes: Sequence[str] = ()
-
-    def __init__(
-        self,
-        model: Any,
-        prompt: JudgePrompt,
-        *,
-        bf16: bool = False,
-        name: str = "",
-        weights: str = "",
-        max_prompt_tokens: int = MAX_PROMPT_TOKENS,
-    ) -> None:
-        self.model = model
-        self.prompt = prompt
-        self.name = name
-        self.max_prompt_tokens = max_prompt_tokens
-        self._weights = weights
-        self._bf16 = bf16
+    notes = ()
 
     @property
     def fingerprint(self) -> str:
         """Hash of weights, chat template, precision and libraries."""
         versions = package_versions("torch", "transformers", "llguidance")
-        return fingerprint([self._weights, str(self.prompt.tokenizer.chat_template), versions, self._bf16])
+        return fingerprint([self.weights, str(self.prompt.tokenizer.chat_template), versions, self.bf16])
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
         return self.prompt.count_tokens(messages)
@@ -150,7 +146,7 @@ class LocalJudge:
         self.model.eval()
         bare.set_attn_implementation("sdpa" if bare._supports_sdpa else "eager")
         try:
-            with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self._bf16):
+            with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
                 yield
         finally:
             bare.set_attn_implementation(before)

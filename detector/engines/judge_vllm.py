@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import (
     ANSWER_TOKENS,
+    MIN_ANSWER_TOKENS,
     VOTE_TEMPERATURE,
     JudgeEngine,
     JudgeReply,
@@ -48,34 +50,21 @@ MAX_PROMPT_TOKENS = 32_768
 """Of a model that has more."""
 GPU_MEMORY, CPU_MEMORY = 0.85, 0.25
 """Shares of memory for weights and cache: the scan's model and other work have the rest."""
-MIN_ANSWER_TOKENS = 64
-"""A shorter room for the answer is not worth asking."""
 
 
+@dataclass(kw_only=True, eq=False)
 class VllmJudge:
     """A causal language model in vLLM, with one adapter or none."""
 
+    llm: Any
+    prompt: JudgePrompt
+    lora: Any
+    name: str
+    fingerprint: str
+    max_prompt_tokens: int
+    context: int
     is_remote = False
-    notes: Sequence[str] = ()
-
-    def __init__(
-        self,
-        llm: Any,
-        prompt: JudgePrompt,
-        lora: Any,
-        *,
-        name: str,
-        fingerprint: str,
-        max_prompt_tokens: int,
-        context: int,
-    ) -> None:
-        self.name = name
-        self.fingerprint = fingerprint
-        self.prompt = prompt
-        self.max_prompt_tokens = max_prompt_tokens
-        self._llm = llm
-        self._lora = lora
-        self._context = context
+    notes = ()
 
     def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
         return self.prompt.count_tokens(messages)
@@ -94,9 +83,7 @@ class VllmJudge:
     def _answer(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         prompts = [self.prompt.of_chat(request.messages) for request in requests]
         replies = [JudgeReply(failure="E_CONTEXT") for _ in requests]
-        fitting = [
-            index for index, ids in enumerate(prompts) if len(ids) + MIN_ANSWER_TOKENS <= self._context
-        ]
+        fitting = [index for index, ids in enumerate(prompts) if len(ids) + MIN_ANSWER_TOKENS <= self.context]
         outputs = self._generate([(prompts[index], requests[index]) for index in fitting])
         for index, output in zip(fitting, outputs, strict=True):
             replies[index] = JudgeReply(failure="E_ANSWER") if output is None else self._reply(output)
@@ -114,9 +101,9 @@ class VllmJudge:
         )
 
     def close(self) -> None:
-        if self._llm is not None:
-            self._llm.llm_engine.engine_core.shutdown()
-            self._llm = None
+        if self.llm is not None:
+            self.llm.llm_engine.engine_core.shutdown()
+            self.llm = None
             gc.collect()
 
     def _generate(self, prompts: Sequence[tuple[list[int], JudgeRequest]]) -> list[Any]:
@@ -131,18 +118,18 @@ class VllmJudge:
             SamplingParams(
                 temperature=VOTE_TEMPERATURE if request.vote else 0.0,
                 seed=request.vote or None,
-                max_tokens=min(request.max_tokens, self._context - len(ids)),
+                max_tokens=min(request.max_tokens, self.context - len(ids)),
                 structured_outputs=StructuredOutputsParams(json=dict(request.schema)),
                 detokenize=False,
             )
             for ids, request in prompts
         ]
         try:
-            outputs: list[Any] = self._llm.generate(
+            outputs: list[Any] = self.llm.generate(
                 [{"prompt_token_ids": ids} for ids, _ in prompts],
                 params,
                 use_tqdm=False,
-                lora_request=self._lora,
+                lora_request=self.lora,
             )
         except ValueError:  # raised when a request is added: the others have not begun
             if len(prompts) == 1:
@@ -211,9 +198,9 @@ def load_vllm_judge(
     weights = [source.sha256, weights_sha256(source.adapter) if source.adapter else None]
     template = str(prompt.tokenizer.chat_template)
     return VllmJudge(
-        llm,
-        prompt,
-        lora,
+        llm=llm,
+        prompt=prompt,
+        lora=lora,
         name=source.folder.name if Path(source.base.name).is_dir() or source.adapter else source.base.name,
         fingerprint=fingerprint(
             ["vllm", vllm.__version__, dtype, context, *weights, template, prompt.detail, PROMPT_VERSION]

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 ANSWER_TOKENS = 1500
 """Tokens of an answer about a dialogue; a second try has twice as many."""
+MIN_ANSWER_TOKENS = 64
+"""A shorter room for the answer is not worth asking."""
 VOTE_TEMPERATURE = 0.7
 """Of answers that are sampled."""
 

@@ -32,56 +32,18 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w=.-]*\.)")
 COMMAND = re.compile(r"`(?:[\w.=]+ )*?dialint ([a-z][a-z| -]*)")
 RUN_ALONE = re.compile(r"^if __name__ == .__main__.:", re.MULTILINE)
 NOT_STUDIES = ("cli.py", "main.py")
-OF_OTHER_PROGRAMS = {
-    "style sheets": {
-        f"--{name}"
-        for name in [
-            "bad",
-            "card",
-            "dim",
-            "good",
-            "ink",
-            "mark",
-            "mine",
-            "o0",
-            "o1",
-            "o2",
-            "o3",
-            "paper",
-            "rule",
-        ]
-    },
-    "pip": {"--no-deps", "--only-binary", "--dest"},
-    "vllm": {
-        f"--{name}"
-        for name in [
-            "api-key",
-            "chat-template",
-            "disable-fastapi-docs",
-            "disable-uvicorn-access-log",
-            "enable-lora",
-            "runner",
-            "skip-tokenizer-init",
-            "enable-prefix-caching",
-            "enable-prompt-tokens-details",
-            "generation-config",
-            "gpu-memory-utilization",
-            "lora-modules",
-            "max-lora-rank",
-            "max-loras",
-            "override-generation-config",
-            "quantization",
-            "revision",
-            "served-model-name",
-            "shutdown-timeout",
-            "structured-outputs-config",
-            "tensor-parallel-size",
-        ]
-    },
-    "git": {"--porcelain", "--untracked-files"},
-    "nvidia-smi": {"--query-gpu", "--format"},
-    "cyclopts, for every command": {"--help", "--version"},
-}
+OF_OTHER_PROGRAMS = """
+    bad card dim good ink mark mine o0 o1 o2 o3 paper rule
+    no-deps only-binary dest
+    api-key chat-template disable-fastapi-docs disable-uvicorn-access-log enable-lora runner skip-tokenizer-init
+    enable-prefix-caching enable-prompt-tokens-details generation-config gpu-memory-utilization lora-modules
+    max-lora-rank max-loras override-generation-config quantization revision served-model-name shutdown-timeout
+    structured-outputs-config tensor-parallel-size
+    porcelain untracked-files
+    query-gpu format
+    help version
+"""
+"""Of style sheets, pip, vllm, git, nvidia-smi, and of cyclopts for every command."""
 
 
 def groups(group: App = app, path: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
@@ -129,7 +91,7 @@ def modules() -> list[Path]:
 
 
 def test_every_option_that_is_named_exists(options: set[str]) -> None:
-    known = options | set().union(*OF_OTHER_PROGRAMS.values())
+    known = options | {f"--{name}" for name in OF_OTHER_PROGRAMS.split()}
     missing = {
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path in modules()

@@ -32,7 +32,7 @@ def judge(adapters: tuple[Path, Path]) -> Iterator[VllmJudge]:
 
 def prefix_cache_counts(judge: VllmJudge) -> tuple[int, int]:
     """Tokens of prompts since the start that were looked up in the prefix cache, and those found."""
-    counts = {metric.name: metric.value for metric in judge._llm.get_metrics() if hasattr(metric, "value")}
+    counts = {metric.name: metric.value for metric in judge.llm.get_metrics() if hasattr(metric, "value")}
     return counts["vllm:prefix_cache_queries"], counts["vllm:prefix_cache_hits"]
 
 

@@ -73,12 +73,6 @@ def test_a_judge_stated_to_be_right_too_seldom_only_suggests(judged: Any) -> Non
         assert "X1" not in {finding.code for finding in verdict.findings}
 
 
-def test_a_quote_that_is_not_in_the_turn_makes_no_finding(judged: Any) -> None:
-    verdicts, manifest = judged(listed({**X1, "quote": "never said"}))
-    assert "X1" not in str([(verdict.findings, verdict.suggestions) for verdict in verdicts])
-    assert manifest["judge"]["unquoted"] == 5
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

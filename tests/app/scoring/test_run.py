@@ -4,6 +4,7 @@ import errno
 import gzip
 import json
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from dialint.detector.errors import (
     OutputRefused,
     ReleaseRefused,
     TooManyBad,
+    WorldError,
 )
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts
@@ -604,3 +606,47 @@ def test_a_detector_gets_the_profile_of_the_whole_log(
     assert run([str(write_log(10))], config, Profiled({})) == 0
     assert {verdict.release for verdict in read_verdicts(out)} == {"10 dialogues"}
     assert read_manifest(tmp_path / "v.manifest.json")["work"]["log"]["dialogues"] == 10
+
+
+POLICY = "policy: shop\nclauses:\n  - {id: c, text: A clause., on: refund, before: find}\n"
+
+
+def test_the_manifest_has_the_policies_and_another_text_is_another_job(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType
+) -> None:
+    log, file, out = str(write_log(3)), tmp_path / "shop.yaml", tmp_path / "v.jsonl"
+    file.write_text(POLICY, encoding="utf-8")
+    config = ScoreConfig(out=out, quiet=True, detector=DetectorConfig(policy=(file,)))
+    assert run([log], config, driver.FakeDetector({})) == 0
+    manifest = read_manifest(tmp_path / "v.manifest.json")
+    assert list(manifest["work"]["release"]["policies"]) == ["shop"]
+    file.write_text(f"# a comment changes nothing\n{POLICY}", encoding="utf-8")
+    assert run([log], config, driver.FakeDetector({})) == 0
+    file.write_text(POLICY.replace("before: find", "before: look_up"), encoding="utf-8")
+    with pytest.raises(OutputRefused, match="--policy"):
+        run([log], config, driver.FakeDetector({}))
+
+
+@pytest.mark.parametrize("kind", ["text", "jsonl"])
+def test_the_first_rejects_are_told(
+    write_log: WriteLog, driver: ModuleType, capfd: pytest.CaptureFixture[str], kind: Any
+) -> None:
+    log = write_log(4, extra=("{}",) * 12)
+    config = ScoreConfig(format=kind, quiet=True, read=ReadConfig(max_bad=1.0))
+    assert run([str(log)], config, driver.FakeDetector({})) == 0
+    told = capfd.readouterr().err.splitlines()
+    assert [line.split(": ")[1] for line in told] == [f"{log}:{line}" for line in range(5, 15)]
+
+
+def test_no_room_for_temporary_files_is_one_line(
+    write_log: WriteLog, driver: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    log = write_log(4)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with open(log) as text:
+        monkeypatch.setattr("sys.stdin", text)
+        with pytest.raises(WorldError, match="No space left on device"):
+            run(["-"], ScoreConfig(quiet=True), driver.FakeDetector({}))

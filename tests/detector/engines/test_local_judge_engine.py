@@ -22,7 +22,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
 from dialint.detector.judge.prompt import Evidence, Reader
-from dialint.detector.judge.reading import Question, ReadError, Reading, format_reading, parse_reading
+from dialint.detector.judge.reading import Question
 from dialint.detector.records import Dialogue, Turn
 
 SHORT = {
@@ -165,20 +165,6 @@ def test_a_prompt_without_room_for_an_answer_fails_alone(engine: LocalJudge) -> 
     long = replace(request(engine, "Wait."), messages=({"role": "user", "content": "word " * 2000},))
     replies = engine.ask([long, request(engine, "Wait.")])
     assert [reply.failure for reply in replies] == ["E_CONTEXT", ""]
-
-
-@pytest.mark.parametrize("text", ['a "b" \\ c\nd', "<|im_end|>\u200b", "Größe 😀 日本", ""])
-def test_what_is_taught_may_be_written(engine: LocalJudge, text: str) -> None:
-    asked = question(engine, text + ".")
-    error = ReadError(turn=1, code="T1", probability=0.87, severity="S2", quote=text, reason=text)
-    answer = format_reading(Reading(notes=text, errors=(error, error)))
-    ids = engine.prompt.answer_ids(answer)
-    matcher = engine.grammar.matcher(asked.schema)
-    assert matcher.accepts(ids[:-1])
-    assert matcher.is_complete
-    back = parse_reading(engine.prompt.tokenizer.decode(ids[:-1]), asked)
-    assert isinstance(back, Reading)
-    assert (back.notes, back.errors[1].quote) == (text, text)
 
 
 @pytest.mark.parametrize(
