@@ -39,20 +39,16 @@ class Isolation:
     fail: Callable[[Dialogue, str], Verdict]
 
     def verdicts(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
-        failed: dict[int, Verdict] = {}
-        while True:
-            positions = [index for index in range(len(dialogues)) if index not in failed]
-            outcome: list[Verdict] | WorkerFailure = []
-            if positions:
-                outcome = self.attempt([dialogues[index] for index in positions])
+        verdicts: dict[int, Verdict] = {}
+        while rest := [position for position in range(len(dialogues)) if position not in verdicts]:
+            outcome = self.attempt([dialogues[position] for position in rest])
             if isinstance(outcome, WorkerFailure):
-                result = self._find_culprits(dialogues, positions, outcome)
-                failed |= result
-                if result:
+                if failed := self._find_culprits(dialogues, rest, outcome):
+                    verdicts |= failed
                     continue
-                outcome = self._judge_halves([dialogues[index] for index in positions])
-            verdicts = dict(zip(positions, outcome, strict=True)) | failed
-            return [verdicts[index] for index in range(len(dialogues))]
+                outcome = self._judge_halves([dialogues[position] for position in rest])
+            verdicts |= zip(rest, outcome, strict=True)
+        return [verdicts[position] for position in range(len(dialogues))]
 
     def _find_culprits(
         self, dialogues: Sequence[Dialogue], positions: list[int], failure: WorkerFailure
