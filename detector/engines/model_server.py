@@ -33,10 +33,9 @@ RETRIES = 3
 """Tries after the first one: about 3 s of waiting where the server names no time."""
 TRANSIENT = {408, 409, 429}
 """Answers that are tried again, beside those of the server's own failures, 500 and above."""
-SENT_HEADERS = frozenset((
-    "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host",
-    "user-agent",
-))  # fmt: skip
+SENT_HEADERS = frozenset(
+    ("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent")
+)
 """openai's client adds others, some from environment variables of its own; servers get none of them."""
 MAX_BODY_BYTES = 64 * 2**20
 """Of a response."""
@@ -95,8 +94,6 @@ def client_options(
     Raises:
         ConfigError: E_OPTION, the environment names certificates or a proxy that cannot be used.
     """
-    from openai import Omit
-
     try:
         http_client = _BoundedClient(
             follow_redirects=False,
@@ -111,11 +108,12 @@ def client_options(
             f"{address.url}: SSL_CERT_FILE or a proxy of the environment cannot be used "
             f"({type(error).__name__})",
         ) from None
-    headers = {"Accept-Encoding": "identity", "User-Agent": "dialint"}
+    if key is not None:
+        http_client.sent_headers = SENT_HEADERS | {"authorization"}
     return {
         "api_key": key or "none",
         "base_url": address.url,
-        "default_headers": headers if key else {**headers, "Authorization": Omit()},
+        "default_headers": {"Accept-Encoding": "identity", "User-Agent": "dialint"},
         "timeout": http_client.timeout,
         "max_retries": retries,
         "http_client": http_client,
@@ -203,11 +201,13 @@ class _NoEnd(httpx2.ReadError):
 
 
 class _BoundedClient(httpx2.AsyncClient):
-    """Sends the `SENT_HEADERS` alone. Ends a response that takes longer than the time-out altogether, also
+    """Sends the `sent_headers` alone. Ends a response that takes longer than the time-out altogether, also
     one whose bytes come one by one, and one that is too long."""
 
+    sent_headers = SENT_HEADERS
+
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        for name in request.headers.keys() - SENT_HEADERS:
+        for name in request.headers.keys() - self.sent_headers:
             del request.headers[name]
         try:
             async with asyncio.timeout(self.timeout.read):
