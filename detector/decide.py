@@ -14,11 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dialint.detector.calibration import (
-    CheckPrecision,
-    CodeRelease,
-    round_probability,
-)
+from dialint.detector.calibration import CheckPrecision, CodeRelease, round_probability
 from dialint.detector.checks.context import append_proof, proof_name
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText

@@ -40,13 +40,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.manifests import validate_fields
-from dialint.detector.verdict_files import (
-    JobManifest,
-    Work,
-    manifest_path,
-    output_stem,
-    rejects_path,
-)
+from dialint.detector.verdict_files import JobManifest, Work, manifest_path, output_stem, rejects_path
 
 
 class JobDescription(TypedDict):

@@ -375,10 +375,7 @@ def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: 
     """The hashes of the logs, and the options that change a byte of the output."""
     inputs = [{"label": source.label, "sha256": inspect(source, config.read)} for source in sources]
     options = {name: value for name, value in vars(config).items() if name not in NOT_IN_WORK}
-    options |= {
-        "format": config.output_format,
-        "codes": sorted(select_codes(config.codes, taxonomy)),
-    }
+    options |= {"format": config.output_format, "codes": sorted(select_codes(config.codes, taxonomy))}
     options |= describe_options(config.judge)
     options["read"] = {
         name: value for name, value in config.read.describe().items() if name not in NOT_IN_READ

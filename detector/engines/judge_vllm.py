@@ -20,12 +20,7 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder, weights_sha256
 from dialint.detector.engines.judge_folder import LORA_RANKS, STRUCTURED, context_of
-from dialint.detector.engines.judge_prompt import (
-    JudgePrompt,
-    load_prompt,
-    prompt_room,
-    resolve_judge,
-)
+from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt, prompt_room, resolve_judge
 from dialint.detector.environment import is_installed, missing_extra_error
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge.config import JudgeConfig

@@ -25,13 +25,7 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import ANSWER_TOKENS, JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.judge.guidelines import collect_evidence, read_guideline
 from dialint.detector.judge.merging import Case, Merger
-from dialint.detector.judge.prompt import (
-    Detail,
-    Reader,
-    applicable_codes,
-    load_words,
-    second_look,
-)
+from dialint.detector.judge.prompt import Detail, Reader, applicable_codes, load_words, second_look
 from dialint.detector.judge.reading import (
     Clause,
     Decision,

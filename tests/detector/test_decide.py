@@ -2,13 +2,7 @@
 
 import pytest
 
-from dialint.detector.calibration import (
-    CheckPrecision,
-    CodeRelease,
-    Contract,
-    NaturalThreshold,
-    Scan,
-)
+from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, NaturalThreshold, Scan
 from dialint.detector.decide import (
     Decision,
     Facts,

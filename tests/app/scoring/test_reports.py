@@ -12,13 +12,7 @@ import pytest
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.reports import (
-    LocatedVerdict,
-    as_text,
-    visible,
-    write_junit,
-    write_sarif,
-)
+from dialint.app.scoring.reports import LocatedVerdict, as_text, visible, write_junit, write_sarif
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import load_taxonomy

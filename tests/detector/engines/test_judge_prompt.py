@@ -19,13 +19,7 @@ from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
 from dialint.detector.judge.prompt import PROMPT_VERSION, Evidence, load_words
-from dialint.detector.judge.reading import (
-    Question,
-    ReadError,
-    Reading,
-    format_reading,
-    parse_reading,
-)
+from dialint.detector.judge.reading import Question, ReadError, Reading, format_reading, parse_reading
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, Turn
 
 PARTS = (
