@@ -53,13 +53,13 @@ class ServerClient:
         Raises:
             WorldError: E_SERVER, nobody answers, or not within the time.
         """
-        method, options = ("GET", {}) if content is None else ("POST", {"json": content})
+        method = "GET" if content is None else "POST"
         headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         body = bytearray()
         try:
             with (
                 httpx2.Client(timeout=self.timeout_s, trust_env=False) as client,
-                client.stream(method, self.address + path, headers=headers, **options) as response,
+                client.stream(method, self.address + path, headers=headers, json=content) as response,
             ):
                 for part in response.iter_raw():
                     body += part

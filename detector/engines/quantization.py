@@ -40,7 +40,7 @@ def quantization_method(folder: Path) -> Literal["bitsandbytes", "fp8"] | None:
         raise ConfigError(
             "E_BASE", f"{folder}: quantised by {str(method)[:40]}, which is not supported; use it in 16 bits"
         )
-    return method  # type: ignore[no-any-return]
+    return method
 
 
 def _require_known_types(folder: Path) -> None:
