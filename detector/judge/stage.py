@@ -174,7 +174,7 @@ class JudgedDetector:
                 self.engine.fingerprint,
                 load_words().fingerprint,
                 sorted(options.codes),
-                [*asked, options.votes],
+                asked,
                 [options.threshold, str(options.budget)],
                 [] if options.overrides.judge is None else [options.overrides.judge.fingerprint],
                 [policy.model_dump(mode="json") for policy in options.policies.values()],
