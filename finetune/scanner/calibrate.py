@@ -187,6 +187,7 @@ def code_units(
 
 def scan_examples(detector: ReleaseDetector, examples: Sequence[Example]) -> list[dict[int, Array]]:
     """Raw scores of each example by turn, each of shape (codes,)."""
+    assert detector.scanner is not None, "calibration loads a release's scan"
     scores: list[dict[int, Array]] = []
     masked = (mask_dialogue(example.dialogue)[0] for example in examples)
     for scan in track(detector.scanner.stream(masked), len(examples), "scanning"):
