@@ -106,8 +106,9 @@ def choose_natural_thresholds(
 ) -> Scan:
     """The scan with thresholds by labelled turns of real dialogues, shape (n,), as `fit_natural_curve` gets
     them. A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
-    `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`);
-    no finding has a probability under `MIN_PROBABILITY`. `corpora` names the corpus of each turn.
+    `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`),
+    that of findings in two at least, where there are several; no finding has a probability under
+    `MIN_PROBABILITY`. `corpora` names the corpus of each turn.
 
     Where no threshold is precise enough the code makes no findings, unless its contract
     lets so few turns pass that they show nothing (`MIN_FLAGGED`). With fewer errors than `MIN_ERRORS` nothing
@@ -119,7 +120,7 @@ def choose_natural_thresholds(
         return scan
     corpora = np.asarray(corpora)[decided].tolist()
     natural, contract = None, scan.contract
-    chosen = find_precise_threshold(is_error, scores, precision, corpora)
+    chosen = find_precise_threshold(is_error, scores, precision, corpora, n_corpora=2)
     if chosen is None and contract is not None:
         passing = sum(scan.probability(score) >= contract.threshold for score in scores)
         contract = contract if passing < MIN_FLAGGED else None
@@ -153,12 +154,12 @@ def _is_decided(truth: Floats) -> Bools:
 
 
 def find_precise_threshold(
-    truth: Bools, scores: Floats, precision: float, corpora: Sequence[str]
+    truth: Bools, scores: Floats, precision: float, corpora: Sequence[str], n_corpora: int = 1
 ) -> float | None:
     """The lowest score of the grid at which `MIN_FLAGGED` turns or more are flagged and the share of errors
     among them, smoothed as (right + 1) / (flagged + 2), is at least `precision`: of all turns, of those of
-    each corpus with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many.
-    None without any such score."""
+    each corpus with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many:
+    at least `n_corpora` of these, or all there are. None without any such score."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     names, corpus = np.unique(np.asarray(corpora), return_inverse=True)
@@ -174,7 +175,10 @@ def find_precise_threshold(
         small = flagged < MIN_FLAGGED
         flagged = np.array([n_flagged, *flagged[~small], flagged[small].sum()])
         right = np.array([right.sum(), *right[~small], right[small].sum()])
-        if ((right + 1) / (flagged + 2) >= precision)[flagged >= MIN_FLAGGED].all():
+        is_shown = flagged >= MIN_FLAGGED
+        if is_shown[1:].sum() < min(n_corpora, len(names)):
+            continue
+        if ((right + 1) / (flagged + 2) >= precision)[is_shown].all():
             chosen = float(score)
     return chosen
 

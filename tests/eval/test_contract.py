@@ -119,7 +119,9 @@ def test_a_threshold_holds_in_every_corpus() -> None:
     for others in (["b"] * 6, ["b"] * 3 + ["c"] * 3):
         corpora = ["a"] * 20 + others + ["a"] * 36
         assert find_precise_threshold(truth, scores, 0.75, corpora) == pytest.approx(2.05)
+    assert find_precise_threshold(truth, scores, 0.75, ONE[:62], n_corpora=2) is not None  # there is but one
     few = ["a"] * 20 + ["b"] * 3 + ["a"] * 39  # three turns of b show nothing
+    assert find_precise_threshold(truth, scores, 0.75, few, n_corpora=2) is None
     assert find_precise_threshold(truth, scores, 0.75, few) == pytest.approx(0.05)
 
 
