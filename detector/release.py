@@ -136,7 +136,9 @@ def load_coverage(release: Path, taxonomy: Taxonomy) -> Mapping[str, CodeRelease
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise ReleaseRefused("E_RELEASE", f"{release}/release.json: not a release's description") from None
+        raise ReleaseRefused(
+            "E_RELEASE", "{file}: not a release's description", file=release / "release.json"
+        ) from None
     if not taxonomy.fits(release_taxonomy):
         return {}
     return {code: how for code, how in covered.items() if code in taxonomy.codes}

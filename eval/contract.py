@@ -203,7 +203,7 @@ def distinct_units(
     scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
 ) -> tuple[Floats, Floats, list[str]]:
     """Probability of an error, score and corpus of each distinct unit, shape (n,), from each example's scores
-    by turn. The corpus is the `source` that the dialogue's metadata name, else empty.
+    by turn. The corpus is the `source` that the dialogue's metadata name, up to a slash, else empty.
 
     The same clean turn stands in a set several times, in twins and rounds: it counts once, with its
     highest score, or the bound would rest on copies.
@@ -213,7 +213,7 @@ def distinct_units(
         if code in example.unlabelled:
             continue
         labelled = {label.turn: label.probability for label in example.labels if label.code == code}
-        corpus = str(example.dialogue.metadata.get("source", ""))
+        corpus = str(example.dialogue.metadata.get("source", "")).partition("/")[0]
         text = {turn.index: turn.text for turn in example.dialogue.turns}
         units = [(labelled.get(turn, 0.0), text[turn], score) for turn, score in turns.items()]
         if whole_dialogue:
