@@ -199,10 +199,10 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 
 
 CEILINGS = {
-    "lines of the packages": 87_250,
-    "modules of the packages": 446,
-    "lines of the tests": 53_300,
-    "private functions of modules that one place mentions, of 100": 65,
+    "lines of the packages": 81_050,
+    "modules of the packages": 405,
+    "lines of the tests": 50_950,
+    "private functions of modules that one place mentions, of 100": 63,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
 in `pyproject.toml` (ruff, C901), and cycles of imports are refused by the floor plan."""
