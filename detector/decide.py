@@ -194,9 +194,11 @@ def _least(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
 
 
 def _undone(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
-    """On a log that holds only some results of tools the scan is silent where the exact checks are."""
-    is_undone = suspicion.code in UNDONE and bool(rules.codes[suspicion.code].checks)
-    return Limit("dropped") if is_undone and facts.log.is_partial else None
+    """Where no calls of tools are logged, or some only, the scan is silent as the exact checks are."""
+    if suspicion.code not in UNDONE or not rules.codes[suspicion.code].checks:
+        return None
+    has_tools = facts.log.has_tools or any(turn.tool_calls for turn in facts.dialogue.turns)
+    return Limit("dropped") if facts.log.is_partial or not has_tools else None
 
 
 def _threshold(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:

@@ -10,6 +10,7 @@ Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn t
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -106,9 +107,10 @@ def choose_natural_thresholds(
 ) -> Scan:
     """The scan with thresholds by labelled turns of real dialogues, shape (n,), as `fit_natural_curve` gets
     them. A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
-    `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`),
-    that of findings in two at least, where there are several; no finding has a probability under
-    `MIN_PROBABILITY`. `corpora` names the corpus of each turn.
+    `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`);
+    no finding has a probability under `MIN_PROBABILITY`. `corpora` names the corpus of each turn, as "corpus"
+    or "corpus/part". Where there are several, that of findings has to be seen in two: what one alone shows
+    says nothing of another log.
 
     Where no threshold is precise enough the code makes no findings, unless its contract
     lets so few turns pass that they show nothing (`MIN_FLAGGED`). With fewer errors than `MIN_ERRORS` nothing
@@ -120,14 +122,17 @@ def choose_natural_thresholds(
         return scan
     corpora = np.asarray(corpora)[decided].tolist()
     natural, contract = None, scan.contract
-    chosen = find_precise_threshold(is_error, scores, precision, corpora, n_corpora=2)
+    chosen = find_precise_threshold(is_error, scores, precision, corpora)
     if chosen is None and contract is not None:
         passing = sum(scan.probability(score) >= contract.threshold for score in scores)
         contract = contract if passing < MIN_FLAGGED else None
     if chosen is not None:
         chosen = max(chosen, (math.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - scan.offset) / scan.slope)
         flagged = scores >= chosen
-        chosen = None if not flagged.any() else chosen
+        seen = Counter(corpus.partition("/")[0] for corpus in np.asarray(corpora)[flagged].tolist())
+        n_corpora = len({corpus.partition("/")[0] for corpus in corpora})
+        if sum(n >= MIN_FLAGGED for n in seen.values()) < min(2, n_corpora):
+            chosen = None
     if chosen is not None:
         natural = NaturalThreshold(
             threshold=scan.probability(chosen),
@@ -154,12 +159,12 @@ def _is_decided(truth: Floats) -> Bools:
 
 
 def find_precise_threshold(
-    truth: Bools, scores: Floats, precision: float, corpora: Sequence[str], n_corpora: int = 1
+    truth: Bools, scores: Floats, precision: float, corpora: Sequence[str]
 ) -> float | None:
     """The lowest score of the grid at which `MIN_FLAGGED` turns or more are flagged and the share of errors
     among them, smoothed as (right + 1) / (flagged + 2), is at least `precision`: of all turns, of those of
-    each corpus with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many:
-    at least `n_corpora` of these, or all there are. None without any such score."""
+    each corpus with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many.
+    None without any such score."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     names, corpus = np.unique(np.asarray(corpora), return_inverse=True)
@@ -175,10 +180,7 @@ def find_precise_threshold(
         small = flagged < MIN_FLAGGED
         flagged = np.array([n_flagged, *flagged[~small], flagged[small].sum()])
         right = np.array([right.sum(), *right[~small], right[small].sum()])
-        is_shown = flagged >= MIN_FLAGGED
-        if is_shown[1:].sum() < min(n_corpora, len(names)):
-            continue
-        if ((right + 1) / (flagged + 2) >= precision)[is_shown].all():
+        if ((right + 1) / (flagged + 2) >= precision)[flagged >= MIN_FLAGGED].all():
             chosen = float(score)
     return chosen
 
@@ -203,7 +205,7 @@ def distinct_units(
     scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
 ) -> tuple[Floats, Floats, list[str]]:
     """Probability of an error, score and corpus of each distinct unit, shape (n,), from each example's scores
-    by turn. The corpus is the `source` that the dialogue's metadata name, up to a slash, else empty.
+    by turn. The corpus is the `source` that the dialogue's metadata name, else empty.
 
     The same clean turn stands in a set several times, in twins and rounds: it counts once, with its
     highest score, or the bound would rest on copies.
@@ -213,7 +215,7 @@ def distinct_units(
         if code in example.unlabelled:
             continue
         labelled = {label.turn: label.probability for label in example.labels if label.code == code}
-        corpus = str(example.dialogue.metadata.get("source", "")).partition("/")[0]
+        corpus = str(example.dialogue.metadata.get("source", ""))
         text = {turn.index: turn.text for turn in example.dialogue.turns}
         units = [(labelled.get(turn, 0.0), text[turn], score) for turn, score in turns.items()]
         if whole_dialogue:

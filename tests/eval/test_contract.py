@@ -119,9 +119,7 @@ def test_a_threshold_holds_in_every_corpus() -> None:
     for others in (["b"] * 6, ["b"] * 3 + ["c"] * 3):
         corpora = ["a"] * 20 + others + ["a"] * 36
         assert find_precise_threshold(truth, scores, 0.75, corpora) == pytest.approx(2.05)
-    assert find_precise_threshold(truth, scores, 0.75, ONE[:62], n_corpora=2) is not None  # there is but one
     few = ["a"] * 20 + ["b"] * 3 + ["a"] * 39  # three turns of b show nothing
-    assert find_precise_threshold(truth, scores, 0.75, few, n_corpora=2) is None
     assert find_precise_threshold(truth, scores, 0.75, few) == pytest.approx(0.05)
 
 
@@ -162,6 +160,22 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
     assert abs(p.sum() - truth.sum()) < 0.1 * truth.sum()  # calibrated on these turns
     limit = max(scan.natural.threshold, scan.contract.threshold)
     assert scan.threshold == limit
+
+
+@pytest.mark.parametrize(
+    ("names", "accuses"), [(["a"], True), (["a/x", "a/y", "b"], False), (["a", "b", "c"], True)]
+)
+def test_what_one_corpus_shows_is_only_suggested_where_there_are_several(
+    names: list[str], accuses: bool
+) -> None:
+    """Turns of the last corpus score low; errors stand in those before."""
+    scores = np.concatenate((np.full(40, 3.0), np.full(400, -3.0)))
+    truth = (scores > 0).astype(float)
+    corpora = [names[n % max(1, len(names) - 1)] for n in range(40)] + [names[-1]] * 400
+    curve = fit_natural_curve(None, truth, scores)
+    scan = choose_natural_thresholds(curve, truth, scores, 0.9, 0.5, corpora)
+    assert (scan.natural is not None) is accuses
+    assert accuses or scan.suggest_at is not None
 
 
 def test_with_few_natural_errors_the_curve_stays_as_it_was() -> None:
