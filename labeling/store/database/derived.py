@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -276,20 +276,30 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
         if name in newest:
             verdict = Verdict(cut_name(newest[name].release), json.loads(newest[name].content))
         review = reviews.get(name, "none")
-        its_answers, its_appeals = answers.get(name, []), objections.get(name, [])
-        findings = decide_findings(verdict, its_answers, its_appeals)
-        is_read_whole = any(answer.turn is None for answer in its_answers)
-        described = describe_dialogue(verdict, findings, review, its_appeals, is_read_whole=is_read_whole)
-        dialogue = {**fact, **described}
-        shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
-        rows = [
-            {**shared, "place": place, "review": review, **vars(one), "code": cut_name(one.code)}
-            for place, one in enumerate(findings)
-        ]
-        for each in rows:
-            del each["reviewed_severity"]  # the row of the dialogue has these
-        derived[name] = DerivedRows(dialogue, rows)
+        derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived
+
+
+def combine(
+    facts: dict[str, Any],
+    verdict: Verdict | None,
+    answers: Sequence[Answer],
+    objections: Sequence[Appeal],
+    review: Review,
+) -> DerivedRows:
+    """The rows of one dialogue."""
+    findings = decide_findings(verdict, answers, objections)
+    is_read_whole = any(answer.turn is None for answer in answers)
+    described = describe_dialogue(verdict, findings, review, objections, is_read_whole=is_read_whole)
+    dialogue = {**facts, **described}
+    shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
+    rows = [
+        {**shared, "place": place, "review": review, **vars(one), "code": cut_name(one.code)}
+        for place, one in enumerate(findings)
+    ]
+    for each in rows:
+        del each["reviewed_severity"]  # the row of the dialogue has these
+    return DerivedRows(dialogue, rows)
 
 
 def _load_answers(
