@@ -29,8 +29,8 @@ Outcome = Literal["finding", "suggestion", "dropped"]
 
 FAR_LOG = "the log is far from what the release was calibrated on"
 NO_POLICY = "no policy with rules for it applies to the dialogue"
-UNDONE = frozenset({"I2", "P1", "R2", "R3"})
-"""Codes that accuse of what is not in the log."""
+UNDONE = frozenset({"I2", "P1", "P3", "R2", "R3"})
+"""Codes that accuse of what is not in the log, or of a call."""
 EVEN = 0.5
 """The least probability of an error that only the judge found."""
 

@@ -106,18 +106,6 @@ def is_known_masking(mark: str) -> bool:
     return inner.isupper() or (mark[0] == "[" and inner.islower()) or _NUMBER.search(inner) is not None
 
 
-def is_bare_mask(word: str, text: str) -> bool:
-    """Whether a word without brackets (``ORG_NAME``) is one of a masking tool, which has masked more of the
-    text (``#NUMBER#``)."""
-    masked = _families()["masked"]
-    return (
-        "_" in word
-        and word.isupper()
-        and all(part.casefold() in masked for part in word.split("_"))
-        and any(is_known_masking(mark[0]) for mark in find_marks(text))
-    )
-
-
 @dataclass(frozen=True)
 class LogProfile:
     """Of the first `n_dialogues` of a log."""

@@ -291,9 +291,9 @@ def connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own is 15: anything else goes first
-        closed = tempfile.TemporaryDirectory(prefix="dialint-", ignore_cleanup_errors=True)
-        with disk_errors(TEMPORARY):
-            folder = stack.enter_context(closed)  # Ray opens its own folder to everybody
+        with disk_errors(TEMPORARY):  # Ray opens its own folder to everybody
+            closed = tempfile.TemporaryDirectory(prefix="dialint-", ignore_cleanup_errors=True)
+            folder = stack.enter_context(closed)
         cores = max(len(os.sched_getaffinity(0)), (config.actors or 1) * n_cpus)
         options |= {"address": "local", "num_cpus": cores, "include_dashboard": False}
         options |= {"_temp_dir": str(Path(folder) / "ray")}

@@ -232,7 +232,7 @@ def write_sarif(
         note = {"level": level, "message": {"text": text}, "locations": [location]}
         spool.write((b"," if spool.tell() else b"") + _json(note).encode())
 
-    first, shown = True, set[tuple[str, str]]()
+    first, shown = True, (set[tuple[str, str]](), set[tuple[str, str]]())  # of findings, of suggestions
     for one in verdicts:
         for result in _results(one, order, taxonomy, shown):
             out.write(b"\n" if first else b",\n")
@@ -276,11 +276,14 @@ def _location(file: str, line: int) -> dict[str, Any]:
 
 
 def _results(
-    one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy, shown: set[tuple[str, str]]
+    one: LocatedVerdict,
+    order: dict[str, int],
+    taxonomy: Taxonomy,
+    shown: tuple[set[tuple[str, str]], set[tuple[str, str]]],
 ) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
-    both = [("finding", each) for each in _new(one.verdict.findings, shown)]
-    both += [("suggestion", each) for each in _new(one.verdict.suggestions, shown)]
+    both = [("finding", each) for each in _new(one.verdict.findings, shown[0])]
+    both += [("suggestion", each) for each in _new(one.verdict.suggestions, shown[1])]
     for kind, finding in both:
         key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
         seen[key] = seen.get(key, 0) + 1

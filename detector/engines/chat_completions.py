@@ -87,7 +87,7 @@ def parse_completion(body: bytes) -> Completion:
     message = field(choice, "message", dict)
     if message is None:
         return Completion(is_readable=False)
-    parts = field(message, "content", list) or ()
+    parts = [part for part in field(message, "content", list) or () if field(part, "type", str) == "text"]
     text = field(message, "content", str) or "".join(field(part, "text", str) or "" for part in parts)
     usage = field(content, "usage", dict)
     return Completion(

@@ -368,14 +368,14 @@ class JudgedDetector:
                 sent.append(replace(ask.request, answers=answers))
             if not sent:
                 return rest
+            asked, rest = rest[: len(sent)], rest[len(sent) :]
             started_s = time.monotonic()
             replies = self.engine.ask(sent)
             self.usage.seconds += time.monotonic() - started_s
             self.monitor.add_seconds("judge", time.monotonic() - started_s)
-            for ask, reply in zip(rest, replies, strict=False):
+            for ask, reply in zip(asked, replies, strict=True):
                 self._note_reply(ask, reply)
             purse.settle([(reply.prompt_tokens, reply.output_tokens) for reply in replies])
-            rest = rest[len(sent) :]
         return []
 
     def _note_reply(self, ask: _Ask, reply: JudgeReply) -> None:

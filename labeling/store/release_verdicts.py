@@ -164,7 +164,7 @@ def load_code_turns(store: Store, actor: str, release: str) -> dict[str, CodeTur
     """What a release makes of the turns of the newest `MAX_DIALOGUES` dialogues, by code, with what people
     say.
 
-    Turns that the scan marked from today's threshold on and that a gate or a check dropped are left out: no
+    Turns that the scan marked from today's threshold on and that another rule dropped are left out: no
     threshold brings them back. Only verdicts with all probabilities count. Of several people's answers to one
     question that of the highest rank counts, then the newest.
     """

@@ -1,5 +1,7 @@
 """What becomes of a suspicion, by hand: the table of `decide`."""
 
+from dataclasses import replace
+
 import pytest
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, NaturalThreshold, Scan
@@ -14,7 +16,7 @@ from dialint.detector.decide import (
     deny,
     drop_doubles,
 )
-from dialint.detector.log_profile import Domain
+from dialint.detector.log_profile import EMPTY_PROFILE, Domain
 from dialint.detector.overrides import JudgeContract, JudgedCode, Overrides
 from dialint.detector.records import Dialogue, Finding, Severity, Turn
 from dialint.detector.release import TurnCoverage
@@ -81,6 +83,14 @@ def test_the_higher_of_contract_and_natural_threshold_counts() -> None:
     scan = SCAN.model_copy(update={"natural": natural})
     assert one(outcome(suspect("scan", 0.89), scan=scan))[0] == "dropped"
     assert one(outcome(suspect("scan", 0.9), scan=scan))[0] == "finding"
+
+
+def test_the_scan_is_silent_on_what_was_not_done_where_no_tools_are_logged() -> None:
+    rules = Rules({"R3": CodeRelease(scan=SCAN, checks=(CHECK,))})
+    suspicion = replace(suspect("scan", 0.9), code="R3")
+    logged = EMPTY_PROFILE.model_copy(update={"n_dialogues": 10, "tool_dialogues": 8})
+    assert one(decide([suspicion], rules, Facts(DIALOGUE, {})))[0] == "dropped"
+    assert one(decide([suspicion], rules, Facts(DIALOGUE, {}, log=logged)))[0] == "finding"
 
 
 def test_what_else_demotes_the_scan() -> None:

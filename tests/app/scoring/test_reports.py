@@ -68,6 +68,11 @@ def test_prepared_lines_are_shown_once() -> None:
     write_sarif(located, [], out, TAXONOMY, "0.1.0", io.BytesIO())
     (result,) = json.loads(out.getvalue())["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
+    suggested = verdict.model_copy(update={"findings": (), "suggestions": (prepared,)})
+    out = io.BytesIO()
+    write_sarif([LocatedVerdict(suggested, "z.jsonl", 6), *located], [], out, TAXONOMY, "0.1.0", io.BytesIO())
+    levels = [one["properties"]["kind"] for one in json.loads(out.getvalue())["runs"][0]["results"]]
+    assert levels == ["suggestion", "finding"], "a suggestion hides no finding"
 
 
 SUGGESTED = LocatedVerdict(
