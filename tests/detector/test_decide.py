@@ -88,7 +88,7 @@ def test_the_higher_of_contract_and_natural_threshold_counts() -> None:
 def test_the_scan_is_silent_on_what_was_not_done_where_no_tools_are_logged() -> None:
     rules = Rules({"R3": CodeRelease(scan=SCAN, checks=(CHECK,))})
     suspicion = replace(suspect("scan", 0.9), code="R3")
-    logged = EMPTY_PROFILE.model_copy(update={"n_dialogues": 10, "tool_dialogues": 8})
+    logged = replace(EMPTY_PROFILE, n_dialogues=10, tool_dialogues=8)
     assert one(decide([suspicion], rules, Facts(DIALOGUE, {})))[0] == "dropped"
     assert one(decide([suspicion], rules, Facts(DIALOGUE, {}, log=logged)))[0] == "finding"
 
