@@ -115,12 +115,13 @@ def too_many_turns(n: int, max_turns: int, path: str, dialogue_id: str | None = 
 
 
 def json_kind(value: object) -> str:
-    """A JSON type in words, for messages."""
+    """A type in words, for messages; of what is not JSON, as in Parquet, its name."""
     words = {
         dict: Message("an object"), list: Message("a list"), str: Message("a text"),
-        bool: Message("a boolean"), type(None): Message("nothing"),
+        bool: Message("a boolean"), type(None): Message("nothing"), int: Message("a number"),
+        float: Message("a number"),
     }  # fmt: skip
-    return words.get(type(value), Message("a number"))
+    return words.get(type(value), type(value).__name__)
 
 
 @dataclass

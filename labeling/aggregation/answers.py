@@ -6,7 +6,7 @@ the meaning of a label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,17 +98,3 @@ class Answers:
             tasks=tuple(self.tasks[index] for index in tasks),
             workers=tuple(self.workers[index] for index in workers),
         )
-
-
-def stack_codes(tables: Mapping[str, Answers]) -> Answers:
-    """All codes as one table; a task is (code, task), and workers, who are the same in all, stay."""
-    parts = list(tables.values())
-    shift = np.cumsum([0, *(len(part.tasks) for part in parts[:-1])]).astype(np.int32)
-    return Answers(
-        np.concatenate([part.task + step for part, step in zip(parts, shift, strict=True)]),
-        np.concatenate([part.worker for part in parts]),
-        np.concatenate([part.label for part in parts]),
-        tuple(f"{code}\x1f{task}" for code, part in tables.items() for task in part.tasks),
-        parts[0].workers,
-        parts[0].labels,
-    )

@@ -1,4 +1,4 @@
-"""The people who answer: quality by code, speed, competence, agreement of pairs, suspicions.
+"""The people who answer: quality by code, speed, competence, suspicions.
 
 Accuracy is measured on gold; everywhere else, agreement with the posterior of the others, which is not the
 same: a person may be right alone. Bias is the share of yes less the share of yes of the others on the same
@@ -13,17 +13,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialint.detector.statistics import Z_95
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.aggregation.answers import Answers, Floats, stack_codes
+from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.dialogue_answers import WHOLE_DIALOGUE, CodeAnswers, dialogue_codes
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.agreement import cohen_kappa
 from dialint.labeling.raters.anomalies import CrowdAnomalies, Flag, find_anomalies
 from dialint.labeling.raters.competence import LeaveOneOut
 from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, proportion, quartiles
@@ -186,38 +184,16 @@ def _accuracy(yes: Floats, gold: Floats, selected: NDArray[np.bool_]) -> Figure:
     return proportion(float((yes[selected] == gold[selected]).sum()), int(selected.sum()))
 
 
-ALL_CODES = ""
-"""The key of the pairs over all codes together."""
-MATRIX_PEOPLE = 12
-"""People with most answers whose pairs are compared: more are not read in a matrix."""
-ROUNDS = 200
-"""Bootstrap rounds of the interval of a pair."""
 MAX_ANNOTATIONS = 5_000
 """The newest so many are measured: each takes about 100 KB and 5 ms, as an annotation answers for each turn
 and code (2026-11-26)."""
-LEAST_SHARED = 10
-"""Questions that both of a pair answered from which their agreement is given."""
-
-
-@dataclass(frozen=True)
-class PairAgreement:
-    """Two people who both answered `n` questions, `same` of them alike. `kappa` is Cohen's, all None where it
-    is undefined: both gave one and the same answer throughout."""
-
-    one: str
-    other: str
-    n: int
-    same: int
-    kappa: Figure
 
 
 @dataclass(frozen=True)
 class People:
-    """The quality of everybody's work; the agreement of pairs of the busiest by code, `ALL_CODES` for all
-    together; and how many older annotations are left out."""
+    """The quality of everybody's work, and how many older annotations are left out."""
 
     quality: CrowdQuality
-    pairs: Mapping[str, tuple[PairAgreement, ...]]
     left_out: int
 
 
@@ -257,12 +233,7 @@ def measure_people(
     workload = measure_workload(newest, dialogues, dialogue_codes(taxonomy))
     if not workload.answers.codes:
         return None
-    quality = measure_quality(workload, gold)
-    names = [labeler.name for labeler in quality.labelers[:MATRIX_PEOPLE]]
-    tables = workload.answers.tables()
-    pairs = {ALL_CODES: _compare(stack_codes(tables), names)}
-    pairs |= {code: _compare(table, names) for code, table in tables.items()}
-    return People(quality, pairs, n_recent - len(newest))
+    return People(measure_quality(workload, gold), n_recent - len(newest))
 
 
 def measure_store(location: str, actor: str, project: str | None, since: datetime | None) -> People | None:
@@ -291,24 +262,3 @@ def _reading_speeds(workload: Workload) -> dict[str, Speed]:
         if characters > 0 and elapsed_s > 0:
             words[answers.workers[worker]].append(characters / CHARACTERS_PER_WORD / (elapsed_s / 60))
     return {name: quartiles(each) for name, each in words.items()}
-
-
-def _compare(answers: Answers, names: list[str]) -> tuple[PairAgreement, ...]:
-    """All pairs of these people with enough questions in common."""
-    index = {name: number for number, name in enumerate(answers.workers)}
-    labels = {name: np.full(len(answers.tasks), -1) for name in names}
-    for name, values in labels.items():
-        own = answers.worker == index[name]
-        values[answers.task[own]] = answers.label[own]
-    pairs = []
-    for one, other in combinations(names, 2):
-        shared = (labels[one] >= 0) & (labels[other] >= 0)
-        n = int(shared.sum())
-        if n < LEAST_SHARED:
-            continue
-        same = int((labels[one] == labels[other])[shared].sum())
-        kappa = cohen_kappa(answers, index[one], index[other], ROUNDS)
-        is_undefined = math.isnan(kappa.value) or math.isnan(kappa.low)
-        figure = Figure(n) if is_undefined else Figure(n, kappa.value, kappa.low, kappa.high)
-        pairs.append(PairAgreement(one, other, n, same, figure))
-    return tuple(pairs)

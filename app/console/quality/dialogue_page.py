@@ -119,7 +119,11 @@ def dialogue_page(store: Store, account: Account) -> None:
                 if len(history.entries) > len(rows):
                     st.caption(_("Older entries are in the audit log on the Admin page."))
         with st.expander(_("Similar dialogues"), expanded=True):
-            similar = find_similar(store, account.id, name)
+            try:
+                similar = find_similar(store, account.id, name)
+            except DialintError as failed:
+                st.caption(safe_markdown(explain_as_sentence(failed)))
+                return
             if similar:
                 show_table(
                     (_("Dialogue"), _("Same words"), _("Agent"), _("Findings")),

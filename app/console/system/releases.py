@@ -7,6 +7,7 @@ last view changes anything.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
 import streamlit as st
@@ -104,7 +105,9 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
             state = _("verified")
         except DialintError as damaged:
             state = _("damaged: {message}").format(message=explain(damaged))
-        origin = show_time(datetime.fromisoformat(entry.promoted_at)) if entry.promoted_at else "–"
+        origin = entry.promoted_at or "–"
+        with suppress(ValueError):
+            origin = show_time(datetime.fromisoformat(origin))
         rows.append((
             name, _("scan") if entry.kind == "scan" else _("judge"), _("● in use") if entry.in_use else "",
             _("embedded") if entry.name == "embedded" else origin, state, *figures(count),
@@ -120,10 +123,17 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
     st.caption(paragraph("“In use” is what `dialint score"))
 
 
+def _title(entry: ReleaseEntry) -> str:
+    if entry.name == "embedded":
+        with suppress(DialintError):
+            return read_report(entry).info.id + _(" (embedded)")
+    return entry.name
+
+
 def _show_report(entries: list[ReleaseEntry]) -> None:
     scans = [entry for entry in entries if entry.kind == "scan"]
     used = next((entry for entry in scans if entry.in_use), None)
-    entry = select(_("Report of"), scans, "report of", lambda each: each.name, usual=used)
+    entry = select(_("Report of"), scans, "report of", _title, usual=used)
     try:
         report = read_report(entry)
     except DialintError as damaged:
