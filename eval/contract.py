@@ -123,9 +123,6 @@ def choose_natural_thresholds(
     corpora = np.asarray(corpora)[decided].tolist()
     natural, contract = None, scan.contract
     chosen = find_precise_threshold(is_error, scores, precision, corpora)
-    if chosen is None and contract is not None:
-        passing = sum(scan.probability(score) >= contract.threshold for score in scores)
-        contract = contract if passing < MIN_FLAGGED else None
     if chosen is not None:
         chosen = max(chosen, (math.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - scan.offset) / scan.slope)
         flagged = scores >= chosen
@@ -133,6 +130,9 @@ def choose_natural_thresholds(
         n_corpora = len({corpus.partition("/")[0] for corpus in corpora})
         if sum(n >= MIN_FLAGGED for n in seen.values()) < min(2, n_corpora):
             chosen = None
+    if chosen is None and contract is not None:
+        passing = sum(scan.probability(score) >= contract.threshold for score in scores)
+        contract = contract if passing < MIN_FLAGGED else None
     if chosen is not None:
         natural = NaturalThreshold(
             threshold=scan.probability(chosen),

@@ -153,7 +153,7 @@ def distill(config: DistillConfig) -> None:
     check_equivalence(student.model, student.render.context_tokens)
     renderer = Renderer(student.render, student.tokenizer)
     dialogues, logs = read_dialogues(config, teacher)
-    targets = _targets(teacher, dialogues, renderer)
+    targets = _targets(teacher, dialogues, renderer, config.tokens)
     n_heldout = min(HELDOUT, max(1, len(targets) // 20))
     heldout, train = (
         [each for own in part for each in own] for part in (targets[:n_heldout], targets[n_heldout:])
@@ -345,16 +345,23 @@ def _drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Di
     return remaining
 
 
-def _targets(teacher: Teacher, dialogues: Sequence[Dialogue], renderer: Renderer) -> list[list[Target]]:
-    """The student's windows of each dialogue with the teacher's probabilities; dialogues without a turn to
-    score are left out."""
+def _targets(
+    teacher: Teacher, dialogues: Sequence[Dialogue], renderer: Renderer, tokens: int | None
+) -> list[list[Target]]:
+    """The student's windows of each dialogue with the teacher's probabilities, as many as training may take;
+    dialogues without a turn to score are left out."""
     from dialint.finetune.scanner.losses import soft_targets
 
-    results = []
+    results: list[list[Target]] = []
+    left = math.inf if tokens is None else tokens
     scored = track(teacher.score(dialogues), len(dialogues), "scoring dialogues")
-    for dialogue, turns in zip(dialogues, scored, strict=True):
+    for dialogue, turns in zip(dialogues, scored, strict=False):
         try:
             results.append(soft_targets(renderer.render(dialogue), turns, len(teacher.codes)))
         except DialogueFailed:
             continue
+        if len(results) > HELDOUT:  # the first are held out
+            left -= sum(len(target.window) for target in results[-1])
+            if left < 0:
+                break
     return results

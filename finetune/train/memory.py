@@ -191,7 +191,7 @@ def _saved_bytes(setup: TrainingSetup, n_layers: int) -> int:
             logits = model(**inputs, logits_to_keep=scored, cu_seq_lens_q=bounds).logits[0].float()
             cross_entropy(logits, scored, reduction="none").sum()
         else:
-            model.base_model(**inputs, cu_seq_lens_q=bounds).last_hidden_state.float().sum()
+            unwrap(model).base_model(**inputs, cu_seq_lens_q=bounds).last_hidden_state.float().sum()
     return sum(tensor.untyped_storage().nbytes() for tensor in saved.values())
 
 

@@ -5,6 +5,7 @@ A stage's own options (its learning rate, its length) are in its own config.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -54,11 +55,13 @@ class RunOptions:
         check_ranges(self)
 
     def validate(self) -> None:
-        """Check that the libraries of optimizer and trackers are installed.
+        """Check the device, and that the libraries of optimizer and trackers are installed.
 
         Raises:
-            ConfigError: E_EXTRA.
+            ConfigError: E_DEVICE, E_EXTRA.
         """
+        if not re.fullmatch(r"auto|cpu|cuda(?::[0-9]+)?", self.device):
+            raise ConfigError("E_DEVICE", f"--device {self.device}: neither auto, cpu, cuda nor cuda:N")
         if self.optimizer != "adamw":
             require_library("bitsandbytes", f"--optimizer {self.optimizer}")
         for tracker in self.report_to:

@@ -13,6 +13,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,7 +32,7 @@ NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
 """What tools write where there is no label, in lower case."""
 MAX_NAME = 256
 """Bytes of a name, at most."""
-READ = ReadConfig(max_record_bytes=1 << 20)
+READ = ReadConfig(max_record_bytes=1 << 24)
 _NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
 
 
@@ -70,9 +71,11 @@ class _Table:
         value = row.get(name)
         if value is None:
             return math.nan
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
+        if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
             self.refuse(at, f"{name} is not a number", "E_TYPE")
         if isinstance(value, str):
+            if value.strip().casefold() in NO_LABELS:
+                return math.nan
             value = value.replace(",", ".") if self._format == "semicolons" else value
             if not _NUMBER.fullmatch(value):
                 self.refuse(at, f"{name} is not a number")
@@ -85,6 +88,8 @@ class _Table:
             return None
         if not isinstance(value, str | bool | int | float):
             self.refuse(at, f"{name} is not text", "E_TYPE")
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # pandas writes a column with an empty cell as floats
         if self._types.setdefault(name, type(value)) is not type(value):
             self.refuse(at, f"{name} is not of the same type as above", "E_TYPE")
         text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -168,7 +173,8 @@ def _to_answers(
     task, worker = np.array(list(rows), np.int32).T
     used, place = np.unique(task, return_inverse=True)
     names = sorted({labels[key] for key, _ in rows.values()})
-    label = np.array([names.index(labels[key]) for key, _ in rows.values()], np.int32)
+    place_of = {name: number for number, name in enumerate(names)}
+    label = np.array([place_of[labels[key]] for key, _ in rows.values()], np.int32)
     seconds = np.array([each for _, each in rows.values()], float)
     return Answers(
         place.astype(np.int32),

@@ -30,9 +30,13 @@ def majority(answers: Answers) -> Posterior:
 def wawa(answers: Answers) -> Posterior:
     """Votes weighted by each worker's agreement with the plain majority. Source: Appen's "worker agreement
     with aggregate"."""
-    from crowdkit.aggregation import Wawa
-
-    return fit_crowdkit(Wawa(), answers)
+    votes = answers.votes()
+    leads = votes == votes.max(axis=1, keepdims=True)
+    agreed = leads[answers.task, answers.label] / leads.sum(axis=1)[answers.task]
+    right = np.bincount(answers.worker, agreed) + 0.5  # half a right answer of one: no weight of 0
+    weights = right / (np.bincount(answers.worker) + 1.0)
+    weighted = normalise(answers.votes(weights[answers.worker]))
+    return Posterior(weighted, weighted)
 
 
 def dawid_skene(answers: Answers) -> Posterior:

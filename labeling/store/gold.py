@@ -23,7 +23,7 @@ from dialint.labeling.store import dialogues, tasks
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import gold, pairs
 from dialint.labeling.store.database.schema import tasks as task_rows
-from dialint.labeling.store.database.transactions import Store, Transaction, upsert
+from dialint.labeling.store.database.transactions import Store, Transaction, upsert, upsert_statement
 from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256, load_dialogue
 from dialint.labeling.store.exposure import record_bulk_read, record_read, require_not_own
 from dialint.labeling.store.permissions import (
@@ -60,6 +60,8 @@ def import_synthetic(
         raise StoreRefused("E_CONTROL", "a clean twin whose example with the error is missing")
     if listed and not known:
         raise StoreRefused("E_CONTROL", "no example has labels")
+    if any(label.probability not in (0.0, 1.0) for example in known for label in example.labels):
+        raise StoreRefused("E_CONTROL", "a label that is not certain is no gold")
     names: list[str] = []
     for start in range(0, len(known), MAX_PER_CALL):
         batch = known[start : start + MAX_PER_CALL]
@@ -86,8 +88,6 @@ def pseudonymous_dialogue(example: Example) -> Dialogue:
 
 
 def _make_gold(example: Example, codes: set[str]) -> list[Gold]:
-    if any(label.probability not in (0.0, 1.0) for label in example.labels):
-        raise StoreRefused("E_CONTROL", "a label that is not certain is no gold")
     labels = {(label.turn, label.code): label for label in example.labels}
     questions = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(labels)
     item: dict[str, Any] = {"dialogue": pseudonymous_dialogue(example).id, "source": "injected"}
@@ -287,9 +287,9 @@ def import_gold(
                     )
                 changed.append(one)
     written = [one.model_dump() for one in (*new, *changed)]
-    for row in written:
-        upsert(transaction, gold, {**row, "at_ms": transaction.now_ms})
     if written:
+        dated = [{**row, "at_ms": transaction.now_ms} for row in written]
+        transaction.run(upsert_statement(gold, transaction.on_sqlite, tuple(dated[0])), dated)
         subject = f"{len(new)} new, {len(changed)} replaced"
         transaction.log(actor, "gold.import", subject, sha256=compute_sha256(canonical_json(written)))
     return ImportCounts(len(new), len(changed), len(rows) - len(written))

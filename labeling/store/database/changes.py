@@ -123,8 +123,10 @@ def _table(statement: UpdateBase) -> Table:
 
 @lru_cache(512)
 def add_returning(statement: UpdateBase) -> UpdateBase:
-    """Extend the RETURNING clause of a statement by every column that the log may record."""
-    table, returned = _table(statement), {column.name for column in statement.exported_columns}
+    """Extend the RETURNING clause of a statement by every column that the log may record. What it returns
+    already is read from a copy: the statement keeps what it is asked, and then returns the last page of many
+    rows only."""
+    table, returned = _table(statement), {column.name for column in statement.returning().exported_columns}
     names = {*(column.name for column in table.primary_key)}
     if not isinstance(statement, Delete):
         names |= {*sealed_columns([column.name for column in table.columns])}

@@ -28,6 +28,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.distill import DistillConfig, distill, read_dialogues, scanner_teacher
 from dialint.finetune.scanner.losses import soft_targets
 from dialint.finetune.scanner.trained import evenly_spaced, read_scanner
+from dialint.finetune.scanner.trainer import ScanTrainer
 from dialint.finetune.train.options import RunOptions
 
 
@@ -287,3 +288,28 @@ def test_labels_are_learnt_beside(config: DistillConfig, examples: Path) -> None
     )
     assert not torch.equal(alone["slot_head.weight"], both["slot_head.weight"])
     assert all(bool(weight.isfinite().all()) for weight in both.values())
+
+
+def test_a_dry_run_trains_nothing(config: DistillConfig, capsys: pytest.CaptureFixture[str]) -> None:
+    distill(replace(config, running=replace(config.running, dry_run=True)))
+    assert "memory: about" in capsys.readouterr().out
+    assert not config.out.exists()
+
+
+def test_a_killed_run_goes_on_bit_for_bit(config: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = replace(config, running=replace(config.running, checkpoint_steps=2))
+    whole, step = config.out.with_name("whole"), ScanTrainer.train_step
+    distill(replace(config, out=whole))
+
+    def dies(self: ScanTrainer, at: int) -> Any:
+        if at == 3:
+            raise KeyboardInterrupt
+        return step(self, at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ScanTrainer, "train_step", dies)
+        with pytest.raises(KeyboardInterrupt):
+            distill(config)
+    distill(config)
+    mine, theirs = (load_file(folder / "model.safetensors") for folder in (config.out, whole))
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
