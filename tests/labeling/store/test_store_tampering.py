@@ -20,7 +20,7 @@ from sqlalchemy import Connection, MetaData, Table, UniqueConstraint, inspect, s
 from tampering import triggers, unlocked
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.records import Label
+from dialint.detector.records import Dialogue, Label, Turn
 from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.store import (
     accounts,
@@ -316,6 +316,14 @@ def test_a_chain_computed_anew_or_cut_is_not_signed(shared: Store, damage: str |
             check_all(connection, shared.key)
         assert found.value.code == "E_AUDIT"
         transaction.rollback()
+
+
+def test_every_row_of_a_large_insert_is_in_the_log(worked: Store) -> None:
+    """More rows than the driver sends at once."""
+    turns = (Turn(index=0, role="customer", text="hi"), Turn(index=1, role="agent", text="ok", author="a2"))
+    many = [Dialogue(id=f"many {n}", turns=turns, agent="a1") for n in range(700)]
+    dialogues.add(worked, "ada", many)
+    verify(worked)
 
 
 def test_the_hash_of_an_entry_by_hand() -> None:
