@@ -62,6 +62,7 @@ def sample(
                 max_new_tokens=max_new_tokens,
                 eos_token_id=list(stop_ids) or None,
                 pad_token_id=0,
+                remove_invalid_values=True,  # of a policy that diverges: its loss is what ends the training
             )
             rows = [_end(row, frozenset(stop_ids)) for row in generated[:, ids.shape[1] :].tolist()]
             for row, index in enumerate(indices):

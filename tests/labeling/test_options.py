@@ -61,7 +61,7 @@ def needed(config: type, hints: dict[str, Any]) -> dict[str, Any]:
 
 def test_no_option_takes_nan() -> None:
     found = list(options())
-    assert len(found) > 15
+    assert len(found) > 10
     takes = []
     for config, name in found:
         given = {**needed(config, typing.get_type_hints(config)), name: math.nan}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,12 @@ from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import resolve_scan
 from dialint.detector.artifacts import read_manifest
+from dialint.detector.calibration import NaturalThreshold
 from dialint.detector.errors import ConfigError, TooManyBad
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.overrides import update_overrides
-from dialint.detector.release import EMBEDDED, Release
+from dialint.detector.release import EMBEDDED, Release, finalize_release
 from dialint.detector.verdict_files import read_verdicts
 
 SAMPLE = "app/sample/dialogues.jsonl"
@@ -29,10 +32,10 @@ OFF = DetectorConfig(scan="off")
     ("options", "scan"),
     [
         ({}, "auto"), ({"codes": ("L3",)}, "off"), ({"codes": ("L3", "M3")}, "auto"), ({"codes": ("C3",)}, "auto"),
-        ({"codes": ("M3", "R3", "C1"), "out": Path("v.xml")}, "off"), ({"codes": ("L4",), "out": Path("v.xml")}, "auto"),
+        ({"codes": ("M3", "R3", "C1"), "out": Path("v.xml")}, "off"), ({"codes": ("L4",), "out": Path("v.xml")}, "off"),
         ({"codes": ("L3",), "all_probabilities": True}, "auto"),
         ({"codes": ("L3",), "judge": JudgeConfig(judge="http://127.0.0.1:1/v1")}, "auto"),
-        ({"out": Path("v.xml")}, "auto"),
+        ({"out": Path("v.xml")}, "off"),
     ],
 )  # fmt: skip
 def test_the_scan_runs_where_something_of_it_is_reported(options: dict[str, Any], scan: str) -> None:
@@ -40,8 +43,22 @@ def test_the_scan_runs_where_something_of_it_is_reported(options: dict[str, Any]
 
 
 def test_what_a_team_has_demoted_needs_no_scan_for_findings(tmp_path: Path) -> None:
+    """Of a release whose scan accuses of L4."""
+    shutil.copytree(EMBEDDED, tmp_path / "release")
+    info = Release(EMBEDDED).info
+    scan = info.codes["L4"].scan
+    assert scan is not None
+    natural = NaturalThreshold(threshold=0.9, flagged=10, right=10, n_errors=20, n_turns=100)
+    codes = {**info.codes, "L4": info.codes["L4"].model_copy(
+        update={"scan": scan.model_copy(update={"natural": natural, "suggest_at": 0.5})}
+    )}  # fmt: skip
+    finalize_release(tmp_path / "release", info.model_copy(update={"codes": codes}))
+    accusing = DetectorConfig(release=tmp_path / "release")
+    assert (
+        resolve_scan(ScoreConfig(codes=("L4",), out=Path("v.xml"), detector=accusing)).detector.scan == "auto"
+    )
     update_overrides(tmp_path / "o.yaml", "embedded-6", demoted={"L4": "wrong here"})
-    what = DetectorConfig(overrides=tmp_path / "o.yaml")
+    what = replace(accusing, overrides=tmp_path / "o.yaml")
     assert resolve_scan(ScoreConfig(codes=("L4",), out=Path("v.xml"), detector=what)).detector.scan == "off"
     assert resolve_scan(ScoreConfig(codes=("L4",), detector=what)).detector.scan == "auto"
 
