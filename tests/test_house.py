@@ -201,7 +201,7 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
 CEILINGS = {
     "lines of the packages": 81_050,
     "modules of the packages": 405,
-    "lines of the tests": 50_950,
+    "lines of the tests": 51_050,
     "private functions of modules that one place mentions, of 100": 63,
 }
 """What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
