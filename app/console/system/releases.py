@@ -181,7 +181,8 @@ def _show_codes(report: ReleaseReport) -> None:
         measured = report.measurements(code)
         means, contract, natural = [], "–", "–"
         if how.scan is not None:
-            means.append(_("scan"))
+            if "scan" in how.covered_by:
+                means.append(_("scan"))
             if (promised := how.scan.contract) is not None:
                 rate = show_number(promised.false_accusations_per_100, "0.00")
                 contract = f"≤ {rate} ({show_percent(promised.confidence)})"
