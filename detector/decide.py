@@ -197,7 +197,8 @@ def _undone(suspicion: Suspicion, rules: Rules, facts: Facts) -> Limit | None:
     """Where no calls of tools are logged, or some only, the scan is silent as the exact checks are."""
     if suspicion.code not in UNDONE or not rules.codes[suspicion.code].checks:
         return None
-    has_tools = facts.log.has_tools or any(turn.tool_calls for turn in facts.dialogue.turns)
+    turns = facts.dialogue.turns
+    has_tools = facts.log.has_tools or any(turn.tool_calls or turn.role == "tool" for turn in turns)
     return Limit("dropped") if facts.log.is_partial or not has_tools else None
 
 

@@ -111,7 +111,6 @@ def expand_checks(content: bytes) -> bytes:
     try:
         info = json.loads(content)
         for code, how in info["codes"].items():
-            how.pop("gate", None)  # of releases from before 2026-11-29
             checks = how.get("checks", ())
             how["checks"] = [
                 measured_check(each, code).model_dump() if isinstance(each, str) else each for each in checks

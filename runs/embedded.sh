@@ -31,7 +31,7 @@ dialint() { "$python" -m dialint "$@"; }
         --out "$work/scanner" --seed "$seed"
 [ -e "$work/release/manifest.json" ] ||
     dialint train pack --scanner "$work/scanner" --examples "$work/mixed" --out "$work/release" --name embedded-6 \
-        --weights int8 --natural-precision 0.95 --no-suggestions L1 L2 L4 M2
+        --weights int8 --natural-precision 0.95 --no-suggestions L1 L2 L4 M2 T2
 dialint verify "$work/release"
 # The small decoder, which nothing above needs.
 [ -e "$work/shards/manifest.json" ] ||

@@ -234,7 +234,8 @@ def tells_of_another(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     one whose id the first result with such an id holds: from the first result with another id, of which the
     customer has named nothing.
 
-    A suggestion: no hit in tau_bench and STAR (2026-11-29), so measured on made-up dialogues alone.
+    A suggestion: no hit in 636 dialogues of tau_bench (its development half, 2026-11-29), so tried on made-up
+    dialogues alone.
     """
     by_result = {use.result_turn: use.value for use in tool_uses(dialogue) if use.was_run and not use.failed}
     owner: str | None = None
