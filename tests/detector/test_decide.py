@@ -91,6 +91,8 @@ def test_the_scan_is_silent_on_what_was_not_done_where_no_tools_are_logged() -> 
     logged = replace(EMPTY_PROFILE, n_dialogues=10, tool_dialogues=8)
     assert one(decide([suspicion], rules, Facts(DIALOGUE, {})))[0] == "dropped"
     assert one(decide([suspicion], rules, Facts(DIALOGUE, {}, log=logged)))[0] == "finding"
+    told = DIALOGUE.model_copy(update={"turns": (*DIALOGUE.turns, Turn(index=1, role="tool", text="ok"))})
+    assert one(decide([suspicion], rules, Facts(told, {})))[0] == "finding"
 
 
 def test_what_else_demotes_the_scan() -> None:
