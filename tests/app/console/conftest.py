@@ -31,6 +31,7 @@ import dialint.app.console.sign_in
 from dialint.app.console.launch import server_command, server_environment
 from dialint.app.console.middleware import hash_secret
 from dialint.app.console.sessions import SESSIONS, Client, LoginRateLimiter
+from dialint.app.console.system import job
 from dialint.app.console.tasks.page_session import receive
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, authentication, dialogues, projects, tasks
@@ -86,11 +87,12 @@ def populate(place: str) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def quick_app_tests() -> Iterator[None]:
     """Each `AppTest` lists the components of all installed packages, and each of its runs compiles the page's
-    script, with magic, which the server has off: once is enough."""
+    script, with magic, which the server has off: once is enough. Jobs do not give way to the other tests."""
     script_cache = ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
         patch.setattr(app_test, "ScriptCache", lambda: script_cache)
+        patch.setattr(job, "NICE", ())
         st.config.set_option("runner.magicEnabled", False)
         yield
 

@@ -23,7 +23,7 @@ from dialint.detector.ingest.html_text import read_html
 from dialint.detector.ingest.read import open_logs
 from dialint.detector.ingest.readers.tables import read_rows
 from dialint.detector.offsets import assemble
-from dialint.labeling.aggregation.crowd_tables import read_answers
+from dialint.labeling.aggregation.crowd_tables import READ, read_answers
 
 MAX_MEBIBYTES = 512
 TIMEOUT_S = 120  # a backstop: what is measured is memory
@@ -108,7 +108,7 @@ def test_tables_of_labels_in_parquet_are_held_to_the_same(tmp_path: Path) -> Non
 
 def test_an_endless_line_of_answers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    path.write_bytes(b'{"task": "' + b"x" * 2_000_000 + b'"}\n')
+    path.write_bytes(b'{"task": "' + b"x" * READ.max_record_bytes + b'"}\n')
     with pytest.raises(InputRefused) as caught:
         read_answers(path)
     assert caught.value.code == "E_LINE_SIZE"
