@@ -6,13 +6,16 @@
     python runs/studies/natural/measure.py tally OUT/*.jsonl --half dev
     python runs/studies/natural/measure.py reliability OUT/*.jsonl [--readings FILE_OR_FOLDER]
     python runs/studies/natural/measure.py checks OUT/*.parquet
+    python runs/studies/natural/measure.py exam OUT     # OUT/CORPUS.parquet with OUT/CORPUS.labels.jsonl
+    dialint eval run OUT/star.parquet --labels OUT/star.labels.jsonl --release A --against B
 
 `turns.jsonl` lists drawn turns of agents with the errors that two independent readings found there; a third
 settled where they differed. `findings.jsonl` lists suspicions of embedded-3 (probability .1 or more), each
-with a judgement. Both hold ids, codes and judgements; the text is joined from the corpora. The readings are
-those of a large language model that had the taxonomy, the dialogue with its tool results and, for
-tau_bench, the policies: no person has read them. A dialogue belongs to the half ``dev``, on which choices
-are made, or ``once``, looked at once at the end, by a hash of its id.
+with a judgement. `exam.jsonl` lists 91 whole dialogues of the half looked at once with the errors that two
+readings named, sure where both did. All hold ids, codes and judgements; the text is joined from the corpora.
+The readings are those of a large language model that had the taxonomy, the dialogue with its tool results
+and, for tau_bench, the policies: no person has read them. A dialogue belongs to the half ``dev``, on which
+choices are made, or ``once``, looked at once at the end, by a hash of its id.
 """
 
 from __future__ import annotations
@@ -31,12 +34,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from cyclopts import App
 
-from dialint.detector.artifacts import make_output_folder
+from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.checks import CheckContext, Evidence, load_checks
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.log_profile import profile_log
-from dialint.detector.records import Dialogue, Finding, Verdict
+from dialint.detector.records import Dialogue, Finding, Label, Verdict
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.verdict_files import read_verdicts
 
@@ -68,9 +71,33 @@ def read_rows(name: str) -> list[dict[str, Any]]:
 @app.command
 def logs(out: Path) -> None:
     """Write the drawn dialogues of each corpus to OUT/CORPUS.parquet."""
+    _write_logs(out, [*read_rows("turns.jsonl"), *read_rows("findings.jsonl")])
+
+
+@app.command
+def exam(out: Path) -> None:
+    """Write the dialogues of the exam to OUT/CORPUS.parquet, and their errors to OUT/CORPUS.labels.jsonl."""
+    rows = read_rows("exam.jsonl")
+    _write_logs(out, rows)
+    for corpus in {row["corpus"] for row in rows}:
+        with atomic_file(out / f"{corpus}.labels.jsonl") as file:
+            for row in (row for row in rows if row["corpus"] == corpus):
+                for error in row["errors"]:
+                    label = Label(
+                        dialogue_id=row["dialogue"],
+                        turn=error["turn"],
+                        code=error["code"],
+                        probability=1.0 if error["sure"] else 0.5,
+                        method="read",
+                        n_labelers=2,
+                    )
+                    file.write(label.model_dump_json(exclude_defaults=True).encode() + b"\n")
+
+
+def _write_logs(out: Path, rows: Iterable[dict[str, Any]]) -> None:
     data = Path(os.environ["DIALINT_DATA"])
     wanted: dict[str, set[str]] = defaultdict(set)
-    for row in (*read_rows("turns.jsonl"), *read_rows("findings.jsonl")):
+    for row in rows:
         wanted[row["corpus"]].add(row["dialogue"])
     make_output_folder(out, new=True)
     for corpus, ids in wanted.items():
