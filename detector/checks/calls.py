@@ -180,13 +180,13 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     the wrong tool, or wrong arguments (P3).
 
     Left alone are technical failures, unknown keys (the customer's mistake, or `wrong_call`), attempts
-    that the customer asked for, and calls that were repeated with success. The hit is in the agent's words.
+    that the customer asked for, and calls that were repeated with success. The hit is the call.
 
     Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that
     the system refused is an error is a matter of policy: where it is none, this is a suggestion.
     """
     uses = uses_by_turn(dialogue)
-    refused: ToolUse | None = None
+    refused: tuple[ToolUse, tuple[int, int, int]] | None = None
     is_tried = False
     for turn in dialogue.turns:
         if turn.role == "customer":
@@ -194,10 +194,10 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if turn.role not in JUDGED_ROLES:
             continue
         if refused is not None and turn.text.strip():
-            if not is_tried and (span := _denial(turn)) is not None:
-                yield Hit(turn.index, *span, f"'{refused.call.name}' refused the call", "P3")
+            if not is_tried and _tells_of_failure(turn):
+                yield Hit(*refused[1], f"'{refused[0].call.name}' refused the call", "P3")
             refused = None
-        for use in uses.get(turn.index, ()):
+        for number, use in enumerate(uses.get(turn.index, ())):
             if not use.was_run or not may_write(use.call.name):
                 continue
             reason = use.result or ""
@@ -206,20 +206,17 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 and not PATTERNS.technical.search(reason)
                 and not PATTERNS.unknown_key.search(reason)
             ):
-                refused = use
-            elif refused is not None and not use.failed and use.call.name == refused.call.name:
+                refused = use, locate_call(turn, number)
+            elif refused is not None and not use.failed and use.call.name == refused[0].call.name:
                 refused = None
 
 
-def _denial(turn: Turn) -> tuple[int, int] | None:
-    """Return start and end of the first sentence that tells of a failure."""
-    for match in SENTENCE.finditer(turn.text):
-        sentence = match.group()
-        if PATTERNS.failure.search(sentence) and not PATTERNS.condition.match(sentence):
-            return match.start() + len(sentence) - len(sentence.lstrip()), match.start() + len(
-                sentence.rstrip()
-            )
-    return None
+def _tells_of_failure(turn: Turn) -> bool:
+    """Return whether a sentence tells of a failure."""
+    return any(
+        PATTERNS.failure.search(sentence) and not PATTERNS.condition.match(sentence)
+        for sentence in SENTENCE.findall(turn.text)
+    )
 
 
 def speaks_of_calls(text: str) -> bool:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dialint.detector.checks.calls import locate_act
+from dialint.detector.checks.calls import locate_act, locate_call
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
-from dialint.detector.records import Dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 MAX_TEXT = 200
 """Most characters of a clause that a reason quotes."""
@@ -43,8 +43,8 @@ def find_cited_clause(reason: str) -> CitedClause | None:
 def policy(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find broken clauses, each once a turn. Without a policy for the dialogue there are none.
 
-    A tool call is an error of the message it came with; where nothing was said beside it, of the agent's next
-    message before the customer speaks, which tells what was done; without one the call is quoted.
+    The hit is on the turn of the call, as the taxonomy seats it, in the words beside the call or, without
+    any, the call itself; what nobody did is missing in the agent's next message.
     """
     applies = policy_for(dialogue, context.policies)
     if applies is None:
@@ -65,8 +65,11 @@ def _quote(clause: Clause, policy: Policy) -> str:
 def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[tuple[int, int, int], Violation]]:
     """Yield the broken clauses with the places that they are reported at; the first of a clause and place."""
     reported: set[tuple[tuple[int, int, int], str]] = set()
+    turns = {turn.index: turn for turn in dialogue.turns}
     for violation in violations(dialogue, policy):
-        place = locate_act(dialogue, violation.turn, violation.call)
+        turn = turns[violation.turn]
+        is_call = turn.role in JUDGED_ROLES and violation.call < len(turn.tool_calls)
+        place = locate_call(turn, violation.call) if is_call else locate_act(dialogue, turn.index)
         if place is not None and (place, violation.clause.id) not in reported:
             reported.add((place, violation.clause.id))
             yield place, violation
