@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.dictionary import speller
 from dialint.detector.checks.phrases import QUOTED
 from dialint.detector.checks.words import Spans, patterns, read_words

@@ -17,9 +17,9 @@ from operator import itemgetter
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import MAX_DEPTH, compact
-from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words
+from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses
 
@@ -83,8 +83,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 None,
             )
             if why is not None:
-                start = match.start() + len(sentence) - len(sentence.lstrip())
-                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why)
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why)
                 break
 
 
@@ -198,8 +197,7 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             names = (name for name, question in _QUESTIONS.items() if question.search(sentence))
             why = next(filter(None, (known[name].before(turn.index) for name in names)), None)
             if why is not None:
-                start = match.start() + len(sentence) - len(sentence.lstrip())
-                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why, "U2")
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why, "U2")
                 break
 
 
@@ -229,9 +227,8 @@ def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
             if PATTERNS.finds_it.search(sentence):
                 continue
             if any(_QUESTIONS[name].search(sentence) for name in ("order number", "booking number")):
-                start = match.start() + len(sentence) - len(sentence.lstrip())
                 why = f"the customer lacks it, and '{context.log.listing_tools[0]}' was not called"
-                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why)
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why)
                 break
 
 

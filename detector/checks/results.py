@@ -15,10 +15,10 @@ from math import isclose
 
 from pydantic import JsonValue
 
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.claims import name_words, statements
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import DIGIT_NAMES, MAX_DEPTH, compact
-from dialint.detector.checks.words import SENTENCE, patterns, read_words
+from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -314,9 +314,8 @@ def wrong_sum(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 continue
             count, price, total = (_value(match[name]) for name in ("count", "price", "total"))
             if not isclose(count * price, total, abs_tol=0.011):
-                start = sentence.start() + len(sentence[0]) - len(sentence[0].lstrip())
                 why = f"{count:g} times {price:g} are {count * price:g}"
-                yield Hit(turn.index, start, sentence.start() + len(sentence[0].rstrip()), why)
+                yield Hit(turn.index, *trim(turn.text, *sentence.span()), why)
                 break
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.dictionary import (
     LONG,
     MIN_LETTERS,

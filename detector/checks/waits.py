@@ -18,8 +18,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import split_words
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import split_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.taxonomy import WaitLimits, load_taxonomy
 from dialint.detector.yaml_document import read_document
@@ -231,7 +231,7 @@ def long_wait(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     has_apology = _apologies(dialogue) if late else []
     for wait, minutes, limit in late:
         turn, since = dialogue.turns[wait.end], dialogue.turns[wait.since]
-        span = len(turn.text) - len(turn.text.lstrip()), len(turn.text.rstrip())
+        span = trim(turn.text)
         why = f"{minutes:.0f} minutes after turn {since.index}, where {limit:g} are allowed"
         yield Hit(turn.index, *span, why, "W1" if wait.is_first else "W2")
         if not has_apology[wait.end]:

@@ -30,6 +30,12 @@ SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
 """A sentence with its end mark and outer blanks; a mark within a word or number ends none."""
 
 
+def trim(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """Return start and end of a stretch of a text without outer blanks."""
+    words = text[start:end]
+    return start + len(words) - len(words.lstrip()), start + len(words.rstrip())
+
+
 NEAR_COPY = 0.8
 """Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""
 _WORD = re.compile(r"\w++(?:['’]\w++)*+")

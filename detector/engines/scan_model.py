@@ -14,6 +14,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from dialint.detector.engines import packed
+from dialint.detector.errors import ReleaseRefused
 from dialint.detector.render import N_KINDS
 
 
@@ -93,3 +94,15 @@ def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:
         shape, attn_implementation=packed.NAME, dtype=torch.float32, trust_remote_code=False, **extra
     )
     return model
+
+
+def check_equivalence(model: ScanModel, context_tokens: int) -> None:
+    """Refuse a model that computes other hidden states packed than by itself. `context_tokens` is the longest
+    window it will ever see. The model comes back as it was.
+
+    Raises:
+        ReleaseRefused: the hidden states differ, or the model cannot run packed or that far.
+    """
+    why = packed.equivalence_error(model.backbone, context_tokens, 0, model.first_position)
+    if why is not None:
+        raise ReleaseRefused("E_RELEASE", why)
