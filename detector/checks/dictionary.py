@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dialint.detector.checks.words import Spans
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_section
 
 if TYPE_CHECKING:
     from spellchecker import SpellChecker
@@ -241,7 +240,7 @@ def _small_steps(word: str) -> set[str]:
 
 @cache
 def _data(language: str) -> _Data:
-    part = read_document(Path(__file__).with_name("spelling.yaml"), "E_CHECKS").value[language]
+    part = read_section("checks/spelling.yaml", language)
     return _Data(
         frozenset(part["register"].split()),
         frozenset(part["named"].split()),

@@ -22,9 +22,9 @@ from dialint.detector.checks.dictionary import USUAL, speller, typed_words
 from dialint.detector.checks.words import SENTENCE
 from dialint.detector.languages import detect_languages
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.patterns import Patterns, read_section
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
+from dialint.detector.yaml_document import Patterns, read_section
 
 WORDINGS = str(Path(__file__).with_name("wordings.yaml"))
 PATTERNS = Patterns(WORDINGS, "patterns")
