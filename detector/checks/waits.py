@@ -43,12 +43,12 @@ class Wait:
     announced: float | None
 
 
-_LANGUAGES = read_packaged("checks/waits.yaml")
+FILE = "checks/waits.yaml"
 
 
 @cache
 def _words(kind: str) -> frozenset[str]:
-    return frozenset(word for words in _LANGUAGES.values() for word in words[kind])
+    return frozenset(word for words in read_packaged(FILE).values() for word in words[kind])
 
 
 @cache
@@ -62,7 +62,9 @@ def _pattern(*kinds: str) -> re.Pattern[str]:
 
 @cache
 def _numbers() -> dict[str, float]:
-    pairs = {word: value for words in _LANGUAGES.values() for word, value in words["numbers"].items()}
+    pairs = {
+        word: value for words in read_packaged(FILE).values() for word, value in words["numbers"].items()
+    }
     return {word: float(value) for word, value in pairs.items()}
 
 
