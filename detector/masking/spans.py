@@ -42,23 +42,12 @@ class Entity(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MaskedSpan:
-    """A placeholder's range in the masked text and the range that it covers in the original."""
-
-    start: int
-    end: int
-    original_start: int
-    original_end: int
-    kind: Kind
-
-
-@dataclass(frozen=True)
 class MaskedText:
-    """A text with placeholders. `spans` are in order and disjoint, and include placeholders that were in the
-    original."""
+    """A text with placeholders. `spans` are the range of each and the one that it covers in the original, in
+    order and disjoint; placeholders that were in the original are among them."""
 
     text: str
-    spans: tuple[MaskedSpan, ...]
+    spans: tuple[offsets.Edit, ...]
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
         """Offsets ``[start, end)`` of the masked text as offsets of the original text.
@@ -93,18 +82,12 @@ def find_placeholders(text: str) -> list[Entity]:
 
 def replace_spans(text: str, results: Sequence[Entity], placeholders: Sequence[str]) -> MaskedText:
     """`text` with each span of `results` (in order, disjoint) replaced by the placeholder beside it."""
-    pieces: list[str] = []
-    spans: list[MaskedSpan] = []
-    position = length = 0
+    pieces: list[offsets.Piece] = []
+    position = 0
     for item, placeholder in zip(results, placeholders, strict=True):
-        retained = text[position : item.start]
-        start = length + len(retained)
-        length = start + len(placeholder)
-        spans.append(MaskedSpan(start, length, item.start, item.end, item.kind))
-        pieces += (retained, placeholder)
+        pieces += offsets.Piece(position, item.start), offsets.Piece(item.start, item.end, placeholder)
         position = item.end
-    pieces.append(text[position:])
-    return MaskedText("".join(pieces), tuple(spans))
+    return MaskedText(*offsets.assemble(text, [*pieces, offsets.Piece(position, len(text))]))
 
 
 BLANK = "\ue000"

@@ -151,8 +151,9 @@ def break_grammar(dialogue: Dialogue, position: int, rng: Random) -> Edit | None
 def leave_slot(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     """Put an unfilled placeholder behind a greeting or in place of a name."""
     text = dialogue.turns[position].text
-    masked = mask_dialogue(dialogue)[1][position].spans
-    places = [(each.original_start, each.original_end) for each in masked if each.kind == "NAME"]
+    masked = mask_dialogue(dialogue)[1][position]
+    spans = (each for each in masked.spans if masked.text.startswith("[NAME_", each.start))
+    places = [(each.original_start, each.original_end) for each in spans]
     names = [(start, end) for start, end in places if text[start:end].istitle()]
     greeting, gap = PATTERNS.greeting.match(text), ""
     if greeting and not any(start <= greeting.end() + 1 for start, _ in names):
