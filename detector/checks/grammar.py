@@ -40,7 +40,7 @@ def _is_article_right(rule: str, written: str) -> bool:
     word = written.lower()
     if word in _NO_HEADS:
         return True
-    if not speller("en").is_known(word) and (len(word) < LONG_WORD or written[0] in "uU"):
+    if not speller().is_known(word) and (len(word) < LONG_WORD or written[0] in "uU"):
         return True
     if rule == "an for a" and PATTERNS.spelt.fullmatch(word):
         return True

@@ -106,7 +106,7 @@ MIN_LETTERS = 5
 
 def misspell(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     """Swap, drop or double a letter of a usual word, so that the result is no word."""
-    spelling = speller("en")
+    spelling = speller()
     words = [
         word
         for word in typed_words(dialogue.turns[position].text)
