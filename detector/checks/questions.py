@@ -18,7 +18,7 @@ from operator import itemgetter
 from pydantic import JsonValue
 
 from dialint.detector.checks import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.values import MAX_DEPTH, compact
+from dialint.detector.checks.values import compact, fields_of
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses
@@ -286,16 +286,8 @@ class _Known:
         return sorted(events, key=itemgetter(0), reverse=True)
 
 
-def _values(value: JsonValue, key: re.Pattern[str], depth: int = 0) -> Iterator[str]:
-    """Yield the compact values under a key, at any depth that a result is read to."""
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(value, list):
-        for each in value:
-            yield from _values(each, key, depth + 1)
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            if not key.fullmatch(name):
-                yield from _values(each, key, depth + 1)
-            elif isinstance(each, str | int) and compact(str(each)):
-                yield compact(str(each))
+def _values(value: JsonValue, key: re.Pattern[str]) -> Iterator[str]:
+    """Yield the compact values under a key."""
+    for name, each in fields_of(value):
+        if isinstance(each, str | int) and key.fullmatch(name) and compact(str(each)):
+            yield compact(str(each))

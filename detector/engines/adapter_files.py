@@ -33,8 +33,9 @@ IGNORED = frozenset(("base_model_name_or_path", "revision", "auto_mapping", "pef
 Shapes = dict[str, tuple[int, ...]]
 
 
-def validate_manifest(folder: Path) -> None:
-    """Check that every file may be part of an adapter and has the bytes that the manifest says.
+def validate_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest, after a check that every file may be part of an adapter and has the bytes that it
+    says.
 
     Raises:
         ConfigError: E_ADAPTER.
@@ -46,9 +47,11 @@ def validate_manifest(folder: Path) -> None:
                 "E_ADAPTER", f"{path}: no part of an adapter may be this; only safetensors are loaded"
             )
     try:
-        verify_whole(folder, read_manifest(folder / MANIFEST, expected=Folder)["files"], BESIDE)
+        manifest = read_manifest(folder / MANIFEST, expected=Folder)
+        verify_whole(folder, manifest["files"], BESIDE)
     except OutputRefused as error:
         raise ConfigError("E_ADAPTER", error.text) from None
+    return manifest
 
 
 def validate_adapter(folder: Path, base: Path) -> None:
