@@ -19,7 +19,7 @@ from dialint.detector.ingest.formats import traces
 from dialint.detector.ingest.formats.chats import add_message
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, as_name
+from dialint.detector.ingest.log_format import FIELDS, LogFormat, RawDialogue, RawTurn, as_name
 from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (
@@ -36,7 +36,6 @@ from dialint.detector.ingest.tree_mapping import (
 )
 from dialint.detector.ingest.words import BLANK, flag_is_internal
 
-FIELDS = ("language", "channel", "agent", "team")
 N_COMPARED = 20
 """Dialogues of a record by which its format is recognised."""
 _EPOCH = re.compile(r"\d{9,14}(?:\.\d{1,9})?")
