@@ -39,9 +39,8 @@ class ScanModel(nn.Module):
                 return 0 if module.padding_idx is None else module.padding_idx + 1
         return 0
 
-    def hidden_states(self, row: packed.PackedRow, longest: int = 0) -> torch.Tensor:
-        """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type. `longest` is
-        the longest window that may ever come, if that is not in this row.
+    def hidden_states(self, row: packed.PackedRow) -> torch.Tensor:
+        """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type.
 
         Raises:
             packed.PackingUnsupported: the backbone wants an attention that cannot be computed packed.
@@ -50,7 +49,6 @@ class ScanModel(nn.Module):
             **self.inputs(row.ids, row.word_kinds),
             position_ids=row.positions + self._first_position,
             cu_seq_lens_q=row.bounds,
-            max_length_q=longest,
             use_cache=False,
         )
         states: torch.Tensor = output.last_hidden_state[0]
