@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC
 from itertools import groupby
 from typing import Any
 
@@ -286,4 +285,4 @@ def _span(draft: RawDialogue) -> dict[str, Any]:
 def _iso(at: object) -> str | None:
     """A time as ISO 8601 in UTC; None if it is none."""
     time = parse_iso(at) if isinstance(at, str) else from_epoch(at) if isinstance(at, int | float) else None
-    return None if time is None else (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+    return traces.utc_text(time)
