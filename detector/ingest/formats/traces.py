@@ -325,8 +325,10 @@ def _time(span: Span, keys: Iterable[str]) -> str | None:
 def utc_text(time: datetime | None) -> str | None:
     """A time as ISO 8601 in UTC, so that texts are in the order of times; None for none, and for one that is
     then before the year 1 or after 9999."""
+    if time is None:
+        return None
     with suppress(OverflowError):
-        return time and (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     return None
 
 
