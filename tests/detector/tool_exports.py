@@ -62,6 +62,7 @@ def chat(
 CALL = [("A", HELLO), ("B", ASKED), ("A", ANSWERED), ("B", THANKED)]
 LEFT = {"type": "system", "text": "Leo left"}
 EXPORTS = [
+    Export("abcd", {"convo_id": "c1", "original": [["customer", ASKED], ["agent", ANSWERED], ["customer", THANKED]]}, timed=False),
     Export("alpaca", {"id": "c1", "instruction": THANKED, "output": "", "history": [[ASKED, ANSWERED]]}, "bot", timed=False),
     Export("assemblyai", {"id": "c1", "utterances": [{"speaker": who, "text": words, "start": 9} for who, words in CALL]},
            timed=False, greeted=True),
