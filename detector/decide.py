@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease, round_probability
-from dialint.detector.checks.context import append_proof, proof_name
+from dialint.detector.checks import append_proof, proof_name
 from dialint.detector.log_profile import EMPTY_PROFILE, Domain, LogProfile
 from dialint.detector.masking import MaskedText
 from dialint.detector.overrides import NO_OVERRIDES, JudgedCode, Overrides

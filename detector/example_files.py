@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.detector.records import Example, Preference, Record
+from dialint.detector.records import Example, Record
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -67,12 +67,3 @@ def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
                     raise InputRefused(code, f"{path}, line {number}: no valid {what}") from None
     except OSError as error:
         raise InputRefused(code, f"{path}: {error.strerror}") from None
-
-
-def read_preferences(path: Path) -> Iterator[Preference]:
-    """Yield every preference of a file, in order.
-
-    Raises:
-        InputRefused: the file cannot be read or holds something else.
-    """
-    return read_records(path, Preference, "E_PREFERENCE")

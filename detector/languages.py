@@ -13,13 +13,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn, Verdict
 from dialint.detector.tool_use import per_dialogue
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -59,8 +58,7 @@ _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 @cache
 def _table() -> Mapping[str, tuple[str, ...]]:
     """Return each language's code with its names, the one shown first."""
-    result = read_document(Path(__file__).with_suffix(".yaml"), "E_LANGUAGES").value
-    return {code: tuple(names) for code, names in result.items()}
+    return {code: tuple(names) for code, names in read_packaged("languages.yaml").items()}
 
 
 @cache

@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice, pairwise
-from pathlib import Path
 from typing import Annotated
 from zlib import crc32
 
@@ -32,7 +31,7 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import sigmoid
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Probability, Record, Turn
 from dialint.detector.tool_use import tool_uses
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
 PROFILED_DIALOGUES = 2000
 MAX_WORDS = 100_000
@@ -82,8 +81,8 @@ def words(text: str) -> list[str]:
 @cache
 def _families() -> Mapping[str, frozenset[str]]:
     """``masked``: what the marks of well-known masking tools stand for; ``emoticons``: their names."""
-    document = read_document(Path(__file__).with_suffix(".yaml"), "E_LOG_PROFILE").value
-    return {name: frozenset(str(word).casefold() for word in entries) for name, entries in document.items()}
+    lists = read_packaged("log_profile.yaml").items()
+    return {name: frozenset(str(word).casefold() for word in entries) for name, entries in lists}
 
 
 def mark_kind(mark: str) -> str:

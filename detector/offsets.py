@@ -8,24 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
-
-
-class Replacement(Protocol):
-    """``[start, end)`` of the new text replaces ``[original_start, original_end)`` of the original."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def original_start(self) -> int: ...
-    @property
-    def original_end(self) -> int: ...
+from typing import NamedTuple
 
 
 class Edit(NamedTuple):
-    """A replacement; a removal if `start` equals `end`."""
+    """``[start, end)`` of the new text replaces ``[original_start, original_end)`` of the original; a removal
+    if `start` equals `end`."""
 
     start: int
     end: int
@@ -33,7 +21,7 @@ class Edit(NamedTuple):
     original_end: int
 
 
-def to_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int, int]:
+def to_original(edits: Sequence[Edit], start: int, end: int) -> tuple[int, int]:
     """Offsets ``[start, end)`` of the new text as offsets of the original.
 
     `edits` are in order and disjoint. A range that touches a replaced one grows to the whole of it, also an
@@ -47,7 +35,7 @@ def to_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int
     return first, edits[position].original_end if inside else first
 
 
-def from_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int, int]:
+def from_original(edits: Sequence[Edit], start: int, end: int) -> tuple[int, int]:
     """Offsets ``[start, end)`` of the original text as offsets of the new one.
 
     A range that touches a replaced one grows to the whole of it; a removed one becomes empty.
@@ -66,7 +54,7 @@ def from_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[i
     return new_start, new_end
 
 
-def _first(edits: Sequence[Replacement], offset: int) -> int:
+def _first(edits: Sequence[Edit], offset: int) -> int:
     """Return where the character at `offset` begins in the original."""
     position = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
     if position < 0:
@@ -75,7 +63,7 @@ def _first(edits: Sequence[Replacement], offset: int) -> int:
     return edit.original_start if offset < edit.end else edit.original_end + offset - edit.end
 
 
-def _last(edits: Sequence[Replacement], offset: int) -> int:
+def _last(edits: Sequence[Edit], offset: int) -> int:
     """Return where the character at `offset` ends in the original, exclusive."""
     position = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
     if position < 0:

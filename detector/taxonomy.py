@@ -215,13 +215,13 @@ def load_taxonomy(path: Path | None = None) -> Taxonomy:
     return _validate(read_document(path or PACKAGED, "E_TAXONOMY"))
 
 
-def parse_taxonomy(text: str, name: str = "taxonomy") -> Taxonomy:
-    """Return the taxonomy in a text, which messages call `name`.
+def parse_taxonomy(text: str) -> Taxonomy:
+    """Return the taxonomy in a text.
 
     Raises:
         ConfigError: it is not YAML or not of the taxonomy's shape; one line says where.
     """
-    return _validate(parse_document(text, Path(name), "E_TAXONOMY"))
+    return _validate(parse_document(text, Path("taxonomy"), "E_TAXONOMY"))
 
 
 def _validate(document: Document) -> Taxonomy:

@@ -25,11 +25,6 @@ from dialint.detector.records import Finding, Verdict
 
 FileFormat = Literal["jsonl", "parquet", "csv"]
 
-VERDICT_COLUMNS = (
-    "dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities", "judged_share",
-    "not_judged", "no_policy", "policy", "overrides", "agent_turns", "agent", "team", "channel",
-    "started_at",
-)  # fmt: skip
 JUDGE = "judge"
 """The column of what a judge was asked, as JSON; only files of jobs with a judge have it."""
 ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
@@ -39,6 +34,7 @@ AS_JSON = ("probabilities", "not_judged", "no_policy", "policy", JUDGE)
 FINDING_COLUMNS = tuple(Finding.model_fields)
 KINDS = {"finding": "findings", "suggestion": "suggestions"}
 """The column ``kind`` of a row in CSV, and the field of the verdict that the row belongs to."""
+VERDICT_COLUMNS = tuple(name for name in Verdict.model_fields if name not in (*KINDS.values(), JUDGE))
 NULLABLE = frozenset({"rewrite", *VERDICT_COLUMNS, JUDGE}) - {"dialogue_id", "release", "taxonomy", "status"}
 NUMBERS = frozenset({"quality", "judged_share", "agent_turns", "turn", "probability", "start", "end"})
 FORMULA_STARTS = "=+-@\u2212"

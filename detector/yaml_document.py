@@ -2,11 +2,17 @@
 
 Every scalar stays a string (``no`` is not false, ``1.0`` is not a number; the record that is built from it
 converts it). Tags, anchors, repeated keys and deep nesting are refused.
+
+`Patterns` are regular expressions in such files, which linguists can edit. A pattern may take several lines,
+which are joined without anything between; ``(?&name)`` stands for the pattern of that name in the same
+section.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +176,45 @@ def _own_errors(error: ValidationError) -> list[ErrorDetails]:
     errors = error.errors(include_url=False)
     inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
     return [each for each in errors if each["type"] != "too_short" or each["loc"] not in inside]
+
+
+_PART = re.compile(r"\(\?&(\w+)\)")
+
+
+@cache
+def read_packaged(file: str) -> dict[str, Any]:
+    """Return the content of a file that ships; its path is relative to ``detector/``."""
+    content: dict[str, Any] = read_document(Path(__file__).parent / file, "E_WORDS").value
+    return content
+
+
+def read_section(file: str, section: str) -> dict[str, Any]:
+    """Return a section of a packaged file: patterns, lists or tables of words, by their names."""
+    words: dict[str, Any] = read_packaged(file)[section]
+    return words
+
+
+class Patterns:
+    """The patterns of a section as attributes, compiled at first use. `parts` are patterns made elsewhere."""
+
+    def __init__(self, file: str, section: str, **parts: str) -> None:
+        self._file, self._section, self._parts = file, section, parts
+
+    def text(self, name: str) -> str:
+        return self._parts.get(name) or self._expand(read_section(self._file, self._section)[name])
+
+    def compile(self, text: str) -> re.Pattern[str]:
+        return re.compile(self._expand(text))
+
+    def _expand(self, text: str) -> str:
+        return _PART.sub(lambda match: self.text(match[1]), text.replace("\n", ""))
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        if name.startswith("_") or name not in dir(self):
+            raise AttributeError(f"no pattern {name} of {self._section} in {self._file}")
+        pattern = self.compile(self.text(name))
+        setattr(self, name, pattern)
+        return pattern
+
+    def __dir__(self) -> list[str]:
+        return list(read_section(self._file, self._section))

@@ -46,7 +46,7 @@ from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import read_examples
 from dialint.detector.manifests import Folder
-from dialint.detector.near_duplicates import RELATED, batch_shingles, group_names, linking_pairs
+from dialint.detector.near_duplicates import RELATED, group_names, linking_pairs, shingles
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example, Probability, Record
 from dialint.detector.taxonomy import load_taxonomy
@@ -201,7 +201,7 @@ def find_held_out_copies(
         "\n".join(turn.text for turn in example.dialogue.turns if turn.role != "tool")
         for example in (*examples, *held_out)
     ]
-    pairs = linking_pairs(batch_shingles(texts), RELATED)
+    pairs = linking_pairs(list(map(shingles, texts)), RELATED)
     groups = group_names([(str(number),) for number in range(len(texts))], pairs)
     held_out_of = {
         group: example.dialogue.id for group, example in zip(groups[len(examples) :], held_out, strict=True)

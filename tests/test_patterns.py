@@ -124,7 +124,7 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 LATE = {
     "dialint.detector.checks.phrases": "text",
-    "dialint.detector.patterns": "self._expand(text)",
+    "dialint.detector.yaml_document": "self._expand(text)",
     "dialint.detector.policy.evaluate": "'|'.join(map(translate, wild))",  # of fnmatch
     "dialint.detector.policy.reading": "translate(name)",
     "dialint.detector.engines.json_escapes": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
@@ -147,7 +147,7 @@ def late_texts() -> Iterator[tuple[str, str]]:
 def patterns() -> dict[str, re.Pattern[Any]]:
     """Every pattern by the place where it stands, each once."""
     from dialint.detector.checks import grammar
-    from dialint.detector.patterns import Patterns
+    from dialint.detector.yaml_document import Patterns
 
     indexes = dict.fromkeys(grammar._rules().values(), "dialint.detector.checks.grammar")
     for module in modules():

@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dialint.detector.calibration import NEEDS_JUDGE, group_by_coverage
-from dialint.detector.checks.context import proof_name
+from dialint.detector.checks import proof_name
 from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.validation import STRIPPED
 from dialint.detector.interface import Detector

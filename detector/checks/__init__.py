@@ -13,32 +13,119 @@ the group ``dialint.checks``, or by a file of the option ``--check``:
                 yield Hit(turn.index, 0, len(turn.text), "the agent shouts")
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from dialint.detector.checks.context import (
-    NO_CONTEXT,
-    Check,
-    CheckContext,
-    CheckFunction,
-    Evidence,
-    Hit,
-    check,
-)
+from dialint.detector.calibration import MIN_PRECISION
+from dialint.detector.languages import UNKNOWN
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
 from dialint.detector.plugins import Plugin, plugins
+from dialint.detector.policy.format import Policy
+from dialint.detector.records import Dialogue, Finding
+from dialint.detector.taxonomy import WaitLimits
+from dialint.detector.tool_use import ToolUse
 
-__all__ = [
-    "NO_CONTEXT",
-    "Check",
-    "CheckContext",
-    "CheckFunction",
-    "Evidence",
-    "Hit",
-    "check",
-    "check_plugins",
-    "load_checks",
-]
+
+@dataclass(frozen=True)
+class Hit:
+    """A match of a check: offsets into the turn's text, end exclusive, and the reason; in a turn that only
+    calls tools `start` is the number of the call. Checks that serve several codes set `code`."""
+
+    turn: int
+    start: int
+    end: int
+    why: str
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckContext:
+    """What a check may know beside the dialogue: the rest of the log, the policies by their names, and the
+    languages that the user states (`dialint.detector.languages.detect_languages`), and the limits of waits of
+    the team's taxonomy."""
+
+    log: LogProfile = EMPTY_PROFILE
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    waits: tuple[WaitLimits, ...] = ()
+
+    def has_calls(self, uses: Iterable[ToolUse]) -> bool:
+        """Return whether all calls of tools are logged, as the `uses` of the dialogue or the log show."""
+        return not self.log.is_partial and (self.log.has_tools or any(use.was_run for use in uses))
+
+
+NO_CONTEXT = CheckContext()
+
+CheckFunction = Callable[[Dialogue, CheckContext], Iterator[Hit]]
+"""Reads a dialogue as it stands in the log, before masking."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How often the hits of a check were right for one code: `right` of `read` on real dialogues, or an
+    `estimate` where the counts were not kept. Without a measurement, or right more seldom than
+    `MIN_PRECISION`, a check only suggests."""
+
+    right: int = 0
+    read: int = 0
+    report: Literal["finding", "suggestion"] = "finding"
+    estimate: float | None = None
+
+    @property
+    def precision(self) -> float:
+        """The share of right hits, by Laplace's rule of succession."""
+        return self.estimate or round((self.right + 1) / (self.read + 2), 3)
+
+    @property
+    def outcome(self) -> Literal["finding", "suggestion"]:
+        """What a hit may become."""
+        is_measured = bool(self.read or self.estimate)
+        return self.report if is_measured and self.precision >= MIN_PRECISION else "suggestion"
+
+
+@dataclass(frozen=True)
+class Check:
+    """An exact check: a rule that finds errors without a model. It serves `codes`, for turns in `languages`,
+    or in any: an unfilled slot is an error in every language, but whether a customer requested the same words
+    again is decided by English words."""
+
+    find: CheckFunction
+    codes: Mapping[str, Evidence]
+    languages: tuple[str, ...] = ()
+
+    def __call__(self, dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+        return self.find(dialogue, context)
+
+    def covers(self, language: str) -> bool:
+        """Return whether the check applies to turns in `language`."""
+        return language == UNKNOWN or not self.languages or language in self.languages
+
+
+def check(languages: tuple[str, ...] = (), **codes: Evidence) -> Callable[[CheckFunction], Check]:
+    """Make a `Check` of a function, for example ``@check(T1=Evidence(47, 50), languages=("en",))``."""
+    return lambda find: Check(find, codes, languages)
+
+
+_PROOF = re.compile(r"\((exact check '\w++'|judge '[^'()]++'|demoted: [^()]++)[:,)]")
+
+
+def append_proof(finding: Finding, proof: str) -> Finding:
+    """Return the finding with `proof` at the end of its reason: ``exact check 'NAME', ...`` or
+    ``demoted: ...``."""
+    return finding.model_copy(update={"reason": f"{finding.reason.rstrip('.')} ({proof})."})
+
+
+def proof_name(finding: Finding) -> str:
+    """Return the last proof that `append_proof` put into the reason (``exact check 'NAME'``), without
+    its explanation but for that of a demotion; empty without any."""
+    names = _PROOF.findall(finding.reason)
+    return names[-1] if names else ""
 
 
 def check_plugins(files: Sequence[Path] = ()) -> Mapping[str, Plugin]:
@@ -51,10 +138,10 @@ def check_plugins(files: Sequence[Path] = ()) -> Mapping[str, Plugin]:
 
 
 @cache
-def load_checks(files: tuple[Path, ...] = ()) -> Mapping[str, Check]:
-    """Return the checks by their names in reasons: dialint's own, those of installed packages and of `files`.
+def load_checks() -> Mapping[str, Check]:
+    """Return the checks by their names in reasons: dialint's own and those of installed packages.
 
     Raises:
         ConfigError: E_PLUGIN.
     """
-    return {name: plugin.load(Check) for name, plugin in check_plugins(files).items()}
+    return {name: plugin.load(Check) for name, plugin in check_plugins().items()}

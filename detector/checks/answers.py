@@ -6,10 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import raw_tool_call
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.repeats import same_text_again
-from dialint.detector.checks.words import content, find_phrases, has_phrase, sentences, split_words, words_of
+from dialint.detector.checks.words import (
+    content,
+    find_phrases,
+    has_phrase,
+    sentences,
+    split_words,
+    trim,
+    words_of,
+)
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
 
@@ -42,8 +50,7 @@ class Reply:
     def hit(self, why: str, code: str, turn: Turn | None = None) -> Hit:
         """Return a hit on one of the messages, or the last one."""
         turn = turn or self.turns[-1]
-        start = len(turn.text) - len(turn.text.lstrip())
-        return Hit(turn.index, start, len(turn.text.rstrip()), why, code)
+        return Hit(turn.index, *trim(turn.text), why, code)
 
 
 @per_dialogue
@@ -250,8 +257,7 @@ def missing_greeting(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
                 return
             first = first or turn
     if first is not None:
-        start = len(first.text) - len(first.text.lstrip())
-        sentence = next(iter(sentences(first.text)), "")
+        start, sentence = trim(first.text)[0], next(iter(sentences(first.text)), "")
         yield Hit(first.index, start, start + len(sentence), "the customer's greeting is not returned")
 
 

@@ -7,15 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.claims import claims_undone_write, is_transfer, may_write, name_words
-from dialint.detector.checks.context import (
-    CheckContext,
-    Evidence,
-    Hit,
-    check,
-)
 from dialint.detector.checks.values import DIGIT_NAMES, ID, StatedIds, is_id
-from dialint.detector.checks.words import SENTENCE, patterns
+from dialint.detector.checks.words import SENTENCE, patterns, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
 from dialint.detector.tool_use import ToolUse, per_dialogue, tool_uses, uses_by_turn
 
@@ -144,10 +139,8 @@ def _words(text: str) -> set[str]:
 
 def locate_call(turn: Turn, number: int) -> tuple[int, int, int]:
     """Return turn, start and end of call `number` of a turn: the words beside it, if there are any."""
-    text = turn.text
-    if not text.strip():
-        return turn.index, number, number + 1
-    return turn.index, len(text) - len(text.lstrip()), len(text.rstrip())
+    place = trim(turn.text) if turn.text.strip() else (number, number + 1)
+    return turn.index, *place
 
 
 def locate_act(dialogue: Dialogue, turn: int, number: int = 0) -> tuple[int, int, int] | None:
@@ -311,7 +304,7 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     log that holds only some of the tools an act may have been done elsewhere.
     """
     uses = tool_uses(dialogue)
-    if context.log.is_partial or not (context.log.has_tools or any(use.was_run for use in uses)):
+    if not context.has_calls(uses):
         return
     customer = [turn for turn in dialogue.turns if turn.role == "customer"]
     spoken = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
@@ -330,5 +323,5 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[H
         claims_undone_write(dialogue, context)
     ):
         return
-    start, end = len(last.text) - len(last.text.lstrip()), len(last.text.rstrip())
-    yield Hit(last.index, start, end, f"asked for in turn {request}, and no tool did it by the end", "R2")
+    why = f"asked for in turn {request}, and no tool did it by the end"
+    yield Hit(last.index, *trim(last.text), why, "R2")

@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 from math import inf
 from operator import attrgetter, itemgetter
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import WordSearch, patterns, read_words
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import WordSearch, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
 
@@ -100,7 +100,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[H
     profile; 106 of 107 with it, .99 (.95 to 1). On the development half of STAR (2026-11-29) 17 of 17.
     """
     uses = tool_uses(dialogue)
-    if context.log.is_partial or not (context.log.has_tools or any(use.was_run for use in uses)):
+    if not context.has_calls(uses):
         return
     evidence = _Evidence(dialogue)
     customers = [turn.index for turn in dialogue.turns if turn.role == "customer"]
@@ -147,8 +147,7 @@ def statements(text: str) -> Iterator[tuple[int, int]]:
         elif '"' in words and (end := _CONTENT_END.search(words)) is not None:
             words = words[: end.start()]
         if words.strip():
-            start += len(words) - len(words.lstrip())
-            yield start, start + len(words.strip())
+            yield trim(text, start, start + len(words))
 
 
 def _may_serve(use: ToolUse, act: str, verb: str) -> bool:

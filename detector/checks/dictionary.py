@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dialint.detector.checks.words import Spans
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_section
 
 if TYPE_CHECKING:
     from spellchecker import SpellChecker
@@ -49,19 +48,6 @@ _VOWELS = frozenset("aeiouy")
 _LENGTHENED = re.compile(r"(.)\1\1")
 
 
-@dataclass(frozen=True)
-class _Data:
-    """What `spelling.yaml` says of one language."""
-
-    register: frozenset[str]
-    named: frozenset[str]
-    apart: Mapping[str, str]
-    prefixes: tuple[str, ...]
-    suffixes: tuple[str, ...]
-    endings: tuple[str, ...]
-    variants: tuple[tuple[str, str], ...]
-
-
 Kind = Literal["doubled", "swap", "letter", "other", "two"]
 """A letter doubled or not, two neighbours swapped, a letter too many or missing, another one, two slips."""
 
@@ -82,11 +68,15 @@ class Slip:
 
 
 class Speller:
-    """Dictionary of one language; answers are kept by word."""
+    """Dictionary of English; answers are kept by word."""
 
-    def __init__(self, language: str) -> None:
-        self._data = _data(language)
-        self._checker = _checker(language)
+    def __init__(self) -> None:
+        words = read_section("checks/spelling.yaml", "en")
+        self._register, self._named = (frozenset(words[name].split()) for name in ("register", "named"))
+        self._apart: Mapping[str, str] = words["apart"]
+        self._affixes: Mapping[str, list[str]] = words["affixes"]
+        self._spellings: list[tuple[str, str]] = words["variants"]
+        self._checker = _checker("en")
         self._counts = self._checker.word_frequency.dictionary
         self.is_known = lru_cache(maxsize=50_000)(self._is_known)
         self.has_unknown = lru_cache(maxsize=50_000)(self._has_unknown)
@@ -95,11 +85,11 @@ class Speller:
     def written_together(self, word: str) -> str | None:
         """Return the right form of a word that lacks its apostrophe or space (``dont``: ``don't``) and of
         slips that no rule names."""
-        return self._data.apart.get(word)
+        return self._apart.get(word)
 
     def names_place(self, word: str) -> bool:
         """Return whether what stands before a word may be a name: ``studio``, ``road``."""
-        return word in self._data.named
+        return word in self._named
 
     def _has_unknown(self, chunk: str) -> bool:
         """Return whether what stands between two blanks may hold an unknown word."""
@@ -107,21 +97,21 @@ class Speller:
 
     def _is_known(self, word: str) -> bool:
         """Return whether a word in lower case is correct, in any country's spelling, or a choice of tone."""
-        data, counts = self._data, self._counts
-        if word in data.apart:
+        counts = self._counts
+        if word in self._apart:
             return False
         if not MIN_LETTERS - 1 <= len(word) <= MAX_LETTERS:
             return True
         stem, apostrophe, _ = word.partition("'")
         if apostrophe and len(stem) > 1 and self.is_known(stem):
             return True
-        if word in counts or word in data.register or _LENGTHENED.search(word):
+        if word in counts or word in self._register or _LENGTHENED.search(word):
             return True
         if word.endswith(("ches", "shes", "sses", "xes")) and self.is_known(word[:-2]):
             return True
         if any(
             word.endswith(end) and word[-len(end) - 1] != end[0] and self.is_known(word.removesuffix(end))
-            for end in data.suffixes
+            for end in self._affixes["suffixes"]
             if len(word) >= len(end) + MIN_LETTERS
         ):
             return True
@@ -129,7 +119,7 @@ class Speller:
             return True
         is_derived = any(
             word.startswith(start) and counts.get(word.removeprefix(start), 0) >= USUAL
-            for start in data.prefixes
+            for start in self._affixes["prefixes"]
             if len(word) >= len(start) + MIN_LETTERS
         )
         is_compound = any(
@@ -139,7 +129,7 @@ class Speller:
         return (is_derived or is_compound) and not any(slip.kind == "doubled" for slip in self.slips(word))
 
     def _variants(self, word: str) -> Iterator[str]:
-        for theirs, ours in self._data.variants:
+        for theirs, ours in self._spellings:
             at = word.find(theirs, 1)
             while at >= 0:
                 yield word[:at] + ours + word[at + len(theirs) :]
@@ -186,7 +176,7 @@ class Speller:
             return not self._is_inflected(word)
         derived = any(
             word.endswith(end) and self._counts.get(word.removesuffix(end), 0) >= USUAL
-            for end in self._data.endings
+            for end in self._affixes["endings"]
         )
         return not derived and (len(word) > SHORT or _is_neighbour(word, slip.meant))
 
@@ -240,20 +230,6 @@ def _small_steps(word: str) -> set[str]:
 
 
 @cache
-def _data(language: str) -> _Data:
-    part = read_document(Path(__file__).with_name("spelling.yaml"), "E_CHECKS").value[language]
-    return _Data(
-        frozenset(part["register"].split()),
-        frozenset(part["named"].split()),
-        part["apart"],
-        tuple(part["affixes"]["prefixes"]),
-        tuple(part["affixes"]["suffixes"]),
-        tuple(part["affixes"]["endings"]),
-        tuple((theirs, ours) for theirs, ours in part["variants"]),
-    )
-
-
-@cache
 def _checker(language: str) -> SpellChecker:
     from spellchecker import SpellChecker  # 0.4 s and 30 MB for English; only where something is checked
 
@@ -261,9 +237,9 @@ def _checker(language: str) -> SpellChecker:
 
 
 @cache
-def speller(language: str) -> Speller:
-    """Return the speller of a language, made once."""
-    return Speller(language)
+def speller() -> Speller:
+    """Return the speller, made once."""
+    return Speller()
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dialint.detector.checks import values
+from dialint.detector.checks import CheckContext, Evidence, Hit, check, values
 from dialint.detector.checks.claims import name_words, statements
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, ValueIndex, compact
 from dialint.detector.checks.words import SENTENCE, WordSearch, patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue
@@ -40,7 +39,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     and STAR (2026-11-29): I4 9 of 9; on the written test set 4 of 9.
     """
     uses = tool_uses(dialogue)
-    if context.log.is_partial or not (context.log.has_tools or any(use.was_run for use in uses)):
+    if not context.has_calls(uses):
         return
     by_result = {use.result_turn: use for use in uses if use.was_run}
     calls = uses_by_turn(dialogue)
@@ -191,9 +190,7 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[
     Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99).
     """
     uses = tool_uses(dialogue)
-    if dialogue.sources or context.log.is_partial:
-        return
-    if not (context.log.has_tools or any(use.was_run for use in uses)):
+    if dialogue.sources or not context.has_calls(uses):
         return
     answered = [
         use.result_turn

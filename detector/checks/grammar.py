@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.dictionary import speller
 from dialint.detector.checks.phrases import QUOTED
 from dialint.detector.checks.words import Spans, patterns, read_words
@@ -40,7 +40,7 @@ def _is_article_right(rule: str, written: str) -> bool:
     word = written.lower()
     if word in _NO_HEADS:
         return True
-    if not speller("en").is_known(word) and (len(word) < LONG_WORD or written[0] in "uU"):
+    if not speller().is_known(word) and (len(word) < LONG_WORD or written[0] in "uU"):
         return True
     if rule == "an for a" and PATTERNS.spelt.fullmatch(word):
         return True

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import SENTENCE, patterns
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import SENTENCE, patterns, trim
 from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
@@ -185,10 +185,7 @@ def _asks_for_named(sentence: str, is_named: bool, phrases: Phrases) -> bool:
 
 def _sentences(text: str) -> list[tuple[int, int]]:
     """Return the offsets of the sentences, without outer blanks."""
-    spans = (match.span() for match in SENTENCE.finditer(text))
-    return [
-        (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip())) for start, end in spans
-    ]
+    return [trim(text, *match.span()) for match in SENTENCE.finditer(text)]
 
 
 def _argument_names(dialogue: Dialogue) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.calls import locate_act, locate_call
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 

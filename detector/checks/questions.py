@@ -17,9 +17,9 @@ from operator import itemgetter
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.values import MAX_DEPTH, compact
-from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.values import compact, fields_of
+from dialint.detector.checks.words import SENTENCE, WordSearch, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses
 
@@ -83,8 +83,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 None,
             )
             if why is not None:
-                start = match.start() + len(sentence) - len(sentence.lstrip())
-                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why)
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why)
                 break
 
 
@@ -198,8 +197,7 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             names = (name for name, question in _QUESTIONS.items() if question.search(sentence))
             why = next(filter(None, (known[name].before(turn.index) for name in names)), None)
             if why is not None:
-                start = match.start() + len(sentence) - len(sentence.lstrip())
-                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why, "U2")
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why, "U2")
                 break
 
 
@@ -229,9 +227,8 @@ def insists_on_number(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit
             if PATTERNS.finds_it.search(sentence):
                 continue
             if any(_QUESTIONS[name].search(sentence) for name in ("order number", "booking number")):
-                start = match.start() + len(sentence) - len(sentence.lstrip())
                 why = f"the customer lacks it, and '{context.log.listing_tools[0]}' was not called"
-                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why)
+                yield Hit(turn.index, *trim(turn.text, *match.span()), why)
                 break
 
 
@@ -241,7 +238,7 @@ class _Known:
     def __init__(self, name: str, dialogue: Dialogue) -> None:
         self._name = name
         self._dialogue = dialogue
-        self._accepted, self._returned = _Values(), _Values()
+        self._accepted, self._returned = dict[str, str](), dict[str, str]()  # the earliest value first
 
     def before(self, turn: int) -> str | None:
         """Return where the value stands before the turn of this index; None if nowhere, or if another may be
@@ -250,14 +247,12 @@ class _Known:
         if is_many and self._more_from < turn:
             return None
         while self._events and self._events[-1][0] < turn:
-            _, order, accepted, returned = self._events.pop()
-            for value, why in accepted:
-                self._accepted.add(order, value, why)
-            for value, why in returned:
-                self._returned.add(order, value, why)
-        if is_many:
-            return self._accepted.why if len(self._accepted) == 1 else None
-        return self._accepted.why or (self._returned.why if len(self._returned) == 1 else None)
+            _, accepted, returned = self._events.pop()
+            self._accepted.update(accepted)
+            self._returned.update(returned)
+        values = self._accepted if self._accepted or is_many else self._returned
+        is_sure = len(values) == 1 or (values is self._accepted and not is_many)
+        return next(iter(values.values()), None) if is_sure else None
 
     @cached_property
     def _more_from(self) -> float:
@@ -266,9 +261,9 @@ class _Known:
         return next((turn.index for turn in customer if PATTERNS.more.search(turn.text)), inf)
 
     @cached_property
-    def _events(self) -> list[tuple[int, int, list[tuple[str, str]], list[tuple[str, str]]]]:
-        """The turn of a result, the number of its call, the values that the customer had given to it and
-        those that it returned, each with where it stands; the latest turn first."""
+    def _events(self) -> list[tuple[int, list[tuple[str, str]], list[tuple[str, str]]]]:
+        """The turn of a result, the values that the customer had given to its call and those that it
+        returned, each with where it stands; the latest turn first."""
         uses = [use for use in tool_uses(self._dialogue) if not use.failed and use.result_turn is not None]
         keys, name = _KEYS[self._name], self._name
         arguments = [list(_values(use.call.arguments, keys)) for use in uses]
@@ -277,7 +272,7 @@ class _Known:
             if turn.role == "customer":
                 stated.add(compact(turn.text), turn.index)
         events = []
-        for order, (use, values) in enumerate(zip(uses, arguments, strict=True)):
+        for use, values in zip(uses, arguments, strict=True):
             givers = ((value, stated.first(value)) for value in values)
             accepted = [
                 (value, f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it")
@@ -287,42 +282,12 @@ class _Known:
             why = f"'{use.call.name}' had returned the {name}"
             returned = [(value, why) for value in _values(use.value, keys)]
             if use.result_turn is not None:
-                events.append((use.result_turn, order, accepted, returned))
+                events.append((use.result_turn, accepted, returned))
         return sorted(events, key=itemgetter(0), reverse=True)
 
 
-class _Values:
-    """Values by the calls that they stand in, which are added in any order."""
-
-    def __init__(self) -> None:
-        self._first: tuple[int, str] | None = None
-        self._last: dict[str, tuple[int, str]] = {}
-
-    def add(self, order: int, value: str, why: str) -> None:
-        if self._first is None or order < self._first[0]:
-            self._first = order, value
-        if value not in self._last or order >= self._last[value][0]:
-            self._last[value] = order, why
-
-    def __len__(self) -> int:
-        return len(self._last)
-
-    @property
-    def why(self) -> str | None:
-        """Where the value of the earliest call stands: in the latest one that has it."""
-        return None if self._first is None else self._last[self._first[1]][1]
-
-
-def _values(value: JsonValue, key: re.Pattern[str], depth: int = 0) -> Iterator[str]:
-    """Yield the compact values under a key, at any depth that a result is read to."""
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(value, list):
-        for each in value:
-            yield from _values(each, key, depth + 1)
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            if not key.fullmatch(name):
-                yield from _values(each, key, depth + 1)
-            elif isinstance(each, str | int) and compact(str(each)):
-                yield compact(str(each))
+def _values(value: JsonValue, key: re.Pattern[str]) -> Iterator[str]:
+    """Yield the compact values under a key."""
+    for name, each in fields_of(value):
+        if isinstance(each, str | int) and key.fullmatch(name) and compact(str(each)):
+            yield compact(str(each))

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from operator import itemgetter
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.words import (
     SENTENCE,
     any_between,
@@ -20,6 +20,7 @@ from dialint.detector.checks.words import (
     sentences,
     split_words,
     trigrams,
+    trim,
 )
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
@@ -65,9 +66,8 @@ def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if last >= 0:
             why = _why_needless(dialogue, " ".join(match[0] for match in known), last, position)
             if why is not None:
-                start = known[0].end() - len(known[0][0].lstrip())
-                end = known[-1].start() + len(known[-1][0].rstrip())
-                yield Hit(turn.index, start, end, why, "M3")
+                span = trim(turn.text, known[0].start(), known[-1].end())
+                yield Hit(turn.index, *span, why, "M3")
         sent.update((key, position) for _, key in parts)
 
 

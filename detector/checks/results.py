@@ -15,10 +15,10 @@ from math import isclose
 
 from pydantic import JsonValue
 
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.claims import name_words, statements
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.values import DIGIT_NAMES, MAX_DEPTH, compact
-from dialint.detector.checks.words import SENTENCE, patterns, read_words
+from dialint.detector.checks.values import DIGIT_NAMES, compact, fields_of
+from dialint.detector.checks.words import SENTENCE, patterns, read_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -92,21 +92,11 @@ class _Results:
     def fields(self) -> dict[str, list[JsonValue]]:
         """The values by the words of their keys, at any depth; none of results with more than `MAX_KEYS`."""
         fields: dict[str, list[JsonValue]] = {}
-
-        def walk(value: JsonValue, depth: int) -> None:
-            if depth > MAX_DEPTH or len(fields) > MAX_KEYS:
-                return
-            if isinstance(value, list):
-                for each in value:
-                    walk(each, depth + 1)
-            elif isinstance(value, dict):
-                for key, each in value.items():
-                    fields.setdefault(" ".join(name_words(key)), []).append(each)
-                    walk(each, depth + 1)
-
-        for use in self.uses:
-            walk(use.value, 0)
-        return fields if len(fields) <= MAX_KEYS else {}
+        for name, value in (field for use in self.uses for field in fields_of(use.value)):
+            fields.setdefault(" ".join(name_words(name)), []).append(value)
+            if len(fields) > MAX_KEYS:
+                return {}
+        return fields
 
     @cached_property
     def single(self) -> dict[str, JsonValue]:
@@ -275,26 +265,15 @@ def _personal(record: dict[str, JsonValue]) -> tuple[str | None, frozenset[str]]
     """Return the customer's id of a result, and the personal values in it, in lower case."""
     id: str | None = None
     values = set[str]()
-
-    def walk(value: JsonValue, key: str, depth: int) -> None:
-        nonlocal id
-        if isinstance(value, dict) and depth < MAX_DEPTH:
-            for name, each in value.items():
-                walk(each, "_".join(name_words(name)), depth + 1)
-        elif isinstance(value, list) and depth < MAX_DEPTH:
-            for each in value:
-                walk(each, key, depth + 1)
-        elif isinstance(value, str) and PATTERNS.owner_key.fullmatch(key):
-            id = id or value.casefold()
-        elif (
-            isinstance(value, str)
-            and 5 < len(value) < MAX_PERSONAL
-            and len(values) < MAX_OTHERS
-            and PATTERNS.personal_key.fullmatch(key)
-        ):
-            values.add(value.casefold())
-
-    walk(record, "", 0)
+    for name, value in fields_of(record):
+        key = "_".join(name_words(name))
+        for each in value if isinstance(value, list) else (value,):
+            if not isinstance(each, str):
+                continue
+            if PATTERNS.owner_key.fullmatch(key):
+                id = id or each.casefold()
+            elif 5 < len(each) < MAX_PERSONAL and len(values) < MAX_OTHERS:
+                values.update([each.casefold()] if PATTERNS.personal_key.fullmatch(key) else ())
     return id, frozenset(values)
 
 
@@ -314,9 +293,8 @@ def wrong_sum(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
                 continue
             count, price, total = (_value(match[name]) for name in ("count", "price", "total"))
             if not isclose(count * price, total, abs_tol=0.011):
-                start = sentence.start() + len(sentence[0]) - len(sentence[0].lstrip())
                 why = f"{count:g} times {price:g} are {count * price:g}"
-                yield Hit(turn.index, start, sentence.start() + len(sentence[0].rstrip()), why)
+                yield Hit(turn.index, *trim(turn.text, *sentence.span()), why)
                 break
 
 

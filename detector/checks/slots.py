@@ -5,15 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.checks.context import (
-    CheckContext,
-    Evidence,
-    Hit,
-    check,
-)
-from dialint.detector.checks.words import (
-    patterns,
-)
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 PATTERNS = patterns("slots")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.dictionary import (
     LONG,
     MIN_LETTERS,
@@ -67,7 +67,7 @@ MAX_LOOKUPS = 60
 def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Find words of the agent that are misspelt, and names the words that were meant: one hit a turn, at the
     first of them."""
-    spelling = speller("en")
+    spelling = speller()
     excused: frozenset[str] | None = None
     languages: Mapping[int, str] | None = None
     left = MAX_LOOKUPS

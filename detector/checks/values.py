@@ -68,6 +68,19 @@ def compact(text: str) -> str:
     return re.sub(r"[^0-9a-z]", "", text.casefold())
 
 
+def fields_of(value: JsonValue, depth: int = 0) -> Iterator[tuple[str, JsonValue]]:
+    """Yield name and value of the fields of all objects in a result, as deep as one is read."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for each in value:
+            yield from fields_of(each, depth + 1)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield name, each
+            yield from fields_of(each, depth + 1)
+
+
 def is_id(word: str) -> bool:
     """Return whether a word that `ID` matches looks like an id: three digits or more, or a code in
     capitals."""

@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from math import inf
-from pathlib import Path
-from typing import Any
 
-from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.words import split_words
+from dialint.detector.checks import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import split_words, trim
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.taxonomy import WaitLimits, load_taxonomy
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
 DAY = 24 * 60
 UNITS = {"second": 1 / 60, "minute": 1, "hour": 60, "day": DAY, "workday": DAY}
@@ -45,14 +43,12 @@ class Wait:
     announced: float | None
 
 
+FILE = "checks/waits.yaml"
+
+
 @cache
 def _words(kind: str) -> frozenset[str]:
-    return frozenset(word for words in _languages() for word in words[kind])
-
-
-@cache
-def _languages() -> tuple[dict[str, Any], ...]:
-    return tuple(read_document(Path(__file__).with_name("waits.yaml"), "E_CHECKS").value.values())
+    return frozenset(word for words in read_packaged(FILE).values() for word in words[kind])
 
 
 @cache
@@ -66,7 +62,9 @@ def _pattern(*kinds: str) -> re.Pattern[str]:
 
 @cache
 def _numbers() -> dict[str, float]:
-    pairs = {word: value for words in _languages() for word, value in words["numbers"].items()}
+    pairs = {
+        word: value for words in read_packaged(FILE).values() for word, value in words["numbers"].items()
+    }
     return {word: float(value) for word, value in pairs.items()}
 
 
@@ -231,7 +229,7 @@ def long_wait(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     has_apology = _apologies(dialogue) if late else []
     for wait, minutes, limit in late:
         turn, since = dialogue.turns[wait.end], dialogue.turns[wait.since]
-        span = len(turn.text) - len(turn.text.lstrip()), len(turn.text.rstrip())
+        span = trim(turn.text)
         why = f"{minutes:.0f} minutes after turn {since.index}, where {limit:g} are allowed"
         yield Hit(turn.index, *span, why, "W1" if wait.is_first else "W2")
         if not has_apology[wait.end]:

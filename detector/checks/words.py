@@ -7,11 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
-from dialint.detector.patterns import Patterns, read_section
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import Patterns, read_packaged, read_section
 
 _ENGLISH = "checks/english.yaml"
 
@@ -28,6 +26,12 @@ def patterns(section: str, **parts: str) -> Patterns:
 
 SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
 """A sentence with its end mark and outer blanks; a mark within a word or number ends none."""
+
+
+def trim(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """Return start and end of a stretch of a text without outer blanks."""
+    words = text[start:end]
+    return start + len(words) - len(words.lstrip()), start + len(words.rstrip())
 
 
 NEAR_COPY = 0.8
@@ -48,10 +52,7 @@ def sentences(text: str) -> list[str]:
 
 @cache
 def _phrase_lists() -> dict[str, frozenset[tuple[str, ...]]]:
-    english, by_language = (
-        read_document(Path(__file__).with_name(name), "E_CHECKS").value
-        for name in ("phrase_lists.yaml", "turns.yaml")
-    )
+    english, by_language = map(read_packaged, ("checks/phrase_lists.yaml", "checks/turns.yaml"))
     lists: dict[str, set[tuple[str, ...]]] = {}
     for document in (english, *by_language.values()):
         for name, phrases in document.items():

@@ -7,10 +7,11 @@ that cannot run code, options that we use, names and shapes that fit the base, n
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, read_object, verify_whole
 from dialint.detector.errors import ConfigError, OutputRefused
@@ -33,8 +34,9 @@ IGNORED = frozenset(("base_model_name_or_path", "revision", "auto_mapping", "pef
 Shapes = dict[str, tuple[int, ...]]
 
 
-def validate_manifest(folder: Path) -> None:
-    """Check that every file may be part of an adapter and has the bytes that the manifest says.
+def validate_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest, after a check that every file may be part of an adapter and has the bytes that it
+    says.
 
     Raises:
         ConfigError: E_ADAPTER.
@@ -46,9 +48,11 @@ def validate_manifest(folder: Path) -> None:
                 "E_ADAPTER", f"{path}: no part of an adapter may be this; only safetensors are loaded"
             )
     try:
-        verify_whole(folder, read_manifest(folder / MANIFEST, expected=Folder)["files"], BESIDE)
+        manifest = read_manifest(folder / MANIFEST, expected=Folder)
+        verify_whole(folder, manifest["files"], BESIDE)
     except OutputRefused as error:
         raise ConfigError("E_ADAPTER", error.text) from None
+    return manifest
 
 
 def validate_adapter(folder: Path, base: Path) -> None:
@@ -94,26 +98,22 @@ def _read_options(path: Path) -> dict[str, Any]:
         what = f"sets {min(unsupported)[:40]}" if unsupported else f"is of type {str(kind)[:20]}"
         raise ConfigError("E_ADAPTER", f"{path}: {what}; adapters are LoRA with the options of dialint train")
     used = {name: options[name] for name in options.keys() & SUPPORTED}
-    if not _is_valid(used):
-        raise ConfigError("E_ADAPTER", f"{path}: rank, scale, dropout or layers are none")
+    try:
+        _LoraOptions.model_validate(used)
+    except ValidationError:
+        raise ConfigError("E_ADAPTER", f"{path}: rank, scale, dropout or layers are none") from None
     return used
 
 
-def _is_valid(options: dict[str, Any]) -> bool:
-    """Whether the numbers are in their ranges, and the layers a list of names and no pattern."""
-    rank, scale, dropout = options.get("r"), options.get("lora_alpha"), options.get("lora_dropout", 0.0)
-    layers = options.get("target_modules")
-    if any(isinstance(value, bool) for value in (rank, scale, dropout)) or not isinstance(layers, list):
-        return False
-    return (
-        isinstance(rank, int)
-        and rank > 0
-        and isinstance(scale, int | float)
-        and 0 < scale < math.inf
-        and isinstance(dropout, int | float)
-        and 0 <= dropout < 1
-        and all(isinstance(name, str) for name in layers)
-    )
+class _LoraOptions(BaseModel):
+    """The options whose values are checked. The layers are a list of names and no pattern."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    r: Annotated[int, Field(gt=0)]
+    lora_alpha: Annotated[float, Field(gt=0)]
+    lora_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    target_modules: list[str]
 
 
 def _stored_shapes(path: Path) -> Shapes:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest, read_object
-from dialint.detector.errors import ConfigError, Message, OutputRefused
+from dialint.detector.artifacts import MANIFEST, fingerprint, read_object
+from dialint.detector.errors import ConfigError, Message
 
 CHAT_TEMPLATE = "chat_template.jinja"
 PLAIN_TEMPLATE = (
@@ -64,11 +64,7 @@ def read_judge(folder: Path) -> JudgeFolder:
             "E_JUDGE", "{path}: no {file}, so no trained judge (`serve --base` is for bases)",
             path=folder, file=MANIFEST,
         )  # fmt: skip
-    validate_manifest(folder)
-    try:
-        manifest = read_manifest(folder / MANIFEST)
-    except OutputRefused as error:
-        raise ConfigError("E_JUDGE", error.text) from None
+    manifest = validate_manifest(folder)
     if manifest.get("kind") in NO_JUDGES:
         what = NO_JUDGES[manifest["kind"]]
         raise ConfigError("E_JUDGE", "{path}: no judge, but a {what}", path=folder, what=what)

@@ -115,11 +115,11 @@ class JudgePrompt:
     def _text(self, chat: Sequence[Mapping[str, str]]) -> str:
         return str(self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True))
 
-    def answer_ids(self, text: str, *, ended: bool = True) -> list[int]:
-        """Token ids of an answer, JSON, as it is taught: no quote in it can pose as control. `ended`: with
-        the token that ends it."""
-        ids: list[int] = self.tokenizer(self.spelling(text), add_special_tokens=False)["input_ids"]
-        return [*ids, self.tokenizer.eos_token_id] if ended else ids
+    def answer_ids(self, text: str) -> list[int]:
+        """Token ids of an answer, JSON, as it is taught, with the token that ends it: no quote in it can pose
+        as control."""
+        ids = self.tokenizer(self.spelling(text), add_special_tokens=False)["input_ids"]
+        return [*ids, self.tokenizer.eos_token_id]
 
 
 def _fold_system(messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

@@ -13,9 +13,8 @@ from transformers.initialization import no_init_weights
 
 from dialint.detector.engines import packed
 from dialint.detector.engines.base_models import BACKBONE, fetched_backbone
-from dialint.detector.engines.equivalence_check import CONFIG_ERRORS, check_equivalence
 from dialint.detector.engines.quantization import decode_weight
-from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config, check_equivalence
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.release import SCALE, Release
 from dialint.detector.render import Rendered, load_tokenizer
@@ -167,7 +166,7 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
     try:
         with torch.device("meta"):
             shapes = {name: tensor.shape for name, tensor in _empty(release).state_dict().items()}
-    except CONFIG_ERRORS as error:
+    except packed.CONFIG_ERRORS as error:
         raise ReleaseRefused(
             "E_RELEASE", f"{release.folder}/config.json: makes no model ({type(error).__name__})"
         ) from None

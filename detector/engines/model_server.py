@@ -85,9 +85,7 @@ def parse_address(url: str, *, has_key: bool) -> Address:
     return Address(url.rstrip("/"), host, is_loopback)
 
 
-def client_options(
-    address: Address, key: str | None, timeout_s: float, *, retries: int = RETRIES
-) -> dict[str, Any]:
+def client_options(address: Address, key: str | None, timeout_s: float) -> dict[str, Any]:
     """The arguments of openai's asynchronous client for one server. Of the environment variables that it
     reads none is used.
 
@@ -115,7 +113,7 @@ def client_options(
         "base_url": address.url,
         "default_headers": {"Accept-Encoding": "identity", "User-Agent": "dialint"},
         "timeout": http_client.timeout,
-        "max_retries": retries,
+        "max_retries": RETRIES,
         "http_client": http_client,
     }
 

@@ -4,18 +4,25 @@ No padding token is ever computed, and a window's numbers do not depend on its n
 window's attention is a call of its own, and everything else in a transformer works token by token.
 If all windows begin with the same `prefix`, it stands once at the start of the row and decoders let
 every window look back at it. Registers itself with transformers as attention ``packed``.
+
+Backbones implement attention differently: with a sliding window, a soft cap, an offset of positions, or
+without transformers' interface. `equivalence_error` runs a few tiny windows of random tokens packed and one
+by one with the model's own attention, and compares; a model that differs is not used so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from torch.nn.functional import scaled_dot_product_attention
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 
 NAME = "packed"
 
@@ -211,3 +218,88 @@ def no_mask(*_: Any, **__: Any) -> None:
 
 AttentionInterface.register(NAME, attention)
 AttentionMaskInterface.register(NAME, no_mask)
+
+
+TOLERANCE = 2e-4
+"""Largest difference of a hidden state, as a share of the largest state. Sound models stay under 1e-5,
+others were seen at 0.01 and more (2026-11-20)."""
+ROUGH_TOLERANCE = 0.1
+"""The same for weights in bf16, int8 or NF4, which round: sound ones were seen at 0.024, windows that see
+each other at 0.7 and more (2026-11-22)."""
+LENGTHS = (7, 12, 4)
+SHARED = 3
+CONFIG_ERRORS = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StrictDataclassError,
+    TypeError, ValueError,
+)  # fmt: skip
+"""What transformers and torch raise for a configuration that makes no sense."""
+
+
+def equivalence_error(
+    backbone: PreTrainedModel, longest: int, shared: int = SHARED, first_position: int = 0
+) -> str | None:
+    """Why packed attention does not compute what `backbone` computes by itself, in windows of up to `longest`
+    tokens of which the first `shared` stand once; None where it does. The backbone comes back as it was."""
+    kind = backbone.config.model_type
+    limit = getattr(backbone.config, "max_position_embeddings", None)
+    if isinstance(limit, int) and 0 < limit < longest + first_position:
+        return f"rows of {longest} tokens, but {kind} has positions for {limit - first_position}"
+    try:
+        difference = _difference(backbone, longest, shared, first_position)
+    except PackingUnsupported as error:
+        return f"{kind}: {error}"
+    except CONFIG_ERRORS as error:
+        return f"{kind} does not run with packed attention: {type(error).__name__}"
+    exact = all(p.dtype == torch.float32 for p in backbone.parameters())
+    if not difference <= (TOLERANCE if exact else ROUGH_TOLERANCE):
+        return f"{kind} computes other numbers with packed attention (off by {difference:.1e})"
+    return None
+
+
+@torch.no_grad()
+def _difference(backbone: PreTrainedModel, longest: int, shared: int, first_position: int) -> float:
+    """The largest difference of a hidden state, over the largest state or 1."""
+    windows = _windows(backbone)
+    device = next(backbone.parameters()).device
+    row = pack(windows, shared).to(device)
+    with _attending(backbone, NAME):
+        together = backbone(
+            input_ids=row.ids,
+            position_ids=row.positions + first_position,
+            cu_seq_lens_q=row.bounds,
+            max_length_q=longest,
+            use_cache=False,
+        ).last_hidden_state[0]
+    extra = {"use_cache": False} if hasattr(backbone.config, "use_cache") else {}
+    with _attending(backbone, "eager"):
+        alone = [
+            backbone(input_ids=torch.tensor([ids], device=device), **extra).last_hidden_state[0]
+            for ids in windows
+        ]
+    prefix = alone[0][: row.prefix]
+    wanted = torch.cat([prefix, *(states[row.prefix :] for states in alone)])
+    scale = max(1.0, float(wanted.abs().max()))
+    return float((together - wanted).abs().max()) / scale
+
+
+def _windows(backbone: PreTrainedModel) -> list[list[int]]:
+    """Random tokens, the first few the same in every window; never the one for padding."""
+    n_tokens: int = backbone.get_input_embeddings().num_embeddings  # type: ignore[assignment]
+    padding = backbone.config.pad_token_id
+    usable = [token for token in range(n_tokens) if token != padding]
+    rng = np.random.default_rng(0)
+    shared = rng.choice(usable, SHARED).tolist()
+    return [[*shared, *rng.choice(usable, length).tolist()] for length in LENGTHS]
+
+
+@contextmanager
+def _attending(backbone: PreTrainedModel, attention: str) -> Iterator[None]:
+    """In evaluation mode with another attention; the backbone comes back as it was."""
+    training, before = backbone.training, backbone.config._attn_implementation
+    backbone.eval()  # type: ignore[no-untyped-call]
+    backbone.set_attn_implementation(attention)
+    try:
+        yield
+    finally:
+        backbone.set_attn_implementation(before)
+        backbone.train(training)

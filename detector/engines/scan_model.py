@@ -14,6 +14,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from dialint.detector.engines import packed
+from dialint.detector.errors import ReleaseRefused
 from dialint.detector.render import N_KINDS
 
 
@@ -38,9 +39,8 @@ class ScanModel(nn.Module):
                 return 0 if module.padding_idx is None else module.padding_idx + 1
         return 0
 
-    def hidden_states(self, row: packed.PackedRow, longest: int = 0) -> torch.Tensor:
-        """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type. `longest` is
-        the longest window that may ever come, if that is not in this row.
+    def hidden_states(self, row: packed.PackedRow) -> torch.Tensor:
+        """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type.
 
         Raises:
             packed.PackingUnsupported: the backbone wants an attention that cannot be computed packed.
@@ -49,7 +49,6 @@ class ScanModel(nn.Module):
             **self.inputs(row.ids, row.word_kinds),
             position_ids=row.positions + self._first_position,
             cu_seq_lens_q=row.bounds,
-            max_length_q=longest,
             use_cache=False,
         )
         states: torch.Tensor = output.last_hidden_state[0]
@@ -93,3 +92,15 @@ def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:
         shape, attn_implementation=packed.NAME, dtype=torch.float32, trust_remote_code=False, **extra
     )
     return model
+
+
+def check_equivalence(model: ScanModel, context_tokens: int) -> None:
+    """Refuse a model that computes other hidden states packed than by itself. `context_tokens` is the longest
+    window it will ever see. The model comes back as it was.
+
+    Raises:
+        ReleaseRefused: the hidden states differ, or the model cannot run packed or that far.
+    """
+    why = packed.equivalence_error(model.backbone, context_tokens, 0, model.first_position)
+    if why is not None:
+        raise ReleaseRefused("E_RELEASE", why)

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from dialint.detector.ingest.formats.canonical import METADATA_FIELDS, TEXT_FIELDS
+from dialint.detector.ingest.log_format import FIELDS
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import escape_cell, needs_escape
 
@@ -47,8 +48,7 @@ RETAINED_FIELDS: dict[OutputFormat, frozenset[str]] = {
 """The fields that a format holds beside ids, texts and roles."""
 OPENAI_ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant"}
 SHAREGPT_ROLES = {"customer": "human", "agent": "gpt", "bot": "gpt", "tool": "observation"}
-CSV_FIELDS = ("language", "channel", "agent", "team")
-CSV_COLUMNS = ("dialogue_id", "role", "text", "created_at", "author", *CSV_FIELDS)
+CSV_COLUMNS = ("dialogue_id", "role", "text", "created_at", "author", *FIELDS)
 MARKED = "cell marked with ' for spreadsheets"
 GROUP = 256
 
@@ -133,7 +133,7 @@ def _write_csv(dialogues: Iterable[Dialogue], out: BinaryIO, lost: Counter[str])
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(CSV_COLUMNS)
     for dialogue in dialogues:
-        fields = [getattr(dialogue, name) for name in CSV_FIELDS]
+        fields = [getattr(dialogue, name) for name in FIELDS]
         for turn in dialogue.turns:
             at = turn.at.isoformat() if turn.at else None
             cells = (dialogue.id, turn.role, turn.text, at, turn.author, *fields)

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.log_format import FIELDS
 from dialint.detector.ingest.mapping import MEANINGS, parse_route, paths_of
 from dialint.detector.ingest.readers.columns import MAX_NOTE_WORDS
-from dialint.detector.ingest.readers.grouping import FIELDS
 from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.ingest.tree_mapping import value_at
 from dialint.detector.ingest.words import (

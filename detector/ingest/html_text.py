@@ -13,15 +13,14 @@ from __future__ import annotations
 import re
 from html import unescape
 from html.entities import html5
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.offsets import Piece
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
-_NAMES: dict[str, Any] = read_document(Path(__file__).with_name("html.yaml"), "E_WORDS").value
+_NAMES = read_packaged("ingest/html.yaml")
 _BLOCKS, _CELLS = frozenset(_NAMES["blocks"]), frozenset(_NAMES["cells"])
 _SILENT = {name: re.compile(rf"</{name}(?=[\s>])", re.IGNORECASE) for name in _NAMES["silent"]}
 _ELEMENTS = _BLOCKS.union(_CELLS, _NAMES["inline"], _SILENT)

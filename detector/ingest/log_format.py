@@ -27,6 +27,9 @@ from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.offsets import Edit
 from dialint.detector.records import ToolCall
 
+FIELDS = ("language", "channel", "agent", "team")
+"""Fields of which a dialogue has one value."""
+
 
 @dataclass(slots=True)
 class RawTurn:

@@ -109,9 +109,9 @@ def record_too_large(n_bytes: int, max_bytes: int, dialogue_id: str | None = Non
     return BadRecord("E_RECORD_SIZE", "", found, expected, dialogue_id)
 
 
-def too_many_turns(n: int, max_turns: int, path: str, dialogue_id: str | None = None) -> BadRecord:
+def too_many_turns(n: int, max_turns: int, path: str) -> BadRecord:
     """The fault of a dialogue with more turns than it may have."""
-    return BadRecord("E_TURNS", path, str(n), Message("at most {n} turns", n=max_turns), dialogue_id)
+    return BadRecord("E_TURNS", path, str(n), Message("at most {n} turns", n=max_turns))
 
 
 def json_kind(value: object) -> str:

@@ -14,13 +14,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
 
 from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.records import JUDGED_ROLES, Role
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
 ANY_ROLE = "*"
 """In roles: every speaker without an entry."""
@@ -48,15 +46,9 @@ def normalize_name(name: str) -> str:
 
 
 @cache
-def _document(name: str) -> dict[str, Any]:
-    value: dict[str, Any] = read_document(Path(__file__).with_name(name), "E_WORDS").value
-    return value
-
-
-@cache
 def phrases(name: str) -> frozenset[str]:
     """The phrases of one list, folded."""
-    return frozenset(map(fold, _document("phrases.yaml")[name]))
+    return frozenset(map(fold, read_packaged("ingest/phrases.yaml")[name]))
 
 
 @cache
@@ -69,7 +61,7 @@ def starts(name: str) -> tuple[str, ...]:
 def introductions() -> tuple[tuple[str, str, str], ...]:
     """The lines that introduce a quotation: how they begin, what precedes the free words, how they end."""
     results = []
-    for begin, end in _document("phrases.yaml")["quote_introductions"]:
+    for begin, end in read_packaged("ingest/phrases.yaml")["quote_introductions"]:
         inner, _, last = end.casefold().rpartition("*")
         results.append((begin.casefold(), inner, last))
     return tuple(results)
@@ -78,21 +70,21 @@ def introductions() -> tuple[tuple[str, str, str], ...]:
 @cache
 def column_names() -> dict[str, list[str]]:
     """The usual column names of each meaning, normalised, the likeliest first."""
-    columns = _document("columns.yaml")["columns"]
+    columns = read_packaged("ingest/columns.yaml")["columns"]
     return {meaning: [normalize_name(name) for name in words] for meaning, words in columns.items()}
 
 
 @cache
 def speaker_roles() -> dict[str, Role]:
     """Words for speakers, normalised, and the role of each."""
-    speakers = _document("columns.yaml")["speakers"]
+    speakers = read_packaged("ingest/columns.yaml")["speakers"]
     return {normalize_name(word): role for role, words in speakers.items() for word in words}
 
 
 def dialect_of(words: Iterable[str]) -> dict[str, Role]:
     """The roles of a column's words where one tool uses them otherwise than others; empty if none does."""
     spoken = {normalize_name(word) or BLANK for word in words}
-    for dialect in _document("columns.yaml")["dialects"]:
+    for dialect in read_packaged("ingest/columns.yaml")["dialects"]:
         roles = {normalize_name(word): role for word, role in dialect.items()}
         if spoken <= roles.keys() and len(spoken - {BLANK}) > 1:
             return roles if {"customer", "agent"} <= {roles[word] for word in spoken} else {}
@@ -101,7 +93,7 @@ def dialect_of(words: Iterable[str]) -> dict[str, Role]:
 
 def may_mark_notes(name: str) -> bool:
     """Whether a column's name is one under which tables mark internal notes by words."""
-    parts = _document("columns.yaml")["note_columns"]
+    parts = read_packaged("ingest/columns.yaml")["note_columns"]
     return any(normalize_name(part) in normalize_name(name) for part in parts)
 
 

@@ -106,14 +106,14 @@ class Purse:
             return prompt_tokens + output_tokens
         return self._price.cost(prompt_tokens, output_tokens) if self._price is not None else 0.0
 
-    def reserve(self, prompt_tokens: int, max_tokens: int, share: float = 1.0) -> int:
-        """How many answers to a question, at most two, may be paid for within this share of what is left: 0
-        if none. The most that they can cost is set aside until `settle`: a second one has the prompt and
-        twice the room, and verdicts asked for by token take one more. The first question is asked alone, so
-        that the engine learns how the server counts."""
+    def reserve(self, prompt_tokens: int, max_tokens: int) -> int:
+        """How many answers to a question, at most two, may be paid for with what is left: 0 if none. The most
+        that they can cost is set aside until `settle`: a second one has the prompt and twice the room, and
+        verdicts asked for by token take one more. The first question is asked alone, so that the engine
+        learns how the server counts."""
         if self._is_learning and self._reserved:
             return 0
-        left = self.left * (share if self._reserved else 1.0) - self._reserved
+        left = self.left - self._reserved
         for answers in (2, 1):
             cost = self.cost(answers * prompt_tokens, (2**answers - 1) * max_tokens + answers)
             if cost <= left:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from dialint.detector.calibration import format_probability, round_probability
-from dialint.detector.checks.context import append_proof, proof_name
+from dialint.detector.checks import append_proof, proof_name
 from dialint.detector.decide import Decision, Facts, Outcome, Rules, Suspicion, decide, deny
 from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.judge.reading import Question, ReadError, Reading, average

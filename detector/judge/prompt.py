@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
@@ -24,7 +23,7 @@ from dialint.detector.checks.waits import find_waits
 from dialint.detector.judge.reading import Clause, Question, ReadError, Spell, clip, compact_json
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Turn
 from dialint.detector.taxonomy import Code, Need, Taxonomy, Text
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
 FAMILIES = ("CUMRE", "V", "TX", "IP", "L", "W")
 """Categories that are asked about together where not all fit: their codes take each other's cases."""
@@ -60,8 +59,7 @@ class Words(Record):
 
 @cache
 def load_words() -> Words:
-    document = read_document(Path(__file__).with_name("prompt.yaml"), "E_JUDGE")
-    return Words.model_validate(document.value, strict=False)
+    return Words.model_validate(read_packaged("judge/prompt.yaml"), strict=False)
 
 
 PROMPT_VERSION = load_words().version

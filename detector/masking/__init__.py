@@ -5,12 +5,11 @@ unmasked text is passed on.
 """
 
 from dialint.detector.masking.dialogue import mask_dialogue, mask_text, mask_words, recognizer_plugins
-from dialint.detector.masking.spans import KINDS, Kind, MaskedSpan, MaskedText
+from dialint.detector.masking.spans import KINDS, Kind, MaskedText
 
 __all__ = [
     "KINDS",
     "Kind",
-    "MaskedSpan",
     "MaskedText",
     "mask_dialogue",
     "mask_text",

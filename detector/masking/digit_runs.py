@@ -16,7 +16,7 @@ from typing import Literal
 
 from dialint.detector.masking.lexicon import PATTERN_FILE, patterns
 from dialint.detector.masking.spans import Entity, Kind, View
-from dialint.detector.patterns import read_section
+from dialint.detector.yaml_document import read_section
 
 Cue = Literal["keep", "phone", "card", "ssn", "id"]
 """`keep`: an order, a ticket, a price: not personal."""

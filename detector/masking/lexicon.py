@@ -11,10 +11,8 @@ with". `weak`: "this is". `greeting`: "hello". `assent`: "okay, ..." before a we
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
-from dialint.detector.patterns import Patterns
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import Patterns, read_packaged
 
 PATTERN_FILE = "masking/patterns.yaml"
 
@@ -26,8 +24,7 @@ def patterns(section: str, **parts: str) -> Patterns:
 
 @cache
 def _lists() -> dict[str, frozenset[str]]:
-    document: dict[str, str] = read_document(Path(__file__).with_suffix(".yaml"), "E_WORDS").value
-    return {name: frozenset(text.split()) for name, text in document.items()}
+    return {name: frozenset(text.split()) for name, text in read_packaged("masking/lexicon.yaml").items()}
 
 
 def word_list(name: str) -> frozenset[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -42,23 +41,12 @@ class Entity(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MaskedSpan:
-    """A placeholder's range in the masked text and the range that it covers in the original."""
-
-    start: int
-    end: int
-    original_start: int
-    original_end: int
-    kind: Kind
-
-
-@dataclass(frozen=True)
 class MaskedText:
-    """A text with placeholders. `spans` are in order and disjoint, and include placeholders that were in the
-    original."""
+    """A text with placeholders. `spans` are the range of each and the one that it covers in the original, in
+    order and disjoint; placeholders that were in the original are among them."""
 
     text: str
-    spans: tuple[MaskedSpan, ...]
+    spans: tuple[offsets.Edit, ...]
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
         """Offsets ``[start, end)`` of the masked text as offsets of the original text.
@@ -93,18 +81,12 @@ def find_placeholders(text: str) -> list[Entity]:
 
 def replace_spans(text: str, results: Sequence[Entity], placeholders: Sequence[str]) -> MaskedText:
     """`text` with each span of `results` (in order, disjoint) replaced by the placeholder beside it."""
-    pieces: list[str] = []
-    spans: list[MaskedSpan] = []
-    position = length = 0
+    pieces: list[offsets.Piece] = []
+    position = 0
     for item, placeholder in zip(results, placeholders, strict=True):
-        retained = text[position : item.start]
-        start = length + len(retained)
-        length = start + len(placeholder)
-        spans.append(MaskedSpan(start, length, item.start, item.end, item.kind))
-        pieces += (retained, placeholder)
+        pieces += offsets.Piece(position, item.start), offsets.Piece(item.start, item.end, placeholder)
         position = item.end
-    pieces.append(text[position:])
-    return MaskedText("".join(pieces), tuple(spans))
+    return MaskedText(*offsets.assemble(text, [*pieces, offsets.Piece(position, len(text))]))
 
 
 BLANK = "\ue000"
@@ -153,21 +135,16 @@ _FOLD = _Fold(_APOSTROPHES)
 
 @dataclass(frozen=True)
 class View:
-    """`text` as recognizers see it, `low` its lower case of equal length. Segment k begins at
-    ``starts[k]`` in the view and at ``origins[k]`` in the original."""
+    """`text` as recognizers see it, `low` its lower case of equal length, and the edits that lead to the
+    original."""
 
     text: str
     low: str
-    starts: list[int]
-    origins: list[int]
+    edits: tuple[offsets.Edit, ...] = ()
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """A non-empty range of the view as a range of the original."""
-        return self._point(start), self._point(end - 1) + 1
-
-    def _point(self, offset: int) -> int:
-        position = bisect_right(self.starts, offset) - 1
-        return self.origins[position] + offset - self.starts[position]
+        return offsets.to_original(self.edits, start, end)
 
 
 def _beside_letters(text: str, cuts: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
@@ -194,23 +171,12 @@ def make_view(text: str, selected: Iterable[tuple[int, int]]) -> View:
         cuts += [(match.start(), match.start(), " ") for match in _SCRIPT_CHANGE.finditer(folded)]
         cuts = sorted({*cuts, *_beside_letters(text, cuts)})
     if not cuts:
-        return View(folded, folded.lower(), [0], [0])
-    pieces: list[str] = []
-    starts: list[int] = []
-    origins: list[int] = []
-    length = position = 0
+        return View(folded, folded.lower())
+    pieces: list[offsets.Piece] = []
+    position = 0
     for start, end, sign in cuts:
-        if start < position:  # an invisible character within a span that is cut already
-            continue
-        for piece, origin in ((folded[position:start], position), (sign, start)):
-            if piece:
-                starts.append(length)
-                origins.append(origin)
-                pieces.append(piece)
-                length += len(piece)
-        position = end
-    starts.append(length)
-    origins.append(position)
-    pieces.append(folded[position:])
-    joined = "".join(pieces)
-    return View(joined, joined.lower(), starts, origins)
+        if start >= position:  # else an invisible character within a span that is cut already
+            pieces += offsets.Piece(position, start), offsets.Piece(start, end, sign)
+            position = end
+    joined, edits = offsets.assemble(folded, [*pieces, offsets.Piece(position, len(text))])
+    return View(joined, joined.lower(), edits)

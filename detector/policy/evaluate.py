@@ -16,14 +16,13 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
 from itertools import islice
 from operator import attrgetter, itemgetter
-from pathlib import Path
 from typing import Any
 
 from dialint.detector.policy.format import Clause, Code, Conditions, Consent, Event, Limit, Policy
 from dialint.detector.policy.values import UNKNOWN, Moment, Statements, plain, scalars, test, values_at
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, uses_by_turn
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
 Values = tuple[str | None, ...]
 """Values as `_comparable` returns them."""
@@ -377,7 +376,6 @@ def describe(event: Event) -> str:
 _SENTENCE_END = re.compile(r"(?<=[.!?？])\s|\n")
 _LAST_WORDS = 200
 """Characters at the end of a message that its last request stands in."""
-PHRASES = Path(__file__).with_name("consent.yaml")
 
 
 def consent_problems(dialogue: Dialogue, words: Consent, acts: Collection[int] = ()) -> list[str | None]:
@@ -458,4 +456,4 @@ def _asks(text: str, phrases: Sequence[str], requests: Sequence[str]) -> bool:
 
 @cache
 def _load_packaged() -> Consent:
-    return Consent.model_validate(read_document(PHRASES, "E_POLICY").value, strict=False)
+    return Consent.model_validate(read_packaged("policy/consent.yaml"), strict=False)

@@ -23,7 +23,9 @@ from dialint.detector.taxonomy import Text
 _FIGURE = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
 _IDENTIFIER = re.compile(r"[+-]?(?:0[0-9][0-9.]*|[0-9](?:\.?[0-9]){14,})")
 """A figure with a leading zero, or of so many digits: an id or a telephone number, not an amount."""
-_NAMES = {True: ("yes", "true"), False: ("no", "false"), None: ("null", "none")}
+_NAMES = {
+    True: frozenset(["yes", "true"]), False: frozenset(["no", "false"]), None: frozenset(["null", "none"])
+}  # fmt: skip
 """How a policy writes the values of JSON that are neither texts nor numbers."""
 
 
@@ -40,45 +42,20 @@ def number(value: Any) -> Decimal | None:
     return Decimal(text) if _FIGURE.fullmatch(text) else None
 
 
-class ValueSet:
-    """Values that others may equal. Two numbers are equal as such, ids and texts by their letters, ``true``,
-    ``false`` and ``null`` by identity or by their names."""
-
-    def __init__(self, values: Iterable[Any]) -> None:
-        self._constants: list[bool | None] = []
-        self._numbers: set[Decimal] = set()
-        self._texts: set[str] = set()
-        self._texts_without_number: set[str] = set()
-        self._strings: set[str] = set()
-        for value in values:
-            if value is None or isinstance(value, bool):
-                self._constants += [] if any(value is each for each in self._constants) else [value]
-                continue
-            text, size = _text_and_number(value)
-            self._texts.add(text)
-            if isinstance(value, str):
-                self._strings.add(text)
-            if size is None:
-                self._texts_without_number.add(text)
-            else:
-                self._numbers.add(size)
-
-    def __contains__(self, value: Any) -> bool:
-        if value is None or isinstance(value, bool):
-            is_same = any(value is each for each in self._constants)
-            return is_same or not self._strings.isdisjoint(_NAMES[value])
-        text, size = _text_and_number(value)
-        if isinstance(value, str) and any(text in _NAMES[each] for each in self._constants):
-            return True
-        if size is None:
-            return text in self._texts
-        return size in self._numbers or text in self._texts_without_number
-
-
-def _text_and_number(value: Any) -> tuple[str, Decimal | None]:
+def match_keys(value: Any) -> frozenset[Any]:
+    """Return what a value is compared by; two values are equal if they share a key. Numbers are equal as
+    such, ids and texts by their letters, ``true``, ``false`` and ``null`` with their names too."""
+    if value is None or isinstance(value, bool):
+        return _NAMES[value]
     text = str(value).strip().casefold()
     is_identifier = isinstance(value, (str, int)) and _IDENTIFIER.fullmatch(text)
-    return text, None if is_identifier else number(value)
+    size = None if is_identifier else number(value)
+    return frozenset([text if size is None else size])
+
+
+def all_match_keys(values: Iterable[Any]) -> frozenset[Any]:
+    """Return the keys of all values."""
+    return frozenset(key for value in values for key in match_keys(value))
 
 
 Code = Literal["P1", "P2", "P3", "P4"]
@@ -170,14 +147,14 @@ class Test(Record):
         )
 
     @cached_property
-    def is_any(self) -> ValueSet:
-        """The plain operands of `is`."""
-        return ValueSet(operand for operand in self.is_ or () if "$" not in operand)
+    def is_any(self) -> frozenset[Any]:
+        """The keys of the plain operands of `is`."""
+        return all_match_keys(operand for operand in self.is_ or () if "$" not in operand)
 
     @cached_property
-    def not_any(self) -> ValueSet:
-        """The plain operands of `not`."""
-        return ValueSet(operand for operand in self.not_ or () if "$" not in operand)
+    def not_any(self) -> frozenset[Any]:
+        """The keys of the plain operands of `not`."""
+        return all_match_keys(operand for operand in self.not_ or () if "$" not in operand)
 
     @cached_property
     def prefixes(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from itertools import accumulate
 from math import inf
 from typing import Any, Final
 
-from dialint.detector.policy.format import Test, ValueSet, number
+from dialint.detector.policy.format import Test, all_match_keys, match_keys, number
 
 Moment = tuple[int, int]
 """Position of a turn in the dialogue, and of a call in that turn from 1; 0 is the turn's text."""
@@ -69,8 +69,9 @@ def test(value: Any, how: Test, lookup: Callable[[str], Any]) -> bool | None:
         if names is not None:
             others = [_calculate(name, lookup) for name in names if "$" in name]
             is_unsure = any(other is UNKNOWN for other in others)
-            known = ValueSet(item for other in others if other is not UNKNOWN for item in _items(other))
-            matches = (item in literals or item in known for item in items)
+            known = all_match_keys(item for other in others if other is not UNKNOWN for item in _items(other))
+            keys = map(match_keys, items)
+            matches = (bool(own & literals or own & known) for own in keys)
             passed = all(matches) if wanted else not any(matches)
             results.append(None if is_unsure and passed is not wanted else passed)
     if how.starts_with is not None:

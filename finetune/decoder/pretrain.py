@@ -203,7 +203,6 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
             does not keep the dialogues of a row apart.
     """
     from dialint.detector.engines import packed
-    from dialint.detector.engines.equivalence_check import equivalence_error
     from dialint.finetune.decoder.trainer import decoder_config, init_decoder
     from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
@@ -218,12 +217,7 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
     else:
         model = init_decoder(decoder_config(config.depth, n_tokens, config.row_tokens), config.running.seed)
     model.to(device)
-    positions = getattr(model.config, "max_position_embeddings", None)
-    if isinstance(positions, int) and config.row_tokens > positions:
-        kind = model.config.model_type
-        message = f"rows of {config.row_tokens} tokens, but {kind} has positions for {positions}"
-        raise ConfigError("E_BASE", message)
-    if (reason := equivalence_error(model.base_model, config.row_tokens, 0)) is not None:
+    if (reason := packed.equivalence_error(model.base_model, config.row_tokens, 0)) is not None:
         raise ConfigError("E_BASE", reason)
     model.set_attn_implementation(packed.NAME)
     if recomputes_activations(config.running, model):

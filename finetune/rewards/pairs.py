@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from dialint.detector.example_files import find_set, read_preferences
+from dialint.detector.example_files import find_set, read_records
 from dialint.detector.judge.prompt import Reader, applicable_codes, split_families
 from dialint.detector.judge.reading import ReadError, Reading, format_reading, locate
 from dialint.detector.records import Example, Judgement, Preference
@@ -79,7 +79,7 @@ def read_pairs(
     reviewed: list[PreferencePair] = []
     if find_set(dataset, "preferences") is not None:
         by_id = {item.dialogue.id: item for item in labelled}
-        for row in read_preferences(verified_split(dataset, "preferences")):
+        for row in read_records(verified_split(dataset, "preferences"), Preference, "E_PREFERENCE"):
             if row.split == split and row.code in codes:
                 reviewed += _reviewer_pair(row, by_id.get(row.dialogue.id), reader)
     return [*reviewed, *pairs_from_labels(ask_about(labelled, reader), reader.taxonomy, seed)]

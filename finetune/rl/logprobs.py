@@ -18,7 +18,6 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from dialint.detector.engines import packed
-from dialint.detector.engines.equivalence_check import equivalence_error
 from dialint.detector.errors import ConfigError
 from dialint.finetune.train.distributed import unwrap
 
@@ -144,7 +143,7 @@ def enable_packed_attention(model: Any, longest: int) -> bool:
         raise ConfigError(
             "E_BASE", f"{longest} tokens with the answer, but the base has positions for {positions}"
         )
-    reason = equivalence_error(bare.base_model, longest)
+    reason = packed.equivalence_error(bare.base_model, longest)
     if reason is None:
         bare.set_attn_implementation(packed.NAME)
     else:

@@ -159,7 +159,7 @@ def build_network(config: ScanConfig, base: BaseModel, n_codes: int, device: str
     """
     import torch
 
-    from dialint.detector.engines.equivalence_check import check_equivalence
+    from dialint.detector.engines.scan_model import check_equivalence
 
     model = init_model(config, base, n_codes)
     check_equivalence(model, base.render.context_tokens)

@@ -127,8 +127,8 @@ def distill(config: DistillConfig) -> None:
     """
     import torch
 
-    from dialint.detector.engines.equivalence_check import check_equivalence
     from dialint.detector.engines.local import resolve_device, resolve_precision
+    from dialint.detector.engines.scan_model import check_equivalence
     from dialint.finetune.scanner.backbone import ENCODER_TOKENS
     from dialint.finetune.scanner.data import build_targets
     from dialint.finetune.scanner.losses import mean_loss

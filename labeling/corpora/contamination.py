@@ -27,7 +27,6 @@ from dialint.detector.near_duplicates import (
     Shingles,
     near_pairs,
     ngrams,
-    sorted_unique,
     words,
 )
 from dialint.detector.option_ranges import check_ranges
@@ -102,7 +101,7 @@ def measure_contamination(config: ContaminationConfig) -> dict[str, Any]:
     train = [text for path in config.train for text in _read(path)]
     if not train:
         raise InputRefused("E_EMPTY", "--train: holds no dialogue")
-    runs = sorted_unique(np.concatenate([text.runs for text in train]))
+    runs = np.unique(np.concatenate([text.runs for text in train]))
     return {
         "kind": "contamination",
         "near": NEAR_DUPLICATE,
@@ -175,4 +174,4 @@ def read_shard(path: Path) -> Iterator[dict[str, Any]]:
 
 def _text(name: str, source: str, turns: list[str]) -> _Text:
     tokens = tuple(words("\n".join(turns)))
-    return _Text(name, source, sorted_unique(ngrams(tokens, WIDTH)), sorted_unique(ngrams(tokens, RUN_WORDS)))
+    return _Text(name, source, np.unique(ngrams(tokens, WIDTH)), np.unique(ngrams(tokens, RUN_WORDS)))

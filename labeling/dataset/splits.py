@@ -22,12 +22,11 @@ from typing import Literal
 from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.near_duplicates import (
-    BATCH,
     RELATED,
     Shingles,
-    batch_shingles,
     group_names,
     linking_pairs,
+    shingles,
 )
 from dialint.detector.records import Dialogue
 
@@ -96,27 +95,20 @@ class DialogueGrouper:
         self._by = tuple(by)
         self._near = near
         self._keys: list[tuple[str, ...]] = []
-        self._texts: list[str] = []
         self._sets: list[Shingles] = []
 
     def add(self, dialogue: Dialogue) -> None:
         """Add a dialogue."""
         self._keys.append(group_keys(dialogue, self._by))
         if self._near is not None:
-            self._texts.append("\n".join([turn.text for turn in dialogue.turns if turn.role != "tool"]))
-            if len(self._texts) >= BATCH:
-                self._shingle()
+            texts = [turn.text for turn in dialogue.turns if turn.role != "tool"]
+            self._sets.append(shingles("\n".join(texts)))
 
     def groups(self) -> list[str]:
         """The name of each dialogue's group, in the order added."""
-        self._shingle()
         return group_names(
             self._keys, linking_pairs(self._sets, self._near) if self._near is not None else ()
         )
-
-    def _shingle(self) -> None:
-        self._sets += batch_shingles(self._texts)
-        self._texts = []
 
 
 def assign_split(group: str, key: str, shares: Sequence[tuple[str, float]]) -> str:

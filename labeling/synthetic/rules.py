@@ -22,9 +22,9 @@ from dialint.detector.checks.dictionary import USUAL, speller, typed_words
 from dialint.detector.checks.words import SENTENCE
 from dialint.detector.languages import detect_languages
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.patterns import Patterns, read_section
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import per_dialogue
+from dialint.detector.yaml_document import Patterns, read_section
 
 WORDINGS = str(Path(__file__).with_name("wordings.yaml"))
 PATTERNS = Patterns(WORDINGS, "patterns")
@@ -106,7 +106,7 @@ MIN_LETTERS = 5
 
 def misspell(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     """Swap, drop or double a letter of a usual word, so that the result is no word."""
-    spelling = speller("en")
+    spelling = speller()
     words = [
         word
         for word in typed_words(dialogue.turns[position].text)
@@ -151,8 +151,9 @@ def break_grammar(dialogue: Dialogue, position: int, rng: Random) -> Edit | None
 def leave_slot(dialogue: Dialogue, position: int, rng: Random) -> Edit | None:
     """Put an unfilled placeholder behind a greeting or in place of a name."""
     text = dialogue.turns[position].text
-    masked = mask_dialogue(dialogue)[1][position].spans
-    places = [(each.original_start, each.original_end) for each in masked if each.kind == "NAME"]
+    masked = mask_dialogue(dialogue)[1][position]
+    spans = (each for each in masked.spans if masked.text.startswith("[NAME_", each.start))
+    places = [(each.original_start, each.original_end) for each in spans]
     names = [(start, end) for start, end in places if text[start:end].istitle()]
     greeting, gap = PATTERNS.greeting.match(text), ""
     if greeting and not any(start <= greeting.end() + 1 for start, _ in names):

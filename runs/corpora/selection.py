@@ -22,9 +22,9 @@ from dialint.detector.languages import detect_language
 from dialint.detector.near_duplicates import (
     NEAR_DUPLICATE,
     RELATED,
-    batch_shingles,
     group_names,
     near_pairs,
+    shingles,
     words,
 )
 
@@ -214,7 +214,7 @@ def _groups_and_copies(dialogues: Sequence[CorpusDialogue]) -> tuple[list[str], 
         digest = hashlib.sha256(" ".join(words(dialogue.text)).encode()).digest()
         if first.setdefault(digest, index) != index:
             copies[index] = "exact"
-    pairs = near_pairs(batch_shingles([dialogue.text for dialogue in dialogues]), RELATED)
+    pairs = near_pairs([shingles(dialogue.text) for dialogue in dialogues], RELATED)
     for later, earlier, value in pairs:  # in order of the later one, so the earlier is decided
         if value >= NEAR_DUPLICATE and later not in copies and earlier not in copies:
             copies[later] = "near"

@@ -24,6 +24,7 @@ from typing import Any
 
 from dialint.detector.errors import ConfigError, DialintError, InputRefused
 from dialint.detector.masking import MaskedText, mask_text
+from dialint.detector.offsets import Edit
 
 DEFAULT_LINES = Path("tests/detector/masking_lines.jsonl")
 KINDS = ("plain", "obfuscated", "clean")
@@ -129,14 +130,18 @@ def _count(tally: Tally, line: Line, masked: MaskedText) -> None:
             tally.by_language[entity.type, line.language, "found"] += 1
         else:
             tally.misses.append((line.number, entity.type))
-        tally.typed[key] += any(span.kind == entity.type for span in _touching(entity, masked))
+        tally.typed[key] += any(_kind(span, masked) == entity.type for span in _touching(entity, masked))
     for span in masked.spans:
         if not any(e.start < span.original_end and span.original_start < e.end for e in line.entities):
             tally.false_masks[line.kind] += 1
-            tally.false.append((line.number, span.kind))
+            tally.false.append((line.number, _kind(span, masked)))
 
 
-def _touching(entity: Entity, masked: MaskedText) -> list[Any]:
+def _kind(span: Edit, masked: MaskedText) -> str:
+    return masked.text[span.start + 1 : span.end].rpartition("_")[0]
+
+
+def _touching(entity: Entity, masked: MaskedText) -> list[Edit]:
     return [s for s in masked.spans if s.original_start < entity.end and entity.start < s.original_end]
 
 

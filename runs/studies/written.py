@@ -24,7 +24,7 @@ import zstandard
 from cyclopts import App
 
 from dialint.detector.artifacts import atomic_file, file_entry, make_output_folder, write_manifest
-from dialint.detector.near_duplicates import batch_shingles, linking_pairs
+from dialint.detector.near_duplicates import linking_pairs, shingles
 from dialint.detector.records import Dialogue, Example, Label, Role, ToolCall, Turn
 
 SETS = ("train", "dev", "calibration", "test")
@@ -231,7 +231,7 @@ def _near_copies(examples: dict[str, list[Example]]) -> set[str]:
     """Dialogues of which another set, an earlier one of test, calibration, dev and train, has a near-copy."""
     rows = [(name, row.dialogue) for name in reversed(SETS) for row in examples[name]]
     texts = ["\n".join(turn.text for turn in dialogue.turns) for _, dialogue in rows]
-    pairs = linking_pairs(batch_shingles(texts), NEAR)
+    pairs = linking_pairs(list(map(shingles, texts)), NEAR)
     return {rows[max(pair)][1].id for pair in pairs if rows[pair[0]][0] != rows[pair[1]][0]}
 
 

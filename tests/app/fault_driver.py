@@ -34,7 +34,7 @@ from dialint.app import shutdown
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector import artifacts
-from dialint.detector.checks.context import append_proof
+from dialint.detector.checks import append_proof
 from dialint.detector.errors import DialintError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import PlainDetector

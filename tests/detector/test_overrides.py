@@ -6,7 +6,7 @@ import pytest
 import tiny
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, Scan
-from dialint.detector.checks.context import proof_name
+from dialint.detector.checks import proof_name
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.overrides import (

@@ -62,6 +62,7 @@ def chat(
 CALL = [("A", HELLO), ("B", ASKED), ("A", ANSWERED), ("B", THANKED)]
 LEFT = {"type": "system", "text": "Leo left"}
 EXPORTS = [
+    Export("abcd", {"convo_id": "c1", "original": [["customer", ASKED], ["agent", ANSWERED], ["customer", THANKED]]}, timed=False),
     Export("alpaca", {"id": "c1", "instruction": THANKED, "output": "", "history": [[ASKED, ANSWERED]]}, "bot", timed=False),
     Export("assemblyai", {"id": "c1", "utterances": [{"speaker": who, "text": words, "start": 9} for who, words in CALL]},
            timed=False, greeted=True),
@@ -144,7 +145,7 @@ EXPORTS = [
         {"id": "t1", "timestamp": TIMES[0], "sessionId": "c1", "userId": "u", "input": json.dumps(chat()[:1]), "output": json.dumps({"role": "assistant", "content": ANSWERED})},
         {"id": "t2", "timestamp": TIMES[3], "sessionId": "c1", "userId": "u", "input": json.dumps(chat()), "output": ""}), "bot", ending=".csv"),
     Export("langfuse", [
-        {"id": "t1", "sessionId": "c1", "userId": "u", "timestamp": TIMES[0], "input": ASKED, "output": ANSWERED},
+        {"id": "t1", "sessionId": "c1", "userId": "u", "timestamp": f"{TIMES[0][:11]}17:14:05+08:00", "input": ASKED, "output": ANSWERED},
         {"id": "t2", "sessionId": "c1", "userId": "u", "timestamp": TIMES[3], "input": {"question": THANKED}, "output": None}], "bot"),
     Export("langsmith", [
         {"id": "r1", "run_type": "llm", "trace_id": "t", "start_time": TIMES[0], "extra": {"metadata": {"thread_id": "c1"}},

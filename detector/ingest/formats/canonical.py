@@ -22,12 +22,12 @@ from dialint.detector.ingest.formats.tool_turns import (
     silence,
     tool_turn,
 )
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, first_object
+from dialint.detector.ingest.log_format import FIELDS, LogFormat, RawDialogue, RawTurn, first_object
 from dialint.detector.ingest.mapping import nearest
 from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.words import format_word, is_note_type
 
-TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
+TEXT_FIELDS = (*FIELDS, "policy")
 METADATA_FIELDS = ("source", "split")
 OWN_FIELDS = ("id", "dialogue_id", "turns", "sources", "metadata", "masked", "labels", "meta")
 RECORD_FIELDS = frozenset((*OWN_FIELDS, *TEXT_FIELDS, *METADATA_FIELDS))

@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from dialint.detector.ingest.formats.tool_turns import call_id, read_call, read_calls, tool_turn
@@ -36,9 +35,9 @@ from dialint.detector.ingest.log_format import (
 from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.records import ToolCall
 from dialint.detector.tool_use import parse_result
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import read_packaged
 
-WORDS: dict[str, Any] = read_document(Path(__file__).parents[1] / "chats.yaml", "E_WORDS").value
+WORDS = read_packaged("ingest/chats.yaml")
 ROLES: dict[str, str] = WORDS["roles"]
 SHAREGPT_ROLES = {**ROLES, **WORDS["sharegpt_roles"]}
 TEXTS, CALLS, RESULTS, SILENT = (frozenset(WORDS[kind]) for kind in ("texts", "calls", "results", "silent"))

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC
 from itertools import groupby
 from typing import Any
 
@@ -19,7 +18,7 @@ from dialint.detector.ingest.formats import traces
 from dialint.detector.ingest.formats.chats import add_message
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
-from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn, as_name
+from dialint.detector.ingest.log_format import FIELDS, LogFormat, RawDialogue, RawTurn, as_name
 from dialint.detector.ingest.outcomes import BadRecord, json_kind
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (
@@ -36,7 +35,6 @@ from dialint.detector.ingest.tree_mapping import (
 )
 from dialint.detector.ingest.words import BLANK, flag_is_internal
 
-FIELDS = ("language", "channel", "agent", "team")
 N_COMPARED = 20
 """Dialogues of a record by which its format is recognised."""
 _EPOCH = re.compile(r"\d{9,14}(?:\.\d{1,9})?")
@@ -287,4 +285,4 @@ def _span(draft: RawDialogue) -> dict[str, Any]:
 def _iso(at: object) -> str | None:
     """A time as ISO 8601 in UTC; None if it is none."""
     time = parse_iso(at) if isinstance(at, str) else from_epoch(at) if isinstance(at, int | float) else None
-    return None if time is None else (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+    return traces.utc_text(time)

@@ -317,9 +317,18 @@ def _time(span: Span, keys: Iterable[str]) -> str | None:
             time = parse_iso(digits)
         else:
             time = from_epoch(int(digits) / 1e9) if len(digits) <= 20 and digits.strip("0") else None
-        if time is not None:
-            with suppress(OverflowError):  # before the year 1 or after 9999
-                return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        if (text := utc_text(time)) is not None:
+            return text
+    return None
+
+
+def utc_text(time: datetime | None) -> str | None:
+    """A time as ISO 8601 in UTC, so that texts are in the order of times; None for none, and for one that is
+    then before the year 1 or after 9999."""
+    if time is None:
+        return None
+    with suppress(OverflowError):
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     return None
 
 

@@ -15,15 +15,13 @@ from typing import Any
 
 from dialint.detector.artifacts import TEMPORARY
 from dialint.detector.errors import Message, WorldError
-from dialint.detector.ingest.log_format import RawDialogue, RawTurn, as_name
+from dialint.detector.ingest.log_format import FIELDS, RawDialogue, RawTurn, as_name
 from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary, record_too_large
 from dialint.detector.ingest.readers.columns import Columns, Row
 from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.ingest.validation import ParsedRecord, validate_all
 
-FIELDS = ("language", "channel", "agent", "team")
-"""Meanings of which a dialogue has one value."""
 SIDES = ("agent", "bot", "other")
 """Roles of rows, those first whose values are the dialogue's."""
 CACHE_KIB = 32 << 10

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +16,7 @@ from planted_data import SENTENCES, dialogues_with, planted
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.engines import judge_http, model_server
+from dialint.detector.engines import model_server
 from dialint.detector.errors import WorldError
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.verdict_files import read_verdicts
@@ -84,7 +83,7 @@ def test_a_server_killed_twice_changes_no_verdict(
     write_log: Callable[..., Path], tmp_path: Path, driver: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stays away: exit by WorldError, and the same command goes on; or it is back in time."""
-    monkeypatch.setattr(judge_http, "client_options", partial(model_server.client_options, retries=0))
+    monkeypatch.setattr(model_server, "RETRIES", 0)
     log, llm = write_log(300), FakeLLM(false_positives={"": 0.02})
     with serving(llm) as url:
         config = options(tmp_path, url, judge_outage_s=0.3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from marked_dialogues import with_calls as dialogue
 
+from dialint.detector.checks import CheckContext
 from dialint.detector.checks.calls import raw_text_again, raw_tool_call, refused_write, wrong_call
-from dialint.detector.checks.context import CheckContext
 from dialint.detector.checks.questions import asks_for_known, insists_on_number
 from dialint.detector.log_profile import LogProfile
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from dialint.detector.checks import CheckContext
 from dialint.detector.checks.claims import claims_undone_write
-from dialint.detector.checks.context import CheckContext
 from dialint.detector.checks.facts import claims_undone_lookup, unsupported_fact
 from dialint.detector.log_profile import EMPTY_PROFILE
 from dialint.detector.records import Dialogue, ToolCall, Turn

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from dialint.detector.checks import CheckContext
 from dialint.detector.checks.calls import leaves_request_open
-from dialint.detector.checks.context import CheckContext
 from dialint.detector.log_profile import EMPTY_PROFILE
 from dialint.detector.records import Dialogue, Role, ToolCall, Turn
 

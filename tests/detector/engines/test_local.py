@@ -13,8 +13,7 @@ import tiny
 import torch
 
 from dialint.detector.engines import local, packed
-from dialint.detector.engines.equivalence_check import check_equivalence
-from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
+from dialint.detector.engines.scan_model import ScanModel, backbone_from_config, check_equivalence
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.release import Release

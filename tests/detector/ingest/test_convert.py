@@ -20,13 +20,13 @@ from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.convert import (
     AGENTS,
-    CSV_FIELDS,
     ENDINGS,
     MARKED,
     RETAINED_FIELDS,
     OutputFormat,
     write_log,
 )
+from dialint.detector.ingest.log_format import FIELDS
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import needs_escape
@@ -121,7 +121,7 @@ def test_what_a_format_holds_comes_back_and_the_rest_is_counted(
     expected = [as_kept(one, to) for one in made]
     if to == "csv":
         cells = [cell for one in made for turn in one.turns
-                 for cell in (turn.text, turn.author, *(getattr(one, name) for name in CSV_FIELDS)) if cell]  # fmt: skip
+                 for cell in (turn.text, turn.author, *(getattr(one, name) for name in FIELDS)) if cell]  # fmt: skip
         marked = sum(map(needs_escape, cells))
         assert lost[MARKED] == marked
         if marked:

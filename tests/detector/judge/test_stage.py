@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scripted_judge import Answers, ScriptedJudge, listed
 
-from dialint.detector.checks.context import proof_name
+from dialint.detector.checks import proof_name
 from dialint.detector.engines.judge_engines import JudgePanel, PackedJudge
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import parse_budget

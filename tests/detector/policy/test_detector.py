@@ -9,7 +9,7 @@ import pytest
 import tiny
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease
-from dialint.detector.checks.context import CheckContext
+from dialint.detector.checks import CheckContext
 from dialint.detector.checks.policy import MAX_TEXT, find_cited_clause, policy
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector

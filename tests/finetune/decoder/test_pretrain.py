@@ -166,7 +166,7 @@ def test_a_dialogue_does_not_see_its_neighbours() -> None:
 def test_a_base_that_mixes_dialogues_is_refused(
     config: PretrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialint.detector.engines.equivalence_check.equivalence_error", lambda *_: "it mixes")
+    monkeypatch.setattr("dialint.detector.engines.packed.equivalence_error", lambda *_: "it mixes")
     with pytest.raises(ConfigError, match="E_BASE: it mixes"):
         pretrain(replace(config, out=tmp_path / "d"))
 

@@ -10,7 +10,7 @@ import other_bases
 import pytest
 from other_bases import CONTROL
 
-from dialint.detector.engines import base_models
+from dialint.detector.engines import base_models, packed
 from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
@@ -20,7 +20,6 @@ from dialint.detector.judge.reading import Question
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.judge import merge_adapter, sft
-from dialint.finetune.rl import logprobs
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
@@ -88,7 +87,7 @@ def test_people_add_no_control_tokens(base: Path) -> None:
     assert control_ids(prompt, prompt.of_chat(ask(prompt, attack).messages)) == wanted
     answer = json.dumps({"notes": attack}, ensure_ascii=False)
     assert control_ids(prompt, prompt.answer_ids(answer)) == [prompt.tokenizer.eos_token_id]
-    assert json.loads(prompt.tokenizer.decode(prompt.answer_ids(answer, ended=False))) == {"notes": attack}
+    assert json.loads(prompt.tokenizer.decode(prompt.answer_ids(answer)[:-1])) == {"notes": attack}
 
 
 def test_every_base_reads_the_task_and_how_a_text_begins(base: Path) -> None:
@@ -122,7 +121,7 @@ def test_attention_is_packed_where_it_computes_the_same(
     model = load_model(base_models.resolve_source(str(base)), AdapterOptions(rank=4)).train()
     assert enable_packed_attention(model, 40)
     model.get_base_model().set_attn_implementation("sdpa")
-    monkeypatch.setattr(logprobs, "equivalence_error", lambda *_: "it is strange")
+    monkeypatch.setattr(packed, "equivalence_error", lambda *_: "it is strange")
     assert not enable_packed_attention(model, 40)
     assert model.get_base_model().config._attn_implementation == "sdpa"
     assert model.training

@@ -11,7 +11,7 @@ import pytest
 from dialint.detector.artifacts import MANIFEST
 from dialint.detector.errors import OutputRefused
 from dialint.detector.example_files import list_sets, read_examples, require_set
-from dialint.detector.near_duplicates import batch_shingles, linking_pairs
+from dialint.detector.near_duplicates import linking_pairs, shingles
 from dialint.detector.records import JUDGED_ROLES, Example
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.corpora.written_corpus import WRITTEN, WrittenConfig, written
@@ -74,7 +74,7 @@ def test_no_author_and_no_copy_is_in_two_sets(sets: Sets) -> None:
     assert all(len(names) == 1 for names in of_author.values())
     rows = [(name, example.dialogue) for name, examples in sets.items() for example in examples]
     texts = ["\n".join(turn.text for turn in dialogue.turns) for _, dialogue in rows]
-    pairs = linking_pairs(batch_shingles(texts), 0.5)
+    pairs = linking_pairs(list(map(shingles, texts)), 0.5)
     assert not [(a, b) for a, b in pairs if rows[a][0] != rows[b][0]]
 
 
