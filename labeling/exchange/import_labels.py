@@ -204,10 +204,6 @@ class LocatedAnnotation(NamedTuple):
     offset: int
     once: bool
 
-    def to_reject(self, error: BadRecord) -> Reject:
-        """The reject of this annotation."""
-        return error.reject(self.file, self.line, self.offset)
-
 
 @dataclass
 class LabelReader:

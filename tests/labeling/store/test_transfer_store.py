@@ -171,12 +171,12 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
     ]
     first = table(tmp_path / "first.csv", *good, *bad)
     told = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
-    assert (told.accepted, told.new, told.rejects.codes.total()) == (4, 4, 6)
+    assert (told.existing, told.new, told.rejects.codes.total()) == (0, 4, 6)
     assert [(one.line, one.code) for one in told.rejects.first] == [
         (line, "E_LABEL") for line in range(6, 12)
     ]
     again = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
-    assert (again.accepted, again.new, again.rejects.codes.total()) == (4, 0, 6)
+    assert (again.existing, again.new, again.rejects.codes.total()) == (4, 0, 6)
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
     told = import_labels(filled, "ada", ImportConfig(labels=(second,), max_bad=1.0), "crowd", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
