@@ -1,11 +1,13 @@
-"""Files of labelled examples as JSON lines, which labeling writes and training and evaluation read."""
+"""Files of records as JSON lines: above all of labelled examples, which labeling writes and training and
+evaluation read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from dialint.detector.artifacts import atomic_file, file_entry
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.records import Example, Preference, Record
 
@@ -76,3 +78,18 @@ def read_preferences(path: Path) -> Iterator[Preference]:
         InputRefused: the file cannot be read or holds something else.
     """
     return read_records(path, Preference, "E_PREFERENCE")
+
+
+def to_line(record: Record) -> bytes:
+    """Return a record as a JSON line, without the fields that have their defaults."""
+    return record.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> dict[str, Any]:
+    """Write lines to a file; return its entry in a manifest, with the number of lines."""
+    rows = 0
+    with atomic_file(path) as file:
+        for line in lines:
+            file.write(line)
+            rows += 1
+    return file_entry(path, rows)

@@ -36,8 +36,10 @@ from dialint.labeling.store import (
     task_view,
     tasks,
 )
+from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project, StoreRefused
 from dialint.labeling.store.stored_annotations import import_annotations
 
@@ -380,9 +382,8 @@ def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path:
     }
     pairs = [json.loads(line) for line in (tmp_path / "set/preferences.jsonl").read_text().splitlines()]
     assert {(pair["outcome"], pair["release"]) for pair in pairs} == {("overturned", "embedded-1")}
-    assert [file["name"] for file in manifest["inputs"]] == [
-        "dialogues.jsonl", "annotations.jsonl", "verdicts.jsonl",
-    ]  # fmt: skip
+    assert (manifest["inputs"], manifest["store"]["project"]) == ([], "p")
+    assert verify(answered, Head.parse(manifest["store"]["head"]))
     assert made.dialogue("d0").turns[1].text == read_back[0]["dialogue"]["turns"][1]["text"]
     with pytest.raises(ConfigError, match="store or of files"):
         export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k", dialogues=("a",)), None)
