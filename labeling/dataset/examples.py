@@ -88,8 +88,8 @@ class DatasetConfig:
 
 @dataclass
 class DatasetBuilder:
-    """Dialogues, annotations, labels and verdicts, the last three by dialogue; what the manifest says of their
-    origin (`inputs`), and counts of the dialogues and labels left out."""
+    """Dialogues, and annotations, labels and verdicts by dialogue; what the manifest says of their origin
+    (`inputs`), and counts of the dialogues and labels left out."""
 
     config: DatasetConfig
     dialogues: Iterable[Dialogue]
