@@ -2,8 +2,8 @@
 
 A `LabelFormat` turns rows into annotations and back. One row may hold several people's answers; a bad answer
 affects no other: it is raised, or yielded, as a `BadRecord` that names the field (E_LABEL or E_TYPE). Formats
-are entries of the group ``dialint.label_formats``, where other packages offer theirs; our own, `NATIVE`, stands
-here. The rows of a file are read by `dialint.detector.ingest.readers.tables`.
+are entries of the group ``dialint.label_formats``, where other packages offer theirs; our own is `NATIVE`. The
+rows of a file are read by `dialint.detector.ingest.readers.tables`.
 
 Other tools get masked text. Spans that come back refer to the masked text, or to the original if the tool had
 that, and become offsets in the original with a masked quote. All dialogues are held in memory; a label of
