@@ -2,7 +2,7 @@
 
 A `LabelFormat` turns rows into annotations and back. One row may hold several people's answers; a bad answer
 affects no other: it is raised, or yielded, as a `BadRecord` that names the field (E_LABEL or E_TYPE). Formats
-are entries of the group ``dialint.label_formats``, where other packages offer theirs; our own is `NATIVE`. The
+are entries of the group ``dialint.label_formats``, where other packages offer theirs; ours is `NATIVE`. The
 rows of a file are read by `dialint.detector.ingest.readers.tables`.
 
 Other tools get masked text. Spans that come back refer to the masked text, or to the original if the tool had
