@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
 from dialint.detector.artifacts import atomic_file, file_entry
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.records import Example, Preference, Record
@@ -54,7 +56,7 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 
 def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
-    """Yield every record of a JSONL file.
+    """Yield every record of a JSONL file, without blank lines.
 
     Raises:
         InputRefused: the file cannot be read or holds something else; the error has `code`.
@@ -62,11 +64,14 @@ def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
                 try:
                     yield kind.model_validate_json(line)
-                except ValueError:
-                    what = kind.__name__.lower()
-                    raise InputRefused(code, f"{path}, line {number}: no valid {what}") from None
+                except ValidationError as error:
+                    problem = error.errors(include_url=False, include_input=False)[0]["msg"]
+                    what = f"no valid {kind.__name__.lower()} ({problem})"
+                    raise InputRefused(code, f"{path}, line {number}: {what}") from None
     except OSError as error:
         raise InputRefused(code, f"{path}: {error.strerror}") from None
 
