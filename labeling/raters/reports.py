@@ -162,7 +162,8 @@ def agreement(config: AgreementConfig, stored: Callable[[], Tables] | None = Non
     """
 
     def figures() -> Mapping[str, Any]:
-        tables, spans = (_read_table(config), {}) if stored is None else stored()
+        answers: Tables = (_read_table(config), {}) if stored is None else stored()
+        tables, spans = answers
         by_code = {
             code: _agreement_figures(table, spans.get(code), config.rounds) for code, table in tables.items()
         }
@@ -229,7 +230,7 @@ def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Rep
     """
 
     def figures() -> Mapping[str, Any]:
-        crowd = (_read_table(config), None, None, None) if stored is None else stored()
+        crowd: Crowd = (_read_table(config), None, None, None) if stored is None else stored()
         anomalies = find_anomalies(*crowd)
         return {
             "flags": [asdict(flag) for flag in anomalies.flags],
