@@ -29,6 +29,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import list_sets, read_examples, require_set, to_line, write_lines
 from dialint.detector.manifests import Examples
 from dialint.detector.option_ranges import check_ranges
+from dialint.labeling.dataset.export import LINEAGE, PREFERENCES
 
 TRAIN = "train"
 
@@ -77,7 +78,7 @@ def mix(config: MixConfig) -> None:
     written = {TRAIN}
     for folder in config.examples:
         for name in list_sets(folder):
-            if name == TRAIN:
+            if name in (TRAIN, PREFERENCES, LINEAGE):  # the last two hold no examples
                 continue
             unique = name if name not in written else f"{name}_{folder.name}"
             written.add(unique)
