@@ -71,10 +71,6 @@ DATA: Commands = {
         "Unpack the corpus of written dialogues, to train and measure on.",
     ),
     "mix": ("dialint.labeling.dataset.mix:mix", "Mix folders of examples for one training."),
-    "contamination": (
-        "dialint.labeling.corpora.contamination:contamination",
-        "Find evaluation dialogues in training data.",
-    ),
 }
 SFT: Commands = {
     "scan": ("dialint.finetune.scanner.train:scan", "Train a scanner on labelled examples."),

@@ -1,11 +1,15 @@
-"""Files of labelled examples as JSON lines, which labeling writes and training and evaluation read."""
+"""Files of records as JSON lines: above all of labelled examples, which labeling writes and training and
+evaluation read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from dialint.detector.artifacts import atomic_file, file_entry
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.records import Example, Record
 
@@ -52,7 +56,7 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 
 def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
-    """Yield every record of a JSONL file.
+    """Yield every record of a JSONL file, without blank lines.
 
     Raises:
         InputRefused: the file cannot be read or holds something else; the error has `code`.
@@ -60,10 +64,28 @@ def read_records(path: Path, kind: type[Kind], code: str) -> Iterator[Kind]:
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
                 try:
                     yield kind.model_validate_json(line)
-                except ValueError:
-                    what = kind.__name__.lower()
-                    raise InputRefused(code, f"{path}, line {number}: no valid {what}") from None
+                except ValidationError as error:
+                    problem = error.errors(include_url=False, include_input=False)[0]["msg"]
+                    what = f"no valid {kind.__name__.lower()} ({problem})"
+                    raise InputRefused(code, f"{path}, line {number}: {what}") from None
     except OSError as error:
         raise InputRefused(code, f"{path}: {error.strerror}") from None
+
+
+def to_line(record: Record) -> bytes:
+    """Return a record as a JSON line, without the fields that have their defaults."""
+    return record.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> dict[str, Any]:
+    """Write lines to a file; return its entry in a manifest, with the number of lines."""
+    rows = 0
+    with atomic_file(path) as file:
+        for line in lines:
+            file.write(line)
+            rows += 1
+    return file_entry(path, rows)

@@ -89,7 +89,7 @@ OWN: dict[str, dict[str, str]] = {
         "http": "dialint.detector.engines.judge_http:open_judge",
     },
     "dialint.label_formats": {  # in order of detection: those with the most distinctive fields first
-        "dialint": "dialint.labeling.exchange.native:FORMAT",
+        "dialint": "dialint.labeling.exchange.format:NATIVE",
         "label-studio": "dialint.labeling.exchange.label_studio:FORMAT",
         "toloka": "dialint.labeling.exchange.crowd_table:TOLOKA",
         "crowd": "dialint.labeling.exchange.crowd_table:FORMAT",

@@ -11,9 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import read_records
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity
 
 Kind = Literal["crowd", "reviewer", "expert", "appeal", "model"]
@@ -65,28 +66,12 @@ class Annotation(Record):
 
 
 def read_annotations(path: Path) -> Iterator[Annotation]:
-    """The annotations of a JSONL file of ours, in order; blank lines are passed over.
+    """The annotations of a JSONL file of ours, in order.
 
     Raises:
         InputRefused: E_ANNOTATION with the line.
     """
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield _parse_annotation(line, f"{path}, line {number}")
-    except OSError as error:
-        raise InputRefused("E_ANNOTATION", "{path}: {reason}", path=path, reason=error.strerror) from None
-
-
-def _parse_annotation(line: bytes, where: str) -> Annotation:
-    try:
-        return Annotation.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise InputRefused(
-            "E_ANNOTATION", "{where}: no valid annotation ({problem})", where=where, problem=first["msg"]
-        ) from None
+    return read_records(path, Annotation, "E_ANNOTATION")
 
 
 class Question(NamedTuple):

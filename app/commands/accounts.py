@@ -109,15 +109,11 @@ def show_rules(*, session: Session = DEFAULT_SESSION) -> int:
     print_table(
         ("rule", "value", "default", "meaning"),
         (
-            (name, _number(getattr(in_force, name)), _number(field.default), field.description or "")
+            (name, f"{getattr(in_force, name):g}", f"{field.default:g}", field.description or "")
             for name, field in type(in_force).model_fields.items()
         ),
     )
     return 0
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:g}"
 
 
 @rules.command(name="set")
@@ -144,8 +140,6 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
             expected = "expected RULE=VALUE, each rule once; `dialint label rules show` lists all rules"
             raise ConfigError("E_OPTION", f"{setting[:80]!r}: {expected}")
         changes[name] = Rules.model_fields[name].default if value == "default" else value
-        if value == "none":
-            changes[name] = None
     with session.open() as (store, actor):
         before = get_rules(store, actor)
         try:
@@ -158,5 +152,5 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
             replace(store, actor, after)
     for name in changes:
         old, new = getattr(before, name), getattr(after, name)
-        print_line(f"{name}: {_number(new)}" + (f", was {_number(old)}" if new != old else ", unchanged"))
+        print_line(f"{name}: {new:g}" + (f", was {old:g}" if new != old else ", unchanged"))
     return 0

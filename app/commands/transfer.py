@@ -144,8 +144,8 @@ def import_labels_command(
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as report:
             imported = load_labels(store, actor, config, source, report, project=project, rejects=bad)
-        n_known, n_bad = imported.accepted - imported.new, bad.codes.total()
-        print_line(f"{imported.new} annotations new, {n_known} known, {n_bad} rejected")
+        n_bad = bad.codes.total()
+        print_line(f"{imported.new} annotations new, {imported.existing} known, {n_bad} rejected")
         for reason, n in imported.left_out.items():
             print_line(f"left out, {reason}: {n}")
     return 0

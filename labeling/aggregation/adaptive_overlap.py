@@ -14,16 +14,18 @@ time.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
@@ -46,55 +48,36 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True)
-class OverlapRule:
-    """When no more answers are requested: from probability `sure` of the winner, between `minimum` and
-    `maximum` answers; and where no further answer is expected to raise the share of right decisions by
-    `gain`. With a gain of 0 tasks that are not certain get the maximum."""
-
-    minimum: int = 2
-    maximum: int = 5
-    sure: float = 0.95
-    gain: float = GAIN
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.minimum <= self.maximum or self.maximum < 1:
-            raise ConfigError("E_OPTION", "overlap: the minimum must not be above the maximum")
-        if not 0.5 <= self.sure <= 1:
-            raise ConfigError("E_OPTION", "overlap: sure must lie between 0.5 and 1")
-        if not 0 <= self.gain <= 1:
-            raise ConfigError("E_OPTION", "overlap: gain must lie between 0 and 1")
-
-    def decide(self, confidence: float, n_labelers: int, gains: Sequence[float] | Floats = ()) -> Decision:
-        """What to do with a task whose winner has this probability after this many answers; `gains` is a row
-        of `expected_gains`; if it is empty, one more answer is requested."""
-        if n_labelers >= self.minimum and confidence >= self.sure:
-            return Decision.STOP
-        left = min(self.maximum - n_labelers, len(gains))
-        if n_labelers >= self.maximum:
-            return Decision.GIVE_UP
-        is_worthwhile = n_labelers < self.minimum or left == 0 or gains[left - 1] >= self.gain
-        return Decision.ASK if is_worthwhile else Decision.GIVE_UP
-
-
-@dataclass(frozen=True)
 class OverlapConfig:
     """When a task has enough answers."""
 
     project: str
     """Project whose tasks are updated."""
-    sure: float = 0.95
+    sure: Annotated[float, Field(ge=0.5, le=1)] = 0.95
     """Probability of the likelier answer, of every question of a task, from which no more answers are
     requested."""
-    gain: float = GAIN
+    gain: Annotated[float, Field(ge=0, le=1)] = GAIN
     """Expected gain in right decisions from which one more answer to a task is requested: .01 is one in a
     hundred answers, 0 requests answers until all is certain."""
-    minimum: int = 2
+    minimum: Annotated[int, Field(ge=0)] = 2
     """Minimum number of answers. One person's answer is never enough, unless a model that was compared with
     people on 50 questions of that code agrees."""
 
     def __post_init__(self) -> None:
-        if math.isnan(self.sure) or math.isnan(self.gain):
-            raise ConfigError("E_OPTION", "--sure, --gain: expected a number")
+        check_ranges(self)
+
+    def decide(
+        self, confidence: float, n_labelers: int, most: int, gains: Sequence[float] | Floats = ()
+    ) -> Decision:
+        """What to do with a task whose winner has this probability after this many answers of at most `most`;
+        `gains` is a row of `expected_gains`; if it is empty, one more answer is requested."""
+        if n_labelers >= self.minimum and confidence >= self.sure:
+            return Decision.STOP
+        if n_labelers >= most:
+            return Decision.GIVE_UP
+        left = min(most - n_labelers, len(gains))
+        is_worthwhile = n_labelers < self.minimum or left == 0 or gains[left - 1] >= self.gain
+        return Decision.ASK if is_worthwhile else Decision.GIVE_UP
 
 
 class TaskStatus(NamedTuple):
@@ -120,16 +103,15 @@ def update_overlap(store: Store, actor: str, config: OverlapConfig, taxonomy: Ta
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: no such project.
-        ConfigError: the project is not for labels, there are no answers, or the rule is invalid.
+        ConfigError: the project is not for labels, or there are no answers.
     """
     project = store.read(partial(_load_project, actor=actor, name=config.project))
     if project.purpose != "label":
         message = f"{config.project}: only a project for labels has adaptive overlap"
         raise ConfigError("E_OPTION", message)
-    rule = OverlapRule(config.minimum, max(project.most, config.minimum), config.sure, config.gain)
-    statuses = task_statuses(load_posteriors(store, actor, config.project, taxonomy), rule)
+    statuses = task_statuses(load_posteriors(store, actor, config.project, taxonomy), config.sure)
     tasks = store.read(partial(list_answered_tasks, project=config.project))
-    return decide(store, actor, rule, tasks, statuses)
+    return decide(store, actor, config, max(project.most, config.minimum), tasks, statuses)
 
 
 def _load_project(transaction: Transaction, actor: str, name: str) -> Project:
@@ -140,11 +122,12 @@ def _load_project(transaction: Transaction, actor: str, name: str) -> Project:
 def decide(
     store: Store,
     actor: str,
-    rule: OverlapRule,
+    config: OverlapConfig,
+    most: int,
     tasks: Iterable[TaskProgress],
     statuses: Mapping[tuple[str, int | None], TaskStatus],
 ) -> Counter[Decision]:
-    """Set the number of wanted answers of each task; returns the number of each decision.
+    """Set the number of wanted answers of each task, at most `most`; returns the number of each decision.
 
     A task that was answered, or whose wanted answers were changed, since `tasks` were read is left as it is:
     that change was made from newer answers.
@@ -152,9 +135,9 @@ def decide(
     decisions: Counter[Decision] = Counter()
     for task in tasks:
         status = statuses.get((task.dialogue, task.turn), NO_ANSWERS)
-        decision = rule.decide(status.confidence, task.answered, status.gains)
+        decision = config.decide(status.confidence, task.answered, most, status.gains)
         if decision is Decision.STOP and not status.independent:
-            decision = Decision.ASK if task.answered < rule.maximum else Decision.GIVE_UP
+            decision = Decision.ASK if task.answered < most else Decision.GIVE_UP
         decisions[decision] += 1
         wanted = task.answered + (decision is Decision.ASK)
         if wanted != task.wanted and not (decision is Decision.ASK and task.leased):
@@ -163,7 +146,7 @@ def decide(
 
 
 def task_statuses(
-    posteriors: Collection[QuestionPosterior], rule: OverlapRule
+    posteriors: Collection[QuestionPosterior], sure: float
 ) -> dict[tuple[str, int | None], TaskStatus]:
     """The status of each turn of a dialogue and, under turn none, of the whole dialogue; its gains are the
     sum over the questions that are not sure. The model counts as a second answer to the codes on which it has
@@ -176,7 +159,7 @@ def task_statuses(
     for one in posteriors:
         by_model = one.model is not None and one.code in calibrated
         independent = one.gold or one.n_independent + by_model >= 2
-        gains = one.gains if one.confidence < rule.sure else (0.0,) * len(one.gains)
+        gains = one.gains if one.confidence < sure else (0.0,) * len(one.gains)
         for turn in (one.turn, None):
             before = statuses.get((one.dialogue, turn), TaskStatus(1.0, ()))
             confidence = min(before.confidence, one.confidence)

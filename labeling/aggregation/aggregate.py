@@ -14,9 +14,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
+import numpy as np
 from cyclopts import Parameter
+from numpy.typing import NDArray
+from rich.console import Console
 
 from dialint.detector.artifacts import (
     atomic_file,
@@ -31,12 +34,15 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError
 from dialint.detector.plugins import describe
 from dialint.detector.verdict_files import escape_cell, manifest_path
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dialint.labeling.aggregation.answers import Answers, Floats
-    from dialint.labeling.aggregation.posterior import Posterior
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.crowd_tables import (
+    gold_indices,
+    read_answers,
+    read_gold,
+    read_model_answers,
+)
+from dialint.labeling.aggregation.methods import aggregate_answers, find_plugin
+from dialint.labeling.aggregation.posterior import Posterior
 
 FORMATS = (".csv", ".parquet", ".jsonl")
 
@@ -74,8 +80,6 @@ class AggregateConfig:
 
 def aggregate(config: AggregateConfig) -> None:
     """Make one label a task, with its probability, from the answers of many people."""
-    from rich.console import Console
-
     manifest = run(config)
     rows, answers = manifest["files"][0]["rows"], manifest["answers"]
     mean = manifest["mean_probability"]
@@ -100,14 +104,6 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         InputRefused: the table or the model's file is bad; the message names file and line.
         OutputRefused: `out` exists.
     """
-    from dialint.labeling.aggregation.crowd_tables import (
-        gold_indices,
-        read_answers,
-        read_gold,
-        read_model_answers,
-    )
-    from dialint.labeling.aggregation.methods import aggregate_answers, find_plugin
-
     plugin = find_plugin(config.method)
     if config.model is not None and plugin.is_own and config.method != "joint":
         raise ConfigError("E_OPTION", "--model needs --method joint")
@@ -163,8 +159,6 @@ def _make_columns(
     config: AggregateConfig, tables: Mapping[str, Answers], posteriors: Mapping[str, Posterior]
 ) -> dict[str, Any]:
     """The output by columns; `probability:LABEL` is NaN where a code does not have the label."""
-    import numpy as np
-
     labels = sorted({label for table in tables.values() for label in table.labels})
     soft = {
         code: p.expected if config.soft == "answers" else p.probabilities for code, p in posteriors.items()

@@ -171,9 +171,14 @@ def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxono
 
     annotations, codes = iterate_counted(store, actor, project), dialogue_codes(taxonomy)
     answers = collect_answers(annotations, lambda name: store.read(partial(load, name=name)), codes)
+    require_answers(answers, project)
+    return answers
+
+
+def require_answers(answers: CollectedAnswers, project: str | None) -> None:
+    """Raise `ConfigError` unless somebody has answered something in the project, or in the store."""
     if not answers.codes:
         raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
-    return answers
 
 
 def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:

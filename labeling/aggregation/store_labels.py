@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import Field
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Label
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
@@ -35,13 +37,12 @@ class StoreLabelsConfig:
 
     project: str | None = None
     """Project in the store whose answers count."""
-    least: float = 0.01
+    least: Annotated[float, Field(ge=0, le=0.5)] = 0.01
     """A label in the store less probable than this is not written, unless somebody found the error or a label
     of it is there already."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.least <= 0.5:
-            raise ConfigError("E_OPTION", "--least: expected 0 to 0.5")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The configuration of a dataset, and the example of each annotated dialogue.
 
-Annotations, labels and verdicts are held in memory by dialogue; the dialogues stream past once. Writes
-nothing and knows no splits.
+Annotations, labels and verdicts are held in memory by dialogue; the dialogues stream past once. They are of
+files (`read_files`), or of the store (`exchange.store_export`). Writes nothing and knows no splits.
 
 Annotations are append-only: of one labeler the last answer to a question counts. A model's answers never
 count here. A soft label is the share of people who answer yes; an aggregated label (``dialint label
@@ -11,17 +11,17 @@ aggregate``) replaces it where there is one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from pydantic import Field
 
+from dialint.detector.artifacts import file_entry
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.detector.example_files import read_records
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
@@ -48,8 +48,6 @@ class DatasetConfig:
 
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Logs of the dialogues; the store has its own."""
-    records: Annotated[bool, Parameter(parse=False)] = False
-    """Whether `dialogues` hold records as the store has them, which verdicts' offsets are of, not logs."""
     annotations: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
     """Our annotations (JSONL), oldest first; without them those of the store are used."""
     out: Path
@@ -90,60 +88,31 @@ class DatasetConfig:
 
 @dataclass
 class DatasetBuilder:
-    """Annotations, labels and verdicts by dialogue, and counts of the dialogues and labels left out."""
+    """Dialogues, and annotations, labels and verdicts by dialogue; what the manifest says of their origin
+    (`inputs`), and counts of the dialogues and labels left out."""
 
     config: DatasetConfig
-    taxonomy: Taxonomy
+    dialogues: Iterable[Dialogue]
     annotations: dict[str, list[Annotation]]
     labels: dict[str, list[Label]]
     verdicts: dict[str, Verdict]
-    codes: tuple[str, ...]
-    dialogue_codes: frozenset[str]
+    inputs: dict[str, Any]
     left_out: Counter[str] = field(default_factory=Counter)
 
-    @classmethod
-    def load(cls, config: DatasetConfig) -> DatasetBuilder:
-        """Read all but the dialogues."""
-        taxonomy = load_taxonomy(config.taxonomy)
-        annotations: dict[str, list[Annotation]] = {}
-        for path in config.annotations:
-            for annotation in read_annotations(path):
-                annotations.setdefault(annotation.dialogue_id, []).append(annotation)
-        labels: dict[str, list[Label]] = {}
-        for label in read_labels(config.labels, taxonomy) if config.labels else ():
-            labels.setdefault(label.dialogue_id, []).append(label)
-        verdicts = read_verdicts(config.verdicts) if config.verdicts else ()
-        builder = cls(
-            config,
-            taxonomy,
-            annotations,
-            labels,
-            {verdict.dialogue_id: verdict for verdict in verdicts if verdict.dialogue_id in annotations},
-            _select_codes(config, taxonomy, annotations),
-            dialogue_codes(taxonomy),
-        )
-        builder.left_out["with labels, not annotated"] = len(labels.keys() - annotations.keys())
-        return builder
+    def __post_init__(self) -> None:
+        self.taxonomy = load_taxonomy(self.config.taxonomy)
+        self.codes = _select_codes(self.config, self.taxonomy, self.annotations)
+        self.dialogue_codes = dialogue_codes(self.taxonomy)
+        self.left_out["with labels, not annotated"] = len(self.labels.keys() - self.annotations.keys())
 
     def read_dialogues(self) -> Iterator[Dialogue]:
-        """The dialogues that were annotated, in the order of the logs."""
+        """The dialogues that were annotated, in their order."""
         n = 0
-        for dialogue in self._read():
+        for dialogue in self.dialogues:
             if dialogue.id in self.annotations:
                 n += 1
                 yield dialogue.without_edits()
         self.left_out["annotated, not in the logs"] = len(self.annotations) - n
-
-    def _read(self) -> Iterator[Dialogue]:
-        if self.config.records:
-            for path in self.config.dialogues:
-                yield from read_records(Path(path), Dialogue, "E_DIALOGUE")
-            return
-        for item in read(open_logs(list(self.config.dialogues)), ReadConfig(), Counts()):
-            if isinstance(item, Loaded):
-                if verdict := self.verdicts.get(item.dialogue.id):
-                    self.verdicts[item.dialogue.id] = verdict.placed_in(item.dialogue)
-                yield item.dialogue
 
     def annotations_of(self, dialogue: Dialogue) -> DialogueAnnotations:
         """People's annotations of a dialogue, in its masked text if so configured; its labels and verdict
@@ -232,6 +201,39 @@ class DatasetBuilder:
                 else label.model_copy(update={"turn": turn, "start": None, "end": None})
             )
         return by_key
+
+
+def read_files(config: DatasetConfig) -> DatasetBuilder:
+    """Read the files of a configuration, all but the logs.
+
+    Raises:
+        ConfigError: no `dialogues`, or no `annotations`.
+        InputRefused: a bad line, or a code that the taxonomy does not have.
+        OutputRefused: the verdicts are damaged.
+    """
+    if not config.dialogues or not config.annotations:
+        raise ConfigError("E_OPTION", "from files, --dialogues and --annotations must name some")
+    annotations: dict[str, list[Annotation]] = {}
+    for annotation in chain.from_iterable(map(read_annotations, config.annotations)):
+        annotations.setdefault(annotation.dialogue_id, []).append(annotation)
+    labels: dict[str, list[Label]] = {}
+    for label in read_labels(config.labels, load_taxonomy(config.taxonomy)) if config.labels else ():
+        labels.setdefault(label.dialogue_id, []).append(label)
+    scored = read_verdicts(config.verdicts) if config.verdicts else ()
+    verdicts = {verdict.dialogue_id: verdict for verdict in scored if verdict.dialogue_id in annotations}
+    sources = open_logs(list(config.dialogues))
+
+    def dialogues() -> Iterator[Dialogue]:
+        for item in read(sources, ReadConfig(), Counts()):
+            if isinstance(item, Loaded):
+                if verdict := verdicts.get(item.dialogue.id):
+                    verdicts[item.dialogue.id] = verdict.placed_in(item.dialogue)
+                yield item.dialogue
+
+    paths = [source.path for source in sources]
+    paths += [*config.annotations, *filter(None, (config.labels, config.verdicts))]
+    inputs = {"inputs": [file_entry(path) for path in paths]}
+    return DatasetBuilder(config, dialogues(), annotations, labels, verdicts, inputs)
 
 
 def _select_codes(

@@ -15,7 +15,7 @@ import gc
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -33,12 +33,18 @@ from dialint.detector.artifacts import (
     package_versions,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.ingest.read import open_logs
+from dialint.detector.errors import OutputRefused
+from dialint.detector.example_files import to_line
 from dialint.detector.progress import track
-from dialint.detector.records import Example, Record
+from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.dataset.examples import SPLITS, DatasetBuilder, DatasetConfig, DialogueAnnotations
+from dialint.labeling.dataset.examples import (
+    SPLITS,
+    DatasetBuilder,
+    DatasetConfig,
+    DialogueAnnotations,
+    read_files,
+)
 from dialint.labeling.dataset.preferences import preferences
 from dialint.labeling.dataset.splits import DialogueGrouper, assign_split, split_key
 
@@ -59,17 +65,16 @@ def print_summary(manifest: dict[str, Any]) -> None:
         console.print(f"left out, {reason}: {count}")
 
 
-def run(config: DatasetConfig) -> dict[str, Any]:
-    """Write the dataset and return its manifest.
+def run(
+    config: DatasetConfig, load: Callable[[DatasetConfig], DatasetBuilder] = read_files
+) -> dict[str, Any]:
+    """Write the dataset of what `load` reads and return its manifest.
 
     Raises:
-        ConfigError: no `dialogues`, or no `annotations`.
-        OutputRefused: `out` holds a finished dataset, or the verdicts are damaged.
-        InputRefused: an input is bad, or an annotation points out of its dialogue.
-        TooManyBad: too many records of the logs are bad.
+        OutputRefused: `out` holds a finished dataset.
+        InputRefused: an annotation points out of its dialogue.
+        TooManyBad: too many records of the logs are bad; or as `load` raises.
     """
-    if not config.dialogues or not config.annotations:
-        raise ConfigError("E_OPTION", "from files, --dialogues and --annotations must name some")
     if (config.out / MANIFEST).exists():
         raise OutputRefused(
             "E_EXISTS", f"{config.out}: holds a finished dataset already; name another folder"
@@ -79,7 +84,7 @@ def run(config: DatasetConfig) -> dict[str, Any]:
         make_output_folder(config.out)
     gc.disable()  # all records stay in memory until the end, so a collection frees nothing
     try:
-        manifest = _write_dataset(config, key)
+        manifest = _write_dataset(load(config), key)
     finally:
         gc.enable()
     manifest["seconds"] = round(time.monotonic() - started, 1)
@@ -87,22 +92,20 @@ def run(config: DatasetConfig) -> dict[str, Any]:
     return manifest
 
 
-def _write_dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
+def _write_dataset(builder: DatasetBuilder, key: str) -> dict[str, Any]:
     """Write all files and return the manifest's content."""
-    builder = DatasetBuilder.load(config)
+    config = builder.config
     grouper, outcomes = DialogueGrouper(config.by, config.near or None), Counter[str]()
     with disk_errors(TEMPORARY), tempfile.TemporaryFile() as spool:
         targets = list(_spool_records(builder, grouper, spool, outcomes))
         groups = grouper.groups()
         files = _write_files(config, key, groups, targets, spool)
-    logs = [source.path for source in open_logs(list(config.dialogues))]
-    inputs = [*logs, *config.annotations, *filter(None, (config.labels, config.verdicts))]
     return {
         "kind": "labelled-examples",
         "config": _config_entry(config, builder.taxonomy),
         "codes": list(builder.codes),
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "inputs": [file_entry(path) for path in inputs],
+        **builder.inputs,
         "groups": len(set(groups)),
         "outcomes": dict(sorted(outcomes.items())),
         "left_out": dict(sorted(builder.left_out.items())),
@@ -113,7 +116,7 @@ def _write_dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
 def _config_entry(config: DatasetConfig, taxonomy: Taxonomy) -> dict[str, Any]:
     """The manifest's `config`: nothing of the key, names in place of paths."""
     entry = {**asdict(config), "taxonomy": taxonomy.version}
-    del entry["key"], entry["key_file"], entry["records"]
+    del entry["key"], entry["key_file"]
     for name in ("out", "labels", "verdicts"):
         entry[name] = entry[name] and Path(entry[name]).name
     return {**entry, "annotations": [path.name for path in config.annotations]}
@@ -132,17 +135,13 @@ def _spool_records(
         annotations = builder.annotations_of(dialogue)
         lines: list[tuple[str, bytes]] = []
         if (example := builder.example(annotations)) is not None:
-            lines = [(EXAMPLE, _encode(example)), (LINEAGE, _lineage(example, annotations))]
+            lines = [(EXAMPLE, to_line(example)), (LINEAGE, _lineage(example, annotations))]
         if verdict := builder.verdicts.get(dialogue.id):
             pairs = [pair for pair in preferences(annotations, verdict) if pair.code in builder.codes]
             outcomes.update(pair.outcome for pair in pairs)
-            lines += [(PREFERENCES, _encode(pair)) for pair in pairs]
+            lines += [(PREFERENCES, to_line(pair)) for pair in pairs]
         spool.writelines(line for _, line in lines)
         yield tuple(target for target, _ in lines)
-
-
-def _encode(record: Record) -> bytes:
-    return record.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
 def _lineage(example: Example, annotations: DialogueAnnotations) -> bytes:

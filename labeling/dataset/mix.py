@@ -10,7 +10,7 @@ for the others (``dev_natural``), so that each is measured by itself.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -20,17 +20,16 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
     MANIFEST,
-    atomic_file,
-    file_entry,
     make_output_folder,
     read_manifest,
     require_new,
     write_manifest,
 )
 from dialint.detector.errors import ConfigError
-from dialint.detector.example_files import list_sets, read_examples, require_set
+from dialint.detector.example_files import list_sets, read_examples, require_set, to_line, write_lines
 from dialint.detector.manifests import Examples
 from dialint.detector.option_ranges import check_ranges
+from dialint.labeling.dataset.export import LINEAGE, PREFERENCES
 
 TRAIN = "train"
 
@@ -75,16 +74,16 @@ def mix(config: MixConfig) -> None:
         for line in _repeat(list(_lines(folder, TRAIN, every - codes[folder])), repeat[folder], rng)
     ]
     rng.shuffle(lines)
-    files = [_write(config.out / f"{TRAIN}.jsonl", (line for _, line in lines))]
+    files = [write_lines(config.out / f"{TRAIN}.jsonl", (line for _, line in lines))]
     written = {TRAIN}
     for folder in config.examples:
         for name in list_sets(folder):
-            if name == TRAIN:
+            if name in (TRAIN, PREFERENCES, LINEAGE):  # the last two hold no examples
                 continue
             unique = name if name not in written else f"{name}_{folder.name}"
             written.add(unique)
             path = config.out / f"{unique}.jsonl"
-            files.append(_write(path, (line for _, line in _lines(folder, name, every - codes[folder]))))
+            files.append(write_lines(path, (line for _, line in _lines(folder, name, every - codes[folder]))))
     manifests = [read_manifest(folder / MANIFEST, expected=Examples) for folder in config.examples]
     manifest: dict[str, Any] = {
         "kind": "mixed-examples",
@@ -130,8 +129,7 @@ def _lines(folder: Path, name: str, unknown: set[str]) -> Iterator[tuple[str, by
     for example in read_examples(require_set(folder, name)):
         unlabelled = tuple(sorted({*example.unlabelled, *unknown}))
         marked = example.model_copy(update={"unlabelled": unlabelled})
-        line = marked.model_dump_json(exclude_defaults=True).encode() + b"\n"
-        yield example.pair or example.dialogue.id, line
+        yield example.pair or example.dialogue.id, to_line(marked)
 
 
 def _repeat(lines: list[tuple[str, bytes]], times: float, rng: Random) -> list[tuple[str, bytes]]:
@@ -140,12 +138,3 @@ def _repeat(lines: list[tuple[str, bytes]], times: float, rng: Random) -> list[t
     ids = sorted({name for name, _ in lines})
     chosen = set(rng.sample(ids, round((times - whole) * len(ids))))
     return lines * whole + [line for line in lines if line[0] in chosen]
-
-
-def _write(path: Path, lines: Iterable[bytes]) -> dict[str, Any]:
-    rows = 0
-    with atomic_file(path) as file:
-        for line in lines:
-            file.write(line)
-            rows += 1
-    return file_entry(path, rows)

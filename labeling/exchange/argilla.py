@@ -26,7 +26,7 @@ from dialint.labeling.exchange.format import (
     Row,
     make_annotation,
 )
-from dialint.labeling.exchange.values import items, mapping, text
+from dialint.labeling.exchange.values import items, mapping, objects, text
 
 QUESTION, FIELD, CHAT = "err", "reply", "chat"
 NAMESPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")
@@ -44,8 +44,7 @@ def _read(row: Row, state: ReadState) -> ReadAnswers:
     view, turn = turn_records.locate_turn(_own_data(row, data), turn_text, state, "metadata.")
     values_by_user: dict[str, list[Any]] = {}
     for responses in mapping(row.get("responses"), "responses").values():
-        for each in items(responses, "responses"):
-            response = mapping(each, "responses")
+        for response in objects(responses, "responses"):
             if response.get("status") not in (None, "submitted"):
                 state.skipped["not submitted"] += 1
                 continue

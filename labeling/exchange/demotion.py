@@ -25,13 +25,11 @@ from dialint.detector.records import Record
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
-from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DialogueAnnotations
-from dialint.labeling.dataset.preferences import DECIDERS, deciding_answer
-from dialint.labeling.exchange.store_export import appeal_decisions
+from dialint.labeling.dataset.preferences import deciding_answer
+from dialint.labeling.exchange.store_export import load_by_dialogue
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import load_dialogue, load_verdicts
-from dialint.labeling.store.stored_annotations import iterate_counted
 
 
 class Confirmations(Record):
@@ -104,14 +102,8 @@ def count_confirmed(store: Store, actor: str, whole: frozenset[str]) -> Counts:
     Raises:
         NotAllowed: the actor does not review.
     """
-    by_dialogue: dict[str, list[Annotation]] = defaultdict(list)
-    for annotation in iterate_counted(store, actor):
-        if annotation.kind in DECIDERS:
-            by_dialogue[annotation.dialogue_id].append(annotation)
-    for decision in appeal_decisions(store, by_dialogue):
-        by_dialogue[decision.dialogue_id].append(decision)
     answers: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for name, by_people in by_dialogue.items():
+    for name, by_people in load_by_dialogue(store, actor, None).items():
         verdicts = store.read(partial(load_verdicts, name=name))
         dialogue = store.read(partial(load_dialogue, name=name))
         assert dialogue is not None, "a foreign key"

@@ -2,8 +2,8 @@
 
 A `LabelFormat` turns rows into annotations and back. One row may hold several people's answers; a bad answer
 affects no other: it is raised, or yielded, as a `BadRecord` that names the field (E_LABEL or E_TYPE). Formats
-are entries of the group ``dialint.label_formats``, where other packages offer theirs. The rows of a file are
-read by `dialint.detector.ingest.readers.tables`.
+are entries of the group ``dialint.label_formats``, where other packages offer theirs; ours is `NATIVE`. The
+rows of a file are read by `dialint.detector.ingest.readers.tables`.
 
 Other tools get masked text. Spans that come back refer to the masked text, or to the original if the tool had
 that, and become offsets in the original with a masked quote. All dialogues are held in memory; a label of
@@ -13,6 +13,7 @@ any other is rejected.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,17 +23,18 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, excerpt
 from dialint.detector.ingest.outcomes import BadRecord, file_error
 from dialint.detector.ingest.readers.tables import TableFormat, detect_table_format, read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.masking.spans import PLACEHOLDER
 from dialint.detector.plugins import Plugin, plugins
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
 from dialint.detector.tool_use import call_lines
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
-from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions_in
+from dialint.labeling.annotation import Annotation, Kind, Question, Rejection, judged_turns, questions_in
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
 
@@ -268,9 +270,19 @@ def make_annotation(platform: str, view: DialogueView, key: str | None = None, *
     try:
         return Annotation(id=f"{platform}:{name}", dialogue_id=view.dialogue.id, findings=findings, **fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        path = ".".join(str(part) for part in first["loc"])
-        raise BadRecord("E_LABEL", path, first["type"], first["msg"], view.dialogue.id) from None
+        raise _bad_annotation(error, view) from None
+
+
+_FIELDS = {*Annotation.model_fields, *Finding.model_fields, *Rejection.model_fields}
+
+
+def _bad_annotation(error: ValidationError, view: DialogueView) -> BadRecord:
+    """The reject of an annotation that cannot be; names of fields that are not ours are masked."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    path = ".".join(
+        str(part) if part in _FIELDS or isinstance(part, int) else excerpt(part) for part in first["loc"]
+    )
+    return BadRecord("E_LABEL", path, first["type"], first["msg"], view.dialogue.id)
 
 
 GROUP = "dialint.label_formats"
@@ -316,3 +328,46 @@ def detect_format(source: Source, name: str = "auto") -> tuple[Plugin, TableForm
                 return plugin, table_format
     expected = f"none of the label formats ({', '.join(formats)}); --format names it"
     raise file_error("E_FORMAT", source.name, expected)
+
+
+def _matches(row: Row) -> bool:
+    return {"dialogue_id", "labeler", "kind", "codes"} <= row.keys()
+
+
+def _read(row: Row, state: ReadState) -> ReadAnswers:
+    view = state.context.view(row.get("dialogue_id"), "dialogue_id")
+    try:
+        annotation = Annotation.model_validate_json(json.dumps(row))
+    except ValidationError as error:
+        raise _bad_annotation(error, view) from None
+    for code in annotation.codes:
+        state.context.code(code, "codes")
+    state.context.labeler(annotation.labeler, "labeler")
+    if annotation.turn is not None:
+        view.validate_turn(annotation.turn, "turn")
+    for number, finding in enumerate(annotation.findings):
+        _validate_finding(finding, view, f"findings[{number}]")
+    for number, rejection in enumerate(annotation.rejections):
+        view.validate_turn(rejection.turn, f"rejections[{number}].turn")
+    yield annotation
+
+
+def _validate_finding(finding: Finding, view: DialogueView, path: str) -> None:
+    """Check that a finding lies in its turn and quotes the words there."""
+    view.validate_turn(finding.turn, f"{path}.turn")
+    if finding.end > view.turn(finding.turn).n_places:
+        raise BadRecord("E_LABEL", f"{path}.end", "an offset", "a span of the turn's text", view.dialogue.id)
+    words = view.quote(finding.turn, finding.start, finding.end)
+    masked = PLACEHOLDER.search(words) or PLACEHOLDER.search(finding.quote)
+    if finding.quote != words and not masked:  # rules of masking may have changed since
+        raise BadRecord("E_LABEL", f"{path}.quote", "other words", "the words of that span", view.dialogue.id)
+
+
+def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
+    for item in dialogues:
+        for annotation in item.annotations:
+            yield annotation.model_dump(mode="json")
+
+
+NATIVE = LabelFormat("dialint", "jsonl", _matches, _read, _rows)
+"""Our own JSON lines: one whole `Annotation` a line. The only format that loses nothing."""

@@ -30,6 +30,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, TooManyBad
+from dialint.detector.example_files import to_line
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import read_rows
@@ -132,7 +133,7 @@ def _run(config: ImportConfig, out: Path) -> dict[str, Any]:
                 if isinstance(item, Reject):
                     rejects.add(item)
                 else:
-                    file.write(item.annotation.model_dump_json(exclude_defaults=True).encode() + b"\n")
+                    file.write(to_line(item.annotation))
         reader.counts.check_share(config.max_bad)
     files = [file_entry(out, reader.accepted), file_entry(rejects_path(out), reader.counts.rejected)]
     counts = {
@@ -203,10 +204,6 @@ class LocatedAnnotation(NamedTuple):
     line: int
     offset: int
     once: bool
-
-    def to_reject(self, error: BadRecord) -> Reject:
-        """The reject of this annotation."""
-        return error.reject(self.file, self.line, self.offset)
 
 
 @dataclass

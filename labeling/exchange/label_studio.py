@@ -36,6 +36,7 @@ from dialint.labeling.exchange.values import (
     label_error,
     mapping,
     name_or_number,
+    objects,
     seconds,
     text,
     timestamp,
@@ -81,10 +82,7 @@ def _read(row: Row, state: ReadState) -> ReadAnswers:
 
 def _paragraphs(data: dict[str, Any], view: DialogueView) -> list[str]:
     """The texts of the task, of which there must be as many as turns."""
-    paragraphs = [
-        mapping(item, f"data.dialogue[{n}]")
-        for n, item in enumerate(items(data.get("dialogue"), "data.dialogue"))
-    ]
+    paragraphs = objects(data.get("dialogue"), "data.dialogue")
     if len(paragraphs) != len(view.dialogue.turns):
         raise BadRecord(
             "E_LABEL", "data.dialogue", f"{len(paragraphs)} paragraphs", "one for each turn", view.dialogue.id
@@ -102,10 +100,7 @@ def _read_annotation(
     fields: Row, row: Row, view: DialogueView, paragraphs: list[str], state: ReadState, path: str
 ) -> Annotation:
     context, data = state.context, mapping(row.get("data"), "data")
-    results = [
-        mapping(item, f"{path}.result[{n}]")
-        for n, item in enumerate(items(fields.get("result"), f"{path}.result"))
-    ]
+    results = objects(fields.get("result"), f"{path}.result")
     findings = list(_findings(results, view, paragraphs, state, f"{path}.result"))
     turn = (
         None

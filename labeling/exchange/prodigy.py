@@ -25,7 +25,7 @@ from dialint.labeling.exchange.format import (
     Row,
     make_annotation,
 )
-from dialint.labeling.exchange.values import items, mapping, text, timestamp
+from dialint.labeling.exchange.values import mapping, objects, text, timestamp
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -83,7 +83,7 @@ def _codes(
     if binary:
         return (state.context.code(row["label"], "label"),)
     if "options" in row:
-        names = [mapping(option, "options").get("id") for option in items(row["options"], "options")]
+        names = [option.get("id") for option in objects(row["options"], "options")]
         return state.context.codes(names, "options", marked)
     return state.context.codes(meta.get("codes"), "meta.codes", marked)
 

@@ -8,7 +8,7 @@ the first came from another file, at the same moment, or from the console.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -21,7 +21,7 @@ from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.progress import Progress
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
-from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, LocatedAnnotation, Rejects
+from dialint.labeling.exchange.import_labels import ImportConfig, LocatedAnnotation, Rejects
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import MAX_PER_CALL, StoredDialogues
@@ -33,10 +33,18 @@ T = TypeVar("T")
 
 @dataclass
 class ImportCounts:
-    """Number of records that were `new`, and that were in the store with the same content (`existing`)."""
+    """Number of records that were `new`, and that were in the store with the same content (`existing`); the
+    rejects, and what was left out, by reason."""
 
     new: int = 0
     existing: int = 0
+    rejects: Rejects = field(default_factory=Rejects)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def add_batch(self, new: int, size: int) -> None:
+        """Count a batch of `size` records, of which so many are new."""
+        self.new += new
+        self.existing += size - new
 
 
 def import_logs(
@@ -55,7 +63,7 @@ def import_logs(
         TooManyBad: too many bad records; those before them are in the store.
         StoreRefused: a dialogue exists with other content.
     """
-    imported, rejects = ImportCounts(), Rejects() if rejects is None else rejects
+    imported = ImportCounts(rejects=rejects or Rejects())
     sources, counts = open_logs(list(logs)), Counts()
     total = sum(source.size for source in sources)
     for source in sources:
@@ -64,13 +72,12 @@ def import_logs(
     def good() -> Iterator[Loaded]:
         for item in read(sources, config, counts):
             if isinstance(item, Reject):
-                rejects.add(item)
+                imported.rejects.add(item)
             else:
                 yield item
 
     for batch in batches(good(), MAX_PER_CALL):
-        new = dialogues.add(store, actor, [item.dialogue for item in batch])
-        _count_batch(imported, new, len(batch))
+        imported.add_batch(dialogues.add(store, actor, [item.dialogue for item in batch]), len(batch))
         progress(imported.new + imported.existing, counts.bytes_read / total if total else None)
     return imported
 
@@ -88,15 +95,9 @@ def import_verdicts(
     """
     imported = ImportCounts()
     for batch in batches(read_verdicts(path), MAX_PER_CALL):
-        new = dialogues.add_verdicts(store, actor, batch, release_name)
-        _count_batch(imported, new, len(batch))
+        imported.add_batch(dialogues.add_verdicts(store, actor, batch, release_name), len(batch))
         progress(imported.new + imported.existing)
     return imported
-
-
-def _count_batch(imported: ImportCounts, new: int, size: int) -> None:
-    imported.new += new
-    imported.existing += size - new
 
 
 def batches(records: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -116,17 +117,6 @@ REJECT_REASONS: dict[ImportOutcome, tuple[str, str]] = {
 """The field that is wrong and its expected value, by outcome."""
 
 
-@dataclass
-class LabelImportCounts:
-    """How many annotations were `accepted`, how many of them `new`; the rejects, and what was left out, by
-    reason."""
-
-    rejects: Rejects
-    accepted: int = 0
-    new: int = 0
-    left_out: dict[str, int] = field(default_factory=dict)
-
-
 def import_labels(
     store: Store,
     actor: str,
@@ -136,7 +126,7 @@ def import_labels(
     *,
     project: str | None = None,
     rejects: Rejects | None = None,
-) -> LabelImportCounts:
+) -> ImportCounts:
     """Add the labels of all files to the store as annotations; the same files again add nothing.
 
     `source` names their origin and makes the ids of an export of ours unique. With a `project` they are
@@ -155,43 +145,25 @@ def import_labels(
     reader = config.make_reader(
         load_taxonomy(config.taxonomy), StoredDialogues(store), frozenset(config.labelers) or people
     )
-    imported = LabelImportCounts(Rejects() if rejects is None else rejects)
-    import_batch = partial(import_annotations, store, actor, source=source, project=project)
+    imported = ImportCounts(rejects=rejects or Rejects())
     for file in open_logs(config.labels):
         for batch in batches(reader.read(file, config.format), MAX_PER_CALL):
-            for item, outcome in _import_batch(batch, import_batch):
-                _count_answer(imported, reader, item, outcome)
-            progress(imported.accepted)
+            located = [item for item in batch if isinstance(item, LocatedAnnotation)]
+            annotations, once = [item.annotation for item in located], any(item.once for item in located)
+            outcomes = iter(import_annotations(store, actor, annotations, source, project, once=once))
+            for item in batch:
+                if isinstance(item, LocatedAnnotation):
+                    outcome = next(outcomes)
+                    if outcome not in REJECT_REASONS:
+                        imported.add_batch(outcome == "new", 1)
+                        continue
+                    path, expected = REJECT_REASONS[outcome]
+                    bad = BadRecord("E_LABEL", path, outcome, expected, item.annotation.dialogue_id)
+                    item = bad.reject(item.file, item.line, item.offset)
+                    reader.counts.rejected += 1
+                    reader.counts.codes[item.code] += 1
+                imported.rejects.add(item)
+            progress(imported.new + imported.existing)
     imported.left_out = reader.left_out
     reader.counts.check_share(config.max_bad)
     return imported
-
-
-def _import_batch(
-    batch: Sequence[LocatedAnnotation | Reject], import_batch: Callable[..., Sequence[ImportOutcome]]
-) -> Iterator[tuple[LocatedAnnotation | Reject, ImportOutcome | None]]:
-    """Import the annotations of a batch; yield each item with its outcome, None if it was rejected before."""
-    located = [item for item in batch if isinstance(item, LocatedAnnotation)]
-    outcomes = iter(
-        import_batch([item.annotation for item in located], once=any(item.once for item in located))
-    )
-    for item in batch:
-        yield item, next(outcomes) if isinstance(item, LocatedAnnotation) else None
-
-
-def _count_answer(
-    imported: LabelImportCounts,
-    reader: LabelReader,
-    item: LocatedAnnotation | Reject,
-    outcome: ImportOutcome | None,
-) -> None:
-    if isinstance(item, LocatedAnnotation) and outcome in REJECT_REASONS:
-        path, expected = REJECT_REASONS[outcome]
-        item = item.to_reject(BadRecord("E_LABEL", path, outcome, expected, item.annotation.dialogue_id))
-        reader.counts.rejected += 1
-        reader.counts.codes[item.code] += 1
-    if isinstance(item, Reject):
-        imported.rejects.add(item)
-    else:
-        imported.accepted += 1
-        imported.new += outcome == "new"

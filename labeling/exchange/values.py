@@ -40,6 +40,11 @@ def items(value: object, path: str) -> list[Any]:
     return value
 
 
+def objects(value: object, path: str) -> list[dict[str, Any]]:
+    """A list of objects; an absent one is empty."""
+    return [mapping(item, f"{path}[{number}]") for number, item in enumerate(items(value, path))]
+
+
 def text(value: object, path: str) -> str:
     """A text that is not blank."""
     if not isinstance(value, str) or not value.strip():

@@ -103,7 +103,8 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
     policy, taxonomy = load_routing_policy(config.policy), load_taxonomy(config.taxonomy)
     codes = store.read(lambda transaction: _load_codes(transaction, actor, config))
     project_codes = ProjectCodes(*({name: taxonomy.codes[name].severity for name in each} for each in codes))
-    day = config.day or store.read(_today)
+    now_ms = store.read(lambda transaction: transaction.now_ms)
+    day = config.day or datetime.fromtimestamp(now_ms / 1000, UTC).date()
     assigned, busy = _load_assigned(store, config, day)
     fresh, late = _load_candidates(store, day, policy, project_codes, config.seed, busy)
     routed = allocate_day(fresh, late, policy, assigned)
@@ -123,10 +124,6 @@ def _load_codes(
     if label.purpose != "label" or label.prelabelled:
         raise ConfigError("E_OPTION", "{project}: expected a blind project for labels", project=label.id)
     return review.codes, label.codes
-
-
-def _today(transaction: Transaction) -> date:
-    return datetime.fromtimestamp(transaction.now_ms / 1000, UTC).date()
 
 
 def _load_assigned(store: Store, config: RouteConfig, day: date) -> tuple[dict[Work, Fate], dict[Work, Fate]]:

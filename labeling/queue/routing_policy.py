@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Probability, Record, Severity
-from dialint.detector.yaml_document import read_document
+from dialint.detector.yaml_document import first_error, read_document
 
 SERIOUS: tuple[Severity, ...] = ("S1", "S2")
 """Severities of which nothing is accepted unseen, unless `AcceptUnseen` permits the code."""
@@ -104,5 +104,4 @@ def load_routing_policy(path: Path | None = None) -> RoutingPolicy:
     try:
         return RoutingPolicy.model_validate(document.value or {}, strict=False)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise ConfigError("E_POLICY", f"{document.place(first['loc'])}: {first['msg']}") from None
+        raise ConfigError("E_POLICY", first_error(error, document)) from None

@@ -140,9 +140,9 @@ def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
 
 def binary_entropy(probabilities: Reals) -> Reals:
     """Entropy in bits of yes-or-no questions with these probabilities, 0 to 1."""
-    p = np.clip(probabilities, 1e-12, 1.0 - 1e-12)
-    bits: Reals = -(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p))
-    return bits
+    from scipy.special import entr
+
+    return np.asarray((entr(probabilities) + entr(1.0 - probabilities)) / np.log(2.0), float)
 
 
 Stratum = Literal["agent", "team", "channel"]

@@ -1,6 +1,6 @@
 """Agreement among people: on labels, with all others together (the human ceiling), and on marked spans.
 
-On labels: Krippendorff's alpha (nominal), Fleiss' and Cohen's kappa, specific agreement. A task with
+On labels: Krippendorff's alpha (nominal), Fleiss' kappa, specific agreement. A task with
 fewer than two answers is left out. Where only one label occurs, expected agreement is 1 and a kappa or alpha
 is not defined: NaN, not 1.
 
@@ -85,29 +85,6 @@ def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS) -> Estim
     n_label, n_answers = votes[:, label], votes.sum(axis=1)
     rows = np.column_stack([n_label * (n_label - 1), n_label * (n_answers - 1)])
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, limits=SHARE)
-
-
-def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS) -> Estimate:
-    """Kappa of two workers, given as indices, over the tasks both answered. Source: Cohen 1960."""
-    size = len(answers.labels)
-    labels = np.full((2, len(answers.tasks)), -1)
-    for row, worker in enumerate((one, other)):
-        own = answers.worker == worker
-        labels[row, answers.task[own]] = answers.label[own]
-    both = labels[:, (labels >= 0).all(axis=0)]
-    rows = np.zeros((both.shape[1], 1 + 2 * size))  # alike; the label of each of the two
-    each = np.arange(both.shape[1])
-    rows[:, 0] = both[0] == both[1]
-    rows[each, 1 + both[0]] = 1.0
-    rows[each, 1 + size + both[1]] = 1.0
-    return bootstrap_estimate(rows, _cohen, rounds, limits=_limits(_cohen, rows))
-
-
-def _cohen(sums: Floats) -> Floats:
-    first, second = np.split(sums[:, 1:], 2, axis=1)
-    n = first.sum(axis=1)
-    expected = ratio((first * second).sum(axis=1), n * n)
-    return ratio(ratio(sums[:, 0], n) - expected, 1.0 - expected)
 
 
 def _pairable(votes: Floats) -> Floats:

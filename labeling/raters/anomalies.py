@@ -142,22 +142,18 @@ def _flag_no_knowledge(workers: Sequence[str], competence: Competence) -> Iterat
         yield Flag("contrary", (workers[index],), n, why, p_value=float(p_values[index]))
 
 
-def _flag_fast(workers: Sequence[str], response_times: ResponseTimes) -> Iterator[Flag]:
-    is_fast = benjamini_hochberg(response_times.p_value, FALSE_DISCOVERY_RATE) & (response_times.fast > 0)
-    for index in np.flatnonzero(is_fast).tolist():
-        n, fast = int(response_times.n[index]), int(response_times.fast[index])
-        median = float(response_times.median[index])
-        why = f"{fast} of {n} timed answers are far faster than people are here; the median is {median:.1f} s"
-        yield Flag("too fast", (workers[index],), n, why, p_value=float(response_times.p_value[index]))
-    is_unread = benjamini_hochberg(response_times.unread_p_value, FALSE_DISCOVERY_RATE) & (
-        response_times.unread > 0
+def _flag_fast(workers: Sequence[str], times: ResponseTimes) -> Iterator[Flag]:
+    unread = f"took less than reading does at {WORDS_PER_MINUTE:.0f} words a minute"
+    kinds: tuple[tuple[Kind, Floats, Floats, str], ...] = (
+        ("too fast", times.fast, times.p_value, "are far faster than people are here"),
+        ("unread", times.unread, times.unread_p_value, unread),
     )
-    for index in np.flatnonzero(is_unread).tolist():
-        n, unread = int(response_times.n[index]), int(response_times.unread[index])
-        median = float(response_times.median[index])
-        why = f"{unread} of {n} timed answers took less than reading does at {WORDS_PER_MINUTE:.0f} words"
-        why += f" a minute; the median is {median:.1f} s"
-        yield Flag("unread", (workers[index],), n, why, p_value=float(response_times.unread_p_value[index]))
+    for kind, counts, p_values, words in kinds:
+        flagged = benjamini_hochberg(p_values, FALSE_DISCOVERY_RATE) & (counts > 0)
+        for index in np.flatnonzero(flagged).tolist():
+            n, median = int(times.n[index]), float(times.median[index])
+            why = f"{int(counts[index])} of {n} timed answers {words}; the median is {median:.1f} s"
+            yield Flag(kind, (workers[index],), n, why, p_value=float(p_values[index]))
 
 
 def _flag_groups(workers: Sequence[str], groups: Sequence[ColludingGroup]) -> Iterator[Flag]:

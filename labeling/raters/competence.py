@@ -18,7 +18,7 @@ which is small wherever there are enough answers to flag anybody.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -124,36 +124,24 @@ class Competence:
         return 1.0 / (1.0 + np.exp(-np.clip(self.log_odds, -700, 700)))
 
 
-@dataclass(frozen=True)
-class _Moments:
-    """Sums of each worker, shape (workers,): the `covariation` of answers and expected answers, its
-    `variance` under permutation, the variation of expected answers (`information`), the number of answers,
-    the number of the commonest one, and the log-likelihood ratio of always giving the same answer over an
-    average person."""
-
-    covariation: Floats
-    variance: Floats
-    information: Floats
-    n: Floats
-    commonest: Floats
-    one_answer_log_odds: Floats
-
-
 def estimate_competence(codes: Iterable[LeaveOneOut]) -> Competence:
     """Estimate the competence of each worker over all codes, which share their workers."""
-    parts = [astuple(_moments(others)) for others in codes]
-    sums = _Moments(*(np.sum([part[index] for part in parts], axis=0) for index in range(6)))
-    has_slope = (sums.information > 1e-9) & (sums.variance > 1e-12)
+    covariation, variance, information, n, commonest, one_answer = np.sum(list(map(_moments, codes)), axis=0)
+    has_slope = (information > 1e-9) & (variance > 1e-12)
     slope, spread = np.full(len(has_slope), np.nan), np.full(len(has_slope), np.nan)
-    np.divide(sums.covariation, sums.information, out=slope, where=has_slope)
-    np.divide(np.sqrt(sums.variance), sums.information, out=spread, where=has_slope)
-    one_answer_log_odds = np.where(sums.commonest == sums.n, sums.one_answer_log_odds, 0.0)
-    log_odds = _log_odds(slope, spread, np.where(has_slope, 0.0, one_answer_log_odds))
-    return Competence(slope, spread, log_odds, sums.n, sums.commonest / np.maximum(sums.n, 1))
+    np.divide(covariation, information, out=slope, where=has_slope)
+    np.divide(np.sqrt(variance), information, out=spread, where=has_slope)
+    ratio = np.where(has_slope | (commonest != n), 0.0, one_answer)
+    return Competence(slope, spread, _log_odds(slope, spread, ratio), n, commonest / np.maximum(n, 1))
 
 
-def _moments(others: LeaveOneOut) -> _Moments:
-    """Source of the variance: Hoeffding 1951, theorem 2, for the sum of a(i, permuted(i))."""
+def _moments(others: LeaveOneOut) -> Floats:
+    """Sums of each worker, shape (6, workers): the covariation of answers and expected answers, its variance
+    under permutation, the variation of expected answers, the number of answers, that of the commonest one,
+    and the log-likelihood ratio of always giving the same answer over an average person.
+
+    Source of the variance: Hoeffding 1951, theorem 2, for the sum of a(i, permuted(i)).
+    """
     from scipy.special import gammaln
 
     answers, expected = others.answers, others.expected
@@ -175,16 +163,9 @@ def _moments(others: LeaveOneOut) -> _Moments:
             permuted += shared * own
     # answers of unknown but constant shares (Jeffreys prior), all of them the same
     log_same = gammaln(n + 0.5) - gammaln(0.5) + gammaln(n_labels / 2) - gammaln(n + n_labels / 2)
-    one_answer_log_odds = log_same - _sums(answers, np.log(expected[chosen]))
-    covariation = _sums(answers, centred[chosen])
-    return _Moments(
-        covariation,
-        permuted / np.maximum(n - 1, 1),
-        information,
-        n,
-        label_counts.max(axis=1),
-        one_answer_log_odds,
-    )
+    one_answer = log_same - _sums(answers, np.log(expected[chosen]))
+    variance, commonest = permuted / np.maximum(n - 1, 1), label_counts.max(axis=1)
+    return np.stack([_sums(answers, centred[chosen]), variance, information, n, commonest, one_answer])
 
 
 def _sums(answers: Answers, values: Floats) -> Floats:

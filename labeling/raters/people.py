@@ -1,32 +1,39 @@
-"""The people who answer: quality by code, speed, competence, suspicions.
+"""The people who answer: their work, quality by code, speed, competence, suspicions.
 
 Accuracy is measured on gold; everywhere else, agreement with the posterior of the others, which is not the
 same: a person may be right alone. Bias is the share of yes less the share of yes of the others on the same
 questions, so that nobody counts as lenient for having got the clean dialogues. Each figure has its interval,
-or is left out where there are too few answers for one. Decides nothing about anybody.
+or is left out where there are too few answers for one. Reads a stream of annotations once, oldest first, and
+keeps no dialogue text. Decides nothing about anybody.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dialint.detector.records import Dialogue
 from dialint.detector.statistics import Z_95
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.aggregation.answers import Floats
-from dialint.labeling.aggregation.dialogue_answers import WHOLE_DIALOGUE, CodeAnswers, dialogue_codes
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.dialogue_answers import (
+    WHOLE_DIALOGUE,
+    CodeAnswers,
+    CollectedAnswers,
+    DialogueContext,
+    dialogue_codes,
+)
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.anomalies import CrowdAnomalies, Flag, find_anomalies
 from dialint.labeling.raters.competence import LeaveOneOut
 from dialint.labeling.raters.estimates import Figure, Speed, mean_difference, proportion, quartiles
 from dialint.labeling.raters.response_time import CHARACTERS_PER_WORD
-from dialint.labeling.raters.workload import Workload, measure_workload
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
 from dialint.labeling.store.gold import list_gold
@@ -34,6 +41,99 @@ from dialint.labeling.store.stored_annotations import iterate_counted
 
 Gold = Mapping[tuple[str, int, str], bool]
 """By dialogue, turn and code: whether the error is there."""
+
+
+@dataclass
+class LabelerWork:
+    """The work of one labeler: annotations by kind, and those made with the verdict in view. Of the timed
+    annotations the seconds, and the dialogue and turn that was read (-1 for the whole dialogue)."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    seen_verdict: int = 0
+    seconds: list[float] = field(default_factory=list)
+    read: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def annotations(self) -> int:
+        """How many there are."""
+        return self.kinds.total()
+
+    def add(self, annotation: Annotation) -> None:
+        """Count an annotation."""
+        self.kinds[annotation.kind] += 1
+        self.seen_verdict += annotation.seen_verdict
+        if annotation.seconds:
+            self.seconds.append(annotation.seconds)
+            self.read.append(_read_item(annotation))
+
+
+@dataclass
+class Workload:
+    """The answers of all labelers, the work of each by name, in the order of their first annotation, and the
+    number of characters to read for each dialogue and turn."""
+
+    answers: CollectedAnswers
+    work: dict[str, LabelerWork]
+    sizes: dict[tuple[str, int], int]
+
+    def crowd(self) -> tuple[dict[str, Answers], Answers, Floats, Floats]:
+        """The answers to each code, and `timed_answers`: the arguments of `anomalies.find_anomalies`."""
+        return self.answers.tables(), *self.timed_answers()
+
+    def timed_answers(self) -> tuple[Answers, Floats, Floats]:
+        """All timed annotations as a table of one label; how many characters there are to read for each of
+        its tasks, shape (tasks,); and how many of them the worker had not read before, shape (answers,)."""
+        task_of = {item: task for task, item in enumerate(self.sizes)}
+        rows = [
+            (task_of[item], self.answers.workers[name], seconds)
+            for name, work in self.work.items()
+            for item, seconds in zip(work.read, work.seconds, strict=True)
+        ]
+        table = np.array(rows, float).reshape(-1, 3)
+        task, worker = table[:, 0].astype(np.int32), table[:, 1].astype(np.int32)
+        tasks = tuple(f"{dialogue}/{turn}" for dialogue, turn in self.sizes)
+        label = np.zeros(len(table), np.int32)
+        names = tuple(self.answers.workers)
+        answers = Answers(task, worker, label, tasks, names, ("any",), table[:, 2])
+        to_read = [size for work in self.work.values() for size in self._unread(work)]
+        return answers, np.array(list(self.sizes.values()), float), np.array(to_read, float)
+
+    def _unread(self, work: LabelerWork) -> Iterator[int]:
+        """The number of characters of each item that were not read with earlier items of the same
+        dialogue."""
+        read: Counter[str] = Counter()
+        for dialogue, turn in work.read:
+            size = self.sizes[dialogue, turn]
+            yield max(0, size - read[dialogue])
+            read[dialogue] = max(read[dialogue], size)
+
+
+def measure_workload(
+    annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], dialogue_codes: frozenset[str]
+) -> Workload:
+    """Collect the work of all people in `annotations`; those of a model are skipped.
+
+    Raises:
+        KeyError: a dialogue that is not among `dialogues`.
+    """
+    answers = CollectedAnswers()
+    work: dict[str, LabelerWork] = {}
+    sizes: dict[tuple[str, int], int] = {}
+    for annotation in annotations:
+        if annotation.kind == "model":
+            continue
+        name = annotation.dialogue_id
+        answers.add(annotation, lambda name: DialogueContext.of(dialogues[name]), dialogue_codes)
+        work.setdefault(annotation.labeler, LabelerWork()).add(annotation)
+        if (item := _read_item(annotation)) not in sizes:
+            last_turn = annotation.turn
+            read = (turn for turn in dialogues[name].turns if last_turn is None or turn.index <= last_turn)
+            sizes[item] = sum(len(turn.text) for turn in read)
+    return Workload(answers, work, sizes)
+
+
+def _read_item(annotation: Annotation) -> tuple[str, int]:
+    return annotation.dialogue_id, -1 if annotation.turn is None else annotation.turn
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ complete or not there. Where answers are too few for a figure, it is left out.
 
 ``agreement`` computes for each code: Krippendorff's alpha, Fleiss' kappa, specific agreement of each label,
 the leave-one-out human ceiling and, from a store, how far marked evidence agrees (soft F1); who is right it
-does not measure. Pairs of people are on the console's page People. ``watch`` says who answers without
-reading, too fast, or from a shared sheet. A flag is a reason for a review, not a verdict; it excludes
-nobody's answers from anything. ``quality`` compares our annotations with gold and with the other people.
+does not measure. ``watch`` says who answers without reading, too fast, or from a shared sheet. A flag is a
+reason for a review, not a verdict; it excludes nobody's answers from anything. ``quality`` compares our
+annotations with gold and with the other people.
 
 Control tasks are included where work is measured, since they measure it best; agreement is measured without
 them, whose items are selected to be clear.
@@ -20,29 +20,46 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.errors import ConfigError, InputRefused, Message
+from dialint.detector.artifacts import (
+    disk_errors,
+    file_entry,
+    make_output_folder,
+    package_versions,
+    require_new_files,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.ingest.read import load_dialogues
+from dialint.detector.records import Dialogue
+from dialint.detector.statistics import Estimate
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.aggregation.answers import Answers, Floats
+from dialint.labeling.aggregation.crowd_tables import read_answers
+from dialint.labeling.aggregation.dialogue_answers import Span, dialogue_codes
+from dialint.labeling.aggregation.question_posteriors import load_answers, require_answers
+from dialint.labeling.annotation import Annotation, read_annotations
+from dialint.labeling.raters.agreement import (
+    fleiss_kappa,
+    human_ceiling,
+    krippendorff_alpha,
+    soft_span_f1,
+    specific_agreement,
+)
+from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
+from dialint.labeling.raters.people import Gold, Workload, measure_quality, measure_workload
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import StoredDialogues
+from dialint.labeling.store.gold import read_gold_file
+from dialint.labeling.store.stored_annotations import iterate_counted
 
-if TYPE_CHECKING:
-    from dialint.detector.records import Dialogue
-    from dialint.detector.statistics import Estimate
-    from dialint.detector.taxonomy import Taxonomy
-    from dialint.labeling.aggregation.answers import Answers, Floats
-    from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers, Span
-    from dialint.labeling.annotation import Annotation
-    from dialint.labeling.raters.anomalies import CrowdAnomalies
-    from dialint.labeling.raters.people import Gold
-    from dialint.labeling.raters.workload import Workload
-    from dialint.labeling.store.database.transactions import Store
-
-    Spans = Sequence[Mapping[str, Sequence[Span]]]
-    Tables = tuple[Mapping[str, Answers], Mapping[str, Spans]]
-    Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
-    Sources = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
-
+Spans = Sequence[Mapping[str, Sequence[Span]]]
+Tables = tuple[Mapping[str, Answers], Mapping[str, Spans]]
+Crowd = tuple[Mapping[str, Answers], Answers | None, Floats | None, Floats | None]
+Sources = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
 Report = dict[str, Any]
 
 
@@ -112,15 +129,6 @@ def make_report(
         OutputRefused: `out` exists.
         WorldError: the disk is full or failed.
     """
-    from dialint.detector.artifacts import (
-        disk_errors,
-        file_entry,
-        make_output_folder,
-        package_versions,
-        require_new_files,
-        write_manifest,
-    )
-
     require_new_files(out)
     started = time.monotonic()
     report = {
@@ -138,6 +146,12 @@ def make_report(
     return report
 
 
+def _read_table(config: AgreementConfig | WatchConfig) -> dict[str, Answers]:
+    if config.annotations is None:
+        raise ConfigError("E_OPTION", "--annotations names no table")
+    return read_answers(config.annotations, config.last_wins)
+
+
 def agreement(config: AgreementConfig, stored: Callable[[], Tables] | None = None) -> Report:
     """Compute all figures, of the table or of the `stored` answers, and write them to `out` if it is set.
 
@@ -146,21 +160,14 @@ def agreement(config: AgreementConfig, stored: Callable[[], Tables] | None = Non
         InputRefused: the table is bad; the message names file and line.
         OutputRefused: `out` exists.
     """
-    from dialint.labeling.aggregation.crowd_tables import read_answers
 
     def figures() -> Mapping[str, Any]:
-        if stored is not None:
-            tables, spans = stored()
-        elif config.annotations is None:
-            raise ConfigError("E_OPTION", "--annotations names no table")
-        else:
-            tables, spans = read_answers(config.annotations, config.last_wins), {}
-        return {
-            "codes": {
-                code: _agreement_figures(table, spans.get(code), config.rounds)
-                for code, table in tables.items()
-            }
+        answers: Tables = (_read_table(config), {}) if stored is None else stored()
+        tables, spans = answers
+        by_code = {
+            code: _agreement_figures(table, spans.get(code), config.rounds) for code, table in tables.items()
         }
+        return {"codes": by_code}
 
     return make_report("agreement", asdict(config), figures, config.out, [config.annotations])
 
@@ -187,14 +194,6 @@ def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _agreement_figures(answers: Answers, spans: Spans | None, rounds: int) -> dict[str, Any]:
-    from dialint.labeling.raters.agreement import (
-        fleiss_kappa,
-        human_ceiling,
-        krippendorff_alpha,
-        soft_span_f1,
-        specific_agreement,
-    )
-
     votes = answers.votes()
     return {
         "answers": len(answers),
@@ -229,16 +228,9 @@ def watch(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Rep
         InputRefused: the table is bad; the message names file and line.
         OutputRefused: `out` exists.
     """
-    from dialint.labeling.aggregation.crowd_tables import read_answers
-    from dialint.labeling.raters.anomalies import find_anomalies
 
     def figures() -> Mapping[str, Any]:
-        if stored is not None:
-            crowd = stored()
-        elif config.annotations is None:
-            raise ConfigError("E_OPTION", "--annotations names no table")
-        else:
-            crowd = read_answers(config.annotations, config.last_wins), None, None, None
+        crowd: Crowd = (_read_table(config), None, None, None) if stored is None else stored()
         anomalies = find_anomalies(*crowd)
         return {
             "flags": [asdict(flag) for flag in anomalies.flags],
@@ -303,24 +295,11 @@ def measure(config: QualityConfig, stored: Callable[[], Sources] | None = None) 
 
 
 def _read_files(config: QualityConfig) -> Sources:
-    from dialint.detector.ingest.read import load_dialogues
-    from dialint.labeling.annotation import read_annotations
-
     if config.annotations is None or not config.dialogues:
         raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
-    gold = {} if config.gold is None else read_gold(config.gold)
+    rows = () if config.gold is None else read_gold_file(config.gold)
+    gold = {(row.dialogue, row.turn, row.code): row.present for row in rows}
     return read_annotations(config.annotations), load_dialogues(config.dialogues), gold
-
-
-def read_gold(path: Path) -> Gold:
-    """The gold of a file in the format of `dialint label gold import`.
-
-    Raises:
-        InputRefused: no such file, or a bad or contradictory row, with its line.
-    """
-    from dialint.labeling.store.gold import read_gold_file
-
-    return {(row.dialogue, row.turn, row.code): row.present for row in read_gold_file(path)}
 
 
 def quality_figures(
@@ -334,11 +313,6 @@ def quality_figures(
     Raises:
         InputRefused: nobody answered anything, or about a dialogue that is not there.
     """
-    from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
-    from dialint.labeling.raters.people import measure_quality
-    from dialint.labeling.raters.workload import measure_workload
-
     try:
         workload = measure_workload(annotations, dialogues, dialogue_codes(load_taxonomy(taxonomy)))
     except KeyError as error:
@@ -391,14 +365,9 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
-    from dialint.labeling.raters.workload import measure_workload
-    from dialint.labeling.store.dialogues import StoredDialogues
-    from dialint.labeling.store.stored_annotations import iterate_counted
-
     annotations = iterate_counted(store, actor, project, controls=True)
     workload = measure_workload(annotations, StoredDialogues(store), dialogue_codes(taxonomy))
-    _require_answers(workload.answers, project)
+    require_answers(workload.answers, project)
     return workload
 
 
@@ -410,18 +379,5 @@ def load_tables(store: Store, actor: str, project: str | None, taxonomy: Taxonom
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    from dialint.labeling.aggregation.dialogue_answers import DialogueContext, collect_answers, dialogue_codes
-    from dialint.labeling.store.dialogues import StoredDialogues
-    from dialint.labeling.store.stored_annotations import iterate_counted
-
-    dialogues, annotations = StoredDialogues(store), iterate_counted(store, actor, project)
-    answers = collect_answers(
-        annotations, lambda name: DialogueContext.of(dialogues[name]), dialogue_codes(taxonomy)
-    )
-    _require_answers(answers, project)
+    answers = load_answers(store, actor, project, taxonomy)
     return answers.tables(), {code: list(each.votes.values()) for code, each in answers.codes.items()}
-
-
-def _require_answers(answers: CollectedAnswers, project: str | None) -> None:
-    if not answers.codes:
-        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))

@@ -85,12 +85,10 @@ def measure_response_times(
     if to_read is not None:
         floor = 60.0 * to_read[timed] / (CHARACTERS_PER_WORD * WORDS_PER_MINUTE)
         unread = np.bincount(worker[seconds[timed] < floor], minlength=n_workers).astype(float)
-    unread_p_value = np.ones(n_workers)
-    some = unread > 0
-    unread_p_value[some] = binomial_tail(unread[some], n[some], UNREAD_SHARE)
-    p_value = np.ones(n_workers)
-    has_fast = fast > 0
-    p_value[has_fast] = binomial_tail(fast[has_fast], n[has_fast], FAST_SHARE)
+    p_value, unread_p_value = (
+        np.where(k > 0, binomial_tail(np.maximum(k, 1.0), n, share), 1.0)
+        for k, share in ((fast, FAST_SHARE), (unread, UNREAD_SHARE))
+    )
     return ResponseTimes(n, fast, median, p_value, slope, unread, unread_p_value)
 
 

@@ -20,6 +20,7 @@ from dialint.labeling.store.database.schema import accounts, annotation_rows, pr
 from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.exposure import record_bulk_read, record_read
+from dialint.labeling.store.grades import NEWEST
 from dialint.labeling.store.masked_view import mask_annotation, view_for_account
 from dialint.labeling.store.permissions import (
     get_account,
@@ -147,12 +148,10 @@ def load_answers(transaction: Transaction, actor: str, name: str) -> SessionAnsw
         StoreRefused: no such session.
     """
     account, session = _require_results(transaction, actor, name)
-    newer = annotation_rows.alias()
-    superseded = select(newer.c.id).where(newer.c.supersedes == annotation_rows.c.id)
     rows = transaction.run(
         select(annotation_rows)
         .where(annotation_rows.c.project == name, annotation_rows.c.task.is_not(None))
-        .where(~superseded.exists())
+        .where(NEWEST)
         .order_by(annotation_rows.c.id)
     ).all()
     record_bulk_read(transaction, actor, name, "answers")

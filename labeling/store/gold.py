@@ -238,7 +238,7 @@ def _to_gold(row: Row[Any]) -> Gold:
     return Gold(**{name: getattr(row, name) for name in Gold.model_fields})
 
 
-class ImportCounts(NamedTuple):
+class GoldCounts(NamedTuple):
     """How many rows of an import were new, replaced different gold, or were in the store already."""
 
     new: int
@@ -249,7 +249,7 @@ class ImportCounts(NamedTuple):
 @write_operation("decide")
 def import_gold(
     transaction: Transaction, actor: str, rows: Sequence[Gold], *, replace: bool = False
-) -> ImportCounts:
+) -> GoldCounts:
     """Add gold. Importing the same rows again changes nothing; different gold is only overwritten with
     `replace`.
 
@@ -292,7 +292,7 @@ def import_gold(
         transaction.run(upsert_statement(gold, transaction.on_sqlite, tuple(dated[0])), dated)
         subject = f"{len(new)} new, {len(changed)} replaced"
         transaction.log(actor, "gold.import", subject, sha256=compute_sha256(canonical_json(written)))
-    return ImportCounts(len(new), len(changed), len(rows) - len(written))
+    return GoldCounts(len(new), len(changed), len(rows) - len(written))
 
 
 ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -105,9 +105,9 @@ def _mean(*shares: tuple[int, int], lower: bool) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def measure_accuracy(answers: Iterable[GradedAnswer], code: str | None = None) -> Accuracy:
-    """Accuracy over all grades of these answers, or over those of one code."""
-    grades = [grade for answer in answers for grade in answer.grades if code in (None, grade.code)]
+def measure_accuracy(answers: Iterable[GradedAnswer]) -> Accuracy:
+    """Accuracy over all grades of these answers."""
+    grades = [grade for answer in answers for grade in answer.grades]
     present = [grade.marked for grade in grades if grade.present]
     absent = [not grade.marked for grade in grades if not grade.present]
     return Accuracy(sum(present), len(present), sum(absent), len(absent))

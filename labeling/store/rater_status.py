@@ -8,7 +8,7 @@ of the role `labeler` are evaluated. No rule bans: that is a person's decision (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -19,7 +19,7 @@ from dialint.labeling.store.accounts import write_status
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, settings
 from dialint.labeling.store.database.transactions import Store, Transaction, upsert
-from dialint.labeling.store.grades import Accuracy, GradedAnswer, grade_account, measure_accuracy
+from dialint.labeling.store.grades import Accuracy, grade_account, measure_accuracy
 from dialint.labeling.store.permissions import read_operation, write_operation
 from dialint.labeling.store.records import Pool, Status
 
@@ -40,8 +40,6 @@ class Rules(Record):
     """Accuracy on control tasks below which an account is sent to training."""
     suspend_below: Probability = 0.4
     """Accuracy on control tasks below which an account is suspended."""
-    code_retrain_below: Probability | None = None
-    """As retrain_below, for each code asked in `least` graded answers; none: not by code."""
     fast_s: Annotated[float, Field(gt=0)] = 2.0
     """Seconds below which an answer is too fast to have read the task."""
     fast_share: Annotated[float, Field(gt=0, le=1)] = 0.5
@@ -104,27 +102,11 @@ _SECONDS = (
 )
 
 
-class Share(Record):
-    """`right` of `n` questions of one kind were answered correctly."""
-
-    right: int
-    n: int
-
-
-class CodeMeasure(Record):
-    """Accuracy on one code."""
-
-    code: str
-    n_answers: int
-    accuracy: float | None
-    present: Share
-    absent: Share
-
-
 class RaterStatus(Record):
     """The status of a labeler, and the action that the rules require; `why` states the figures.
-    `accuracy` is balanced, `least_accuracy` its lower limit (see `grades.Accuracy`); `fast` is the share of
-    the `n_timed` answers with a duration that are faster than anybody reads."""
+    `accuracy` is balanced, `least_accuracy` its lower limit, of so many `hits` and `passes` (see
+    `grades.Accuracy`); `fast` is the share of the `n_timed` answers with a duration that are faster than
+    anybody reads."""
 
     account: str
     status: Status
@@ -133,11 +115,12 @@ class RaterStatus(Record):
     n_answers: int
     accuracy: float | None
     least_accuracy: float
-    present: Share
-    absent: Share
+    hits: int
+    n_present: int
+    passes: int
+    n_absent: int
     fast: float | None
     n_timed: int
-    codes: tuple[CodeMeasure, ...]
 
 
 @read_operation("discipline")
@@ -164,7 +147,7 @@ def _apply(transaction: Transaction, actor: str, account: str) -> RaterStatus | 
     evaluated = _evaluate_account(transaction, row, load_rules(transaction))
     if evaluated.does == "keep":
         return None
-    figures = evaluated.model_dump(mode="json", exclude={"account", "status", "codes"})
+    figures = evaluated.model_dump(mode="json", exclude={"account", "status"})
     write_status(transaction, actor, account, STATUS_AFTER[evaluated.does], rule=figures)
     return evaluated
 
@@ -176,11 +159,10 @@ def _evaluate_account(transaction: Transaction, row: Row[Any], rules: Rules) -> 
     answers = [answer for answer in answers if answer.grades]
     seconds = transaction.run(_SECONDS, parameters).scalars().all()
     overall = measure_accuracy(answers)
-    codes = _measure_codes(answers)
     n_timed = len(seconds)
     fast = sum(one < rules.fast_s for one in seconds) / n_timed if n_timed >= rules.least else None
     evaluate = _evaluate_trainee if row.status == "training" else _evaluate_active
-    does, why = evaluate(overall, len(answers), codes, rules)
+    does, why = evaluate(overall, len(answers), rules)
     if does != "suspend" and fast is not None and fast >= rules.fast_share:
         does, why = "suspend", f"{fast:.0%} of the last {n_timed} answers took less than {rules.fast_s:g} s"
     return RaterStatus(
@@ -191,33 +173,13 @@ def _evaluate_account(transaction: Transaction, row: Row[Any], rules: Rules) -> 
         n_answers=len(answers),
         accuracy=overall.balanced,
         least_accuracy=overall.least_balanced,
-        **_shares(overall),
+        **asdict(overall),
         fast=fast,
         n_timed=n_timed,
-        codes=codes,
     )
 
 
-def _shares(accuracy: Accuracy) -> dict[str, Share]:
-    return {
-        "present": Share(right=accuracy.hits, n=accuracy.n_present),
-        "absent": Share(right=accuracy.passes, n=accuracy.n_absent),
-    }
-
-
-def _measure_codes(answers: Sequence[GradedAnswer]) -> tuple[CodeMeasure, ...]:
-    codes_by_answer = [{grade.code for grade in answer.grades} for answer in answers]
-    measures = []
-    for code in sorted(set().union(*codes_by_answer)):
-        accuracy = measure_accuracy(answers, code)
-        n = sum(code in codes for codes in codes_by_answer)
-        measures.append(CodeMeasure(code=code, n_answers=n, accuracy=accuracy.balanced, **_shares(accuracy)))
-    return tuple(measures)
-
-
-def _evaluate_trainee(
-    overall: Accuracy, n: int, _codes: Sequence[CodeMeasure], rules: Rules
-) -> tuple[Action, str]:
+def _evaluate_trainee(overall: Accuracy, n: int, rules: Rules) -> tuple[Action, str]:
     """Admits when the lower limit of accuracy is high enough, so that a few lucky answers do not suffice."""
     if n < rules.exam_least:
         return "keep", f"{n} of at least {rules.exam_least} exam answers"
@@ -229,9 +191,7 @@ def _evaluate_trainee(
     return "keep", f"{figures}: {rules.exam_pass:g} passes"
 
 
-def _evaluate_active(
-    overall: Accuracy, n: int, codes: Sequence[CodeMeasure], rules: Rules
-) -> tuple[Action, str]:
+def _evaluate_active(overall: Accuracy, n: int, rules: Rules) -> tuple[Action, str]:
     if n < rules.least or overall.balanced is None:
         return "keep", f"{n} of at least {rules.least} graded answers"
     figures = f"accuracy {overall.balanced:.2f} in {n} graded answers"
@@ -239,9 +199,4 @@ def _evaluate_active(
         return "suspend", f"{figures}: below {rules.suspend_below:g}"
     if overall.balanced < rules.retrain_below:
         return "retrain", f"{figures}: below {rules.retrain_below:g}"
-    least = rules.code_retrain_below
-    for one in codes:
-        if least is not None and one.n_answers >= rules.least and (one.accuracy or 0.0) < least:
-            figures = f"{one.code}: accuracy {one.accuracy:.2f} in {one.n_answers} graded answers"
-            return "retrain", f"{figures}: below {least:g}"
     return "keep", figures

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from dialint.detector import artifacts
 from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import to_line, write_lines
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
@@ -186,14 +187,15 @@ def _write_sets(
     with artifacts.disk_errors(config.out):
         artifacts.make_output_folder(config.out)
     for split, name in names.items():
-        path, rows = config.out / f"{name}.jsonl", 0
-        with artifacts.atomic_file(path) as file:
-            for dialogue in (each for each, own in zip(dialogues, splits, strict=True) if own == split):
-                unlabelled = tuple(sorted(unknown | codes_found(dialogue)))
-                for example in to_examples(dialogue, errors.get(dialogue.id), split, unlabelled):
-                    file.write(example.model_dump_json(exclude_defaults=True).encode() + b"\n")
-                    rows += 1
-        yield artifacts.file_entry(path, rows)
+        own = (dialogue for dialogue, side in zip(dialogues, splits, strict=True) if side == split)
+        examples = (
+            example
+            for dialogue in own
+            for example in to_examples(
+                dialogue, errors.get(dialogue.id), split, tuple(sorted(unknown | codes_found(dialogue)))
+            )
+        )
+        yield write_lines(config.out / f"{name}.jsonl", map(to_line, examples))
 
 
 def to_examples(

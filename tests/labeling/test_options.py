@@ -85,7 +85,6 @@ def test_no_option_takes_nan() -> None:
         ("label adjudicate --into e --sure 0.4", "--sure: expected at least 0.5"),
         ("label calibration --name w --codes C1 --skill g --n 0", "--n: expected at least 1"),
         ("label calibration --name w --codes C1 --skill g --seed -1", "--seed: expected at least 0"),
-        ("data contamination --train t --against a --max-share 1.5", "--max-share: expected at most 1"),
         ("data inject log.jsonl --out o --share 1.1", "--share: expected at most 1"),
         ("data inject log.jsonl --out o --shares 0.5 0.6 0 0", "--shares must be four parts of 1"),
     ],

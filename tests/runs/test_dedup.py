@@ -9,12 +9,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from contamination import read_shard
 from dedup import DedupConfig, run
 from sources import SOURCES, CorpusDialogue, read_source
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, verify_files
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
-from dialint.labeling.corpora.contamination import read_shard
 
 THINGS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor"]
 PLACES = ["Ashford", "Brook", "Corby", "Dover", "Epsom", "Filey", "Goole", "Hythe", "Ilkley", "Jarrow"]

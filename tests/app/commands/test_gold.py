@@ -185,11 +185,10 @@ def test_synthetic_errors_become_control_tasks(dialint: Dialint, store: Store, t
 def test_rules_are_shown_and_set_one_at_a_time(dialint: Dialint) -> None:
     shown = dialint("label", "rules", "show")
     assert re.search(r"^retrain_below +0.6 +0.6 +Accuracy on control tasks below which", shown, re.MULTILINE)
-    assert re.search(r"^code_retrain_below +none +none +", shown, re.MULTILINE)
-    dialint("label", "rules", "set", "code_retrain_below=0.5", "window=20")
+    dialint("label", "rules", "set", "retrain_below=0.5", "window=20")
     assert dialint("label", "rules", "set", "window=20") == "window: 20, unchanged\n"
-    assert dialint("label", "rules", "set", "window=default", "code_retrain_below=none") == (
-        "window: 50, was 20\ncode_retrain_below: none, was 0.5\n"
+    assert dialint("label", "rules", "set", "window=default", "retrain_below=default") == (
+        "window: 50, was 20\nretrain_below: 0.6, was 0.5\n"
     )
     for words, message in (
         ((), "expected RULE=VALUE"),

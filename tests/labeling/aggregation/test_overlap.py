@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.aggregation.adaptive_overlap import Decision, OverlapRule
+from dialint.labeling.aggregation.adaptive_overlap import Decision, OverlapConfig
 from dialint.labeling.aggregation.joint_items import possible_votes
 from dialint.labeling.aggregation.posterior import Components
 from dialint.labeling.aggregation.question_posteriors import LOOKAHEAD, expected_gains
 
 
 def test_when_asking_ends() -> None:
-    rule = OverlapRule(minimum=2, maximum=4, sure=0.9)
-    found = [rule.decide(sure, n) for sure, n in ((0.99, 1), (0.95, 2), (0.6, 3), (0.6, 4))]
+    config = OverlapConfig("p", sure=0.9)
+    found = [config.decide(sure, n, 4) for sure, n in ((0.99, 1), (0.95, 2), (0.6, 3), (0.6, 4))]
     assert found == [Decision.ASK, Decision.STOP, Decision.ASK, Decision.GIVE_UP]
 
 
@@ -70,32 +70,27 @@ def test_gains_are_those_of_every_order_of_answers() -> None:
 def test_a_moot_item_stops_early_and_one_merely_uncertain_goes_on() -> None:
     """Both have yes at .6. Of the moot one half of all people, more or less, say yes: nothing they say decides
     it. Of the other four in five agree on what is not known yet."""
-    rule = OverlapRule(minimum=2, maximum=11, sure=0.95)
+    config = OverlapConfig("p", sure=0.95)
     moot, open_one = item([0.4, 0.6], [0.49, 0.51]), item([0.4, 0.6], [0.2, 0.8])
     for known, decision in ((moot, Decision.GIVE_UP), (open_one, Decision.ASK)):
         truth = known.responsibilities @ known.label_probabilities
-        assert rule.decide(float(truth.max()), 2, expected_gains(known)[0]) is decision
-        assert rule.decide(float(truth.max()), 2) is Decision.ASK
-    always = OverlapRule(minimum=2, maximum=11, sure=0.95, gain=0.0)
-    assert always.decide(0.6, 10, expected_gains(moot)[0]) is Decision.ASK
-    assert rule.decide(0.6, 1, expected_gains(moot)[0]) is Decision.ASK  # not before the minimum
-    assert rule.decide(0.6, 11, expected_gains(open_one)[0]) is Decision.GIVE_UP
-    assert rule.decide(0.96, 2, expected_gains(open_one)[0]) is Decision.STOP
+        assert config.decide(float(truth.max()), 2, 11, expected_gains(known)[0]) is decision
+        assert config.decide(float(truth.max()), 2, 11) is Decision.ASK
+    always = OverlapConfig("p", sure=0.95, gain=0.0)
+    assert always.decide(0.6, 10, 11, expected_gains(moot)[0]) is Decision.ASK
+    assert config.decide(0.6, 1, 11, expected_gains(moot)[0]) is Decision.ASK  # not before the minimum
+    assert config.decide(0.6, 11, 11, expected_gains(open_one)[0]) is Decision.GIVE_UP
+    assert config.decide(0.96, 2, 11, expected_gains(open_one)[0]) is Decision.STOP
 
 
 def test_no_answer_is_asked_for_that_alone_decides_nothing() -> None:
     """At nine tenths one answer turns nothing, two could: with one left to ask for, asking ends."""
-    rule, gains = (
-        OverlapRule(minimum=2, maximum=5, sure=0.95),
-        expected_gains(item([0.1, 0.9], [0.2, 0.8]))[0],
-    )
-    assert rule.decide(0.9, 3, gains) is Decision.ASK
-    assert rule.decide(0.9, 4, gains) is Decision.GIVE_UP
+    config, gains = OverlapConfig("p", sure=0.95), expected_gains(item([0.1, 0.9], [0.2, 0.8]))[0]
+    assert config.decide(0.9, 3, 5, gains) is Decision.ASK
+    assert config.decide(0.9, 4, 5, gains) is Decision.GIVE_UP
 
 
-@pytest.mark.parametrize(
-    "options", [{"minimum": 6}, {"sure": 0.3}, {"gain": -0.1}, {"minimum": 0, "maximum": 0}]
-)
+@pytest.mark.parametrize("options", [{"minimum": -1}, {"sure": 0.3}, {"gain": -0.1}])
 def test_a_rule_that_cannot_be_is_refused(options: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
-        OverlapRule(**options)  # type: ignore[arg-type]
+        OverlapConfig("p", **options)  # type: ignore[arg-type]

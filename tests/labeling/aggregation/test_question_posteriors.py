@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dialint.detector.records import Finding
-from dialint.labeling.aggregation.adaptive_overlap import OverlapRule, task_statuses
+from dialint.labeling.aggregation.adaptive_overlap import task_statuses
 from dialint.labeling.aggregation.dialogue_answers import DialogueContext, collect_answers
 from dialint.labeling.aggregation.question_posteriors import question_posteriors
 from dialint.labeling.annotation import Annotation
@@ -49,7 +49,7 @@ def test_who_always_answers_no_decides_nothing() -> None:
         assert one.probability == pytest.approx(without[one.dialogue].probability, abs=0.02)
         assert (one.n_labelers, one.n_independent) == (3, 2)
     assert found[-1].probability > 0.5
-    assert not task_statuses([found[-1]], OverlapRule(2, 5, 0.9))["late", 1].independent
+    assert not task_statuses([found[-1]], 0.9)["late", 1].independent
 
 
 def test_a_task_is_as_sure_as_its_least_sure_question() -> None:
@@ -63,7 +63,7 @@ def test_a_task_is_as_sure_as_its_least_sure_question() -> None:
         said("ann", "z", **asked), said("ben", "z", **asked),
     ]  # fmt: skip
     posteriors = list(question_posteriors(collect_answers(rows, of, frozenset({"P1"}))))
-    sure = {key: one.confidence for key, one in task_statuses(posteriors, OverlapRule()).items()}
+    sure = {key: one.confidence for key, one in task_statuses(posteriors, 0.95).items()}
     assert sure["x", None] == sure["x", 3] < 0.95 < sure["x", 1]
     assert sure["y", None] == sure["y", 1] < 0.95 < sure["y", 3]
     assert sure["z", None] == min(sure["z", 1], sure["z", 3]) > 0.95

@@ -44,6 +44,17 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return made, natural
 
 
+def test_what_a_dataset_has_beside_its_examples_is_left_out(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    for name in ("lineage", "preferences"):
+        (folders[1] / f"{name}.jsonl").write_text('{"dialogue_id": "d1"}\n')
+    mix(MixConfig(examples=folders, out=tmp_path / "mixed"))
+    assert {path.stem for path in (tmp_path / "mixed").glob("*.jsonl")} == {
+        "train", "dev", "test", "dev_natural",
+    }  # fmt: skip
+
+
 def test_codes_of_other_folders_are_unknown(folders: tuple[Path, Path], tmp_path: Path) -> None:
     mix(MixConfig(examples=folders, out=tmp_path / "mixed", repeat=(0.5, 3)))
     train = list(read_examples(tmp_path / "mixed" / "train.jsonl"))

@@ -11,7 +11,6 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation.adaptive_overlap import (
     Decision,
     OverlapConfig,
-    OverlapRule,
     TaskStatus,
     decide,
     task_statuses,
@@ -82,7 +81,8 @@ def test_who_decided_from_fewer_answers_does_not_overwrite(store: Store, made: A
     answer(store, made, "ben", {"d0"})
     tasks.set_wanted(store, "lea", 1, 3)
     for known, wanted in ((old, 3), (store.read(read), 2)):
-        decide(store, "lea", OverlapRule(1, 3, 0.9), known, {("d0", None): TaskStatus(1.0, ())})
+        config = OverlapConfig("p", sure=0.9, minimum=1)
+        decide(store, "lea", config, 3, known, {("d0", None): TaskStatus(1.0, ())})
         assert [one.wanted for one in store.read(read)] == [wanted]
 
 
@@ -92,14 +92,13 @@ def belief(name: str, n_labelers: int, model: float | None = 0.01, gold: bool = 
 
 def test_no_task_is_sure_on_the_word_of_one() -> None:
     """One answer and a model count as two from 50 questions on which the model was compared with people."""
-    rule = OverlapRule(minimum=1)
     few = [belief(f"d{n}", 2) for n in range(49)]
     enough = [*few, belief("d49", 1, gold=True)]
     for others, model, independent in ((few, 0.01, False), (enough, 0.01, True), (enough, None, False)):
-        found = task_statuses([*others, belief("one", 1, model)], rule)
+        found = task_statuses([*others, belief("one", 1, model)], 0.95)
         assert found["one", 1].independent is independent
         assert found["d0", 1].independent
-    assert task_statuses([belief("known", 0, None, gold=True)], rule)["known", 1].independent
+    assert task_statuses([belief("known", 0, None, gold=True)], 0.95)["known", 1].independent
 
 
 def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: Any) -> None:
@@ -126,8 +125,7 @@ def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
         return QuestionPosterior("d", turn, "C1", probability, 2, 1, 2, gains=gains)
 
     found = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
-    rule = OverlapRule(2, 5, 0.95)
-    assert {key: one._replace(independent=True) for key, one in task_statuses(found, rule).items()} == {
+    assert {key: one._replace(independent=True) for key, one in task_statuses(found, 0.95).items()} == {
         ("d", 1): TaskStatus(0.6, (0.03, 0.04)),
         ("d", 2): TaskStatus(0.99, (0.0, 0.0)),
         ("d", None): TaskStatus(0.6, (0.03, 0.04)),
@@ -149,5 +147,5 @@ def test_who_may_and_where(answered: Store) -> None:
     projects.create(answered, "lea", Project(id="e", codes=("C1",), purpose="adjudication"))
     with pytest.raises(ConfigError, match="for labels"):
         update_overlap(answered, "lea", OverlapConfig("e"), TAXONOMY)
-    with pytest.raises(ConfigError, match="sure must lie"):
+    with pytest.raises(ConfigError, match="--sure: expected at least"):
         update_overlap(answered, "lea", OverlapConfig("p", sure=0.2), TAXONOMY)

@@ -36,8 +36,10 @@ from dialint.labeling.store import (
     task_view,
     tasks,
 )
+from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project, StoreRefused
 from dialint.labeling.store.stored_annotations import import_annotations
 
@@ -171,12 +173,12 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
     ]
     first = table(tmp_path / "first.csv", *good, *bad)
     told = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
-    assert (told.accepted, told.new, told.rejects.codes.total()) == (4, 4, 6)
+    assert (told.existing, told.new, told.rejects.codes.total()) == (0, 4, 6)
     assert [(one.line, one.code) for one in told.rejects.first] == [
         (line, "E_LABEL") for line in range(6, 12)
     ]
     again = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
-    assert (again.accepted, again.new, again.rejects.codes.total()) == (4, 0, 6)
+    assert (again.existing, again.new, again.rejects.codes.total()) == (4, 0, 6)
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
     told = import_labels(filled, "ada", ImportConfig(labels=(second,), max_bad=1.0), "crowd", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
@@ -380,9 +382,8 @@ def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path:
     }
     pairs = [json.loads(line) for line in (tmp_path / "set/preferences.jsonl").read_text().splitlines()]
     assert {(pair["outcome"], pair["release"]) for pair in pairs} == {("overturned", "embedded-1")}
-    assert [file["name"] for file in manifest["inputs"]] == [
-        "dialogues.jsonl", "annotations.jsonl", "verdicts.jsonl",
-    ]  # fmt: skip
+    assert (manifest["inputs"], manifest["store"]["project"]) == ([], "p")
+    assert verify(answered, Head.parse(manifest["store"]["head"]))
     assert made.dialogue("d0").turns[1].text == read_back[0]["dialogue"]["turns"][1]["text"]
     with pytest.raises(ConfigError, match="store or of files"):
         export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k", dialogues=("a",)), None)

@@ -1,4 +1,6 @@
-"""``dialint data contamination``: finds evaluation dialogues that occur in the training data.
+"""Finds evaluation dialogues that occur in the training data.
+
+    python runs/corpora/contamination.py --train build/mixed/train.jsonl --against build/mixed/test.jsonl
 
 Reads examples (JSONL, as ``data inject`` writes them) and shards (Parquet, as ``runs/corpora/dedup.py``
 does). Dialogues are compared whole: stock phrases that two dialogues share are no contamination. A dialogue
@@ -8,6 +10,7 @@ nothing.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +18,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import write_json
-from dialint.detector.errors import InputRefused, TooManyBad
+from dialint.detector.errors import DialintError, InputRefused, TooManyBad
 from dialint.detector.example_files import read_records
 from dialint.detector.near_duplicates import (
     NEAR_DUPLICATE,
@@ -29,7 +32,7 @@ from dialint.detector.near_duplicates import (
     ngrams,
     words,
 )
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import check_ranges, format_usage_error
 from dialint.detector.records import Example
 
 KINDS = ("near", "runs")
@@ -175,3 +178,18 @@ def read_shard(path: Path) -> Iterator[dict[str, Any]]:
 def _text(name: str, source: str, turns: list[str]) -> _Text:
     tokens = tuple(words("\n".join(turns)))
     return _Text(name, source, np.unique(ngrams(tokens, WIDTH)), np.unique(ngrams(tokens, RUN_WORDS)))
+
+
+def main() -> None:
+    """Entry point: an error becomes one line on standard error and an exit code."""
+    app = App(help="Find evaluation dialogues in training data.", error_formatter=format_usage_error)
+    app.default(contamination)
+    try:
+        app(sys.argv[1:])
+    except DialintError as error:
+        print(f"dialint: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,11 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from contamination import ContaminationConfig, contamination, measure_contamination
 from dedup import write_shards
 
 from dialint.detector.errors import InputRefused, TooManyBad
 from dialint.detector.records import Dialogue, Example, Turn
-from dialint.labeling.corpora.contamination import ContaminationConfig, contamination, measure_contamination
 
 WORDS = [
     f"{a}{b}" for a in ("ba", "ko", "ru", "ti", "mo", "se", "fa") for b in ("lan", "mit", "ros", "dek", "pum")
