@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage, default_threads
 from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.manifests import Model
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -54,8 +54,7 @@ MAX_WITH_INTERVALS = 2
 """Number of judges up to which the table has room for intervals."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class EvaluateConfig:
     """Options of `dialint eval judge`."""
 
@@ -80,9 +79,6 @@ class EvaluateConfig:
     """Arithmetic of judges in this process; auto takes bf16 on CUDA only."""
     threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
     """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def judge(

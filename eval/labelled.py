@@ -24,7 +24,7 @@ from dialint.detector.judge.prompt import Evidence, Reader, applicable_codes
 from dialint.detector.judge.reading import LEAST_PROBABILITY, MAX_ERRORS, Question, ReadError, Reading
 from dialint.detector.manifests import Examples, Folder
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.records import Dialogue, Example, Severity
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 from dialint.eval.results import source_of
@@ -33,8 +33,7 @@ MAX_QUOTE_CHARS = 200
 """Characters of a quote that is taught."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class SelectionConfig:
     """Which dialogues and codes of a data set are used."""
 
@@ -44,9 +43,6 @@ class SelectionConfig:
     """Maximum number of dialogues."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)

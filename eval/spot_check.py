@@ -39,7 +39,7 @@ from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, inspect, open_logs, read
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Probability, Record, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
@@ -77,8 +77,7 @@ class DrawSize:
     """The same seed draws the same."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class SpotCheckConfig(DrawSize):
     """Options of `dialint eval spot-check`."""
 
@@ -88,9 +87,6 @@ class SpotCheckConfig(DrawSize):
     """A new folder for the sheet."""
     taxonomy: Path | None = None
     """The taxonomy file that the log was scored with, if it was not the packaged one."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 class SheetRow(Record):

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.records import Example
 from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
 from dialint.eval.attack.measure import run_attacks, summarize
@@ -39,8 +39,7 @@ from dialint.eval.run import PIPE_WIDTH, check_writable
 SAMPLE = Path(__file__).parents[2] / "app" / "sample"
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class AttackConfig:
     """Options of `dialint eval attack`."""
 
@@ -56,9 +55,6 @@ class AttackConfig:
     """Bootstrap rounds for the intervals."""
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of the battery, and of where its attacks are put."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def attack(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -36,7 +36,7 @@ from dialint.detector.artifacts import (
 from dialint.detector.engines.base_models import ModelSource, load_base_model, resolve_base, weights_sha256
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.finetune.decoder import tokenizer
 from dialint.finetune.decoder.text import (
     Piece,
@@ -68,8 +68,7 @@ TOKENIZER_FILES = ("*token*.json", "chat_template.jinja")
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PretrainConfig:
     """Options of `dialint train pretrain`."""
 
@@ -98,9 +97,6 @@ class PretrainConfig:
     eval_steps: Annotated[int, Field(ge=1)] = 200
     """Steps between two evaluations on held-out dialogues."""
     running: RunOptions = field(default_factory=RunOptions)
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
     @property
     def peak_rate(self) -> float:

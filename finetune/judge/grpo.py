@@ -15,15 +15,14 @@ Source: Shao et al. 2024, DeepSeekMath.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig
 from dialint.eval.matching import accusations
 from dialint.finetune.judge.stage import prepare, validate_config
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     from dialint.finetune.rewards.reward_function import RewardFunction
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class GrpoConfig:
     """Options of `dialint train grpo`."""
 
@@ -72,7 +70,6 @@ class GrpoConfig:
     running: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if self.sampled_answers % self.accumulate:
             raise ConfigError("E_OPTION", "--accumulate must divide --questions times --answers")
 
@@ -85,11 +82,6 @@ class GrpoConfig:
     def sampled_answers(self) -> int:
         """Answers that are sampled at once."""
         return self.questions * self.answers
-
-
-def grpo(config: GrpoConfig) -> None:
-    """Align a judge by GRPO with verifiable rewards."""
-    run(config)
 
 
 def run(config: GrpoConfig) -> dict[str, Any]:

@@ -39,11 +39,6 @@ class MergeConfig:
     """Format of the stored weights."""
 
 
-def merge(config: MergeConfig) -> None:
-    """Merge a judge's adapter into its base model."""
-    run(config)
-
-
 def run(config: MergeConfig) -> dict[str, Any]:
     """Merge; the manifest that was written.
 

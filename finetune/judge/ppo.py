@@ -16,17 +16,16 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.stage import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
     from dialint.finetune.rl.rollouts import RewardFn
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PpoConfig:
     """Options of `dialint train ppo`."""
 
@@ -60,7 +58,6 @@ class PpoConfig:
     running: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if self.reward is not None and self.weights.preference_weight <= 0:
             raise ConfigError("E_OPTION", "--preference-weight: expected more than 0 with --reward")
 
@@ -73,11 +70,6 @@ class PpoConfig:
     def sampled_answers(self) -> int:
         """Answers that are sampled at once."""
         return self.options.questions * self.options.answers
-
-
-def ppo(config: PpoConfig) -> None:
-    """Align a judge by PPO with a reward model."""
-    run(config)
 
 
 def run(config: PpoConfig) -> dict[str, Any]:

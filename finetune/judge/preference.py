@@ -12,15 +12,14 @@ Source: Rafailov et al. 2023, Direct preference optimization.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.stage import prepare, require_positions, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 SIDES = ("chosen_ids", "rejected_ids")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PreferConfig:
     """Options of `dialint train prefer`."""
 
@@ -60,7 +58,6 @@ class PreferConfig:
     running: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if self.pairs % self.accumulate:
             raise ConfigError("E_OPTION", "--accumulate must divide --pairs")
 
@@ -68,11 +65,6 @@ class PreferConfig:
     def forward_answers(self) -> int:
         """Questions with an answer in one forward pass."""
         return 2 * self.pairs // self.accumulate
-
-
-def prefer(config: PreferConfig) -> None:
-    """Align a judge with preferences directly (DPO)."""
-    run(config)
 
 
 def run(config: PreferConfig) -> dict[str, Any]:

@@ -11,23 +11,21 @@ a baseline (`rewards/reward_trainer.py`). `dialint train ppo` and `dialint train
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
 from dialint.finetune.judge.stage import prepare, require_positions, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class RewardConfig:
     """Options of `dialint train reward`."""
 
@@ -54,18 +52,10 @@ class RewardConfig:
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     @property
     def forward_answers(self) -> int:
         """Questions with an answer in one forward pass."""
         return 2 * self.pairs
-
-
-def reward(config: RewardConfig) -> None:
-    """Train a reward model on people's preferences."""
-    run(config)
 
 
 def run(config: RewardConfig) -> dict[str, Any]:

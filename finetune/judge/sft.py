@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import require_library, require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig
 from dialint.finetune.judge.stage import prepare, require_positions, validate_config
 from dialint.finetune.train.adapters import AdapterOptions
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from dialint.finetune.train.hf_trainer import TrainResult
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class SftJudgeConfig:
     """Options of `dialint train sft judge`."""
 
@@ -68,18 +66,10 @@ class SftJudgeConfig:
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     @property
     def forward_answers(self) -> int:
         """Questions with an answer in one forward pass."""
         return self.questions
-
-
-def sft_judge(config: SftJudgeConfig) -> None:
-    """Fine-tune a judge on labelled dialogues."""
-    run(config)
 
 
 def run(config: SftJudgeConfig) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.progress import track
 from dialint.detector.records import Dialogue, Probability, Record
 from dialint.detector.render import Renderer
@@ -70,8 +70,7 @@ Answers = dict[str, dict[int, dict[str, float]]]
 """Probabilities by dialogue, turn and code."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class DistillConfig:
     """Options of `dialint train distill`."""
 
@@ -106,9 +105,6 @@ class DistillConfig:
     """How logs are read."""
     running: RunOptions = field(default_factory=RunOptions)
     """How it runs."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
     def scan_config(self, base: Path) -> ScanConfig:
         """The options of the student's training."""

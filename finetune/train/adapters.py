@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +13,7 @@ from dialint.detector.artifacts import write_json
 from dialint.detector.engines.base_models import BASE_FILE, ModelSource, load_adapter, load_base_model
 from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.finetune.train.finite import validate_finite
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ PEFT_NAMES = {
 """Options of an adapter's shape, and their names in peft."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class AdapterOptions:
     """Which weights of a base model are trained: all, or adapters beside frozen ones."""
 
@@ -55,7 +53,6 @@ class AdapterOptions:
     """nf4: the frozen base in 4 bits, double quantization, bf16 arithmetic (Dettmers et al. 2023, QLoRA)."""
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if not self.targets:
             raise ConfigError("E_OPTION", "--targets must name layers")
 

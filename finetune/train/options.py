@@ -6,7 +6,7 @@ A stage's own options (its learning rate, its length) are in its own config.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -15,14 +15,13 @@ from pydantic import Field
 from dialint.detector.environment import is_installed, require_library
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import default_threads
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
 Tracker = Literal["tensorboard", "wandb", "mlflow"]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class RunOptions:
     """Device, precision, checkpoints and reports of a training. Of these, only seed, precision and optimizer
     change weights."""
@@ -51,9 +50,6 @@ class RunOptions:
     """Experiment trackers that get every line of metrics.jsonl too, each configured by its own environment
     variables."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     def validate(self) -> None:
         """Check the device, and that the libraries of optimizer and trackers are installed.
 
@@ -69,8 +65,7 @@ class RunOptions:
                 raise ConfigError("E_EXTRA", f"--report-to {tracker}: pip install {tracker}")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class ScheduleOptions:
     """Length and early stopping of a training."""
 
@@ -87,12 +82,8 @@ class ScheduleOptions:
     patience: Annotated[int, Field(ge=1)] = 5
     """Evaluations without improvement after which training stops; the best weights are kept."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PpoOptions:
     """Hyperparameters of PPO; each of them changes the trained weights."""
 
@@ -121,9 +112,6 @@ class PpoOptions:
     """Penalty per nat of KL divergence from the initial policy."""
     unfinished: Annotated[float, Field(ge=0)] = 1.0
     """Penalty of an answer that does not end within --answer-tokens."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 NOT_IN_JOB = frozenset(
