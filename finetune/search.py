@@ -67,9 +67,7 @@ STAGES = {
     "scan": Stage(
         "dialint.finetune.scanner.train:scan", "train sft scan", "training.json", "dev.ap.macro", "maximize"
     ),
-    "judge": Stage(
-        "dialint.finetune.judge.sft:run", "train sft judge", MANIFEST, "figures.best", "minimize"
-    ),
+    "judge": Stage("dialint.finetune.judge.sft:run", "train sft judge", MANIFEST, "figures.best", "minimize"),
 }
 
 

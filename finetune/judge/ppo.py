@@ -124,7 +124,7 @@ def align(
     from dialint.finetune.rl.logprobs import enable_packed_attention
     from dialint.finetune.rl.ppo_trainer import PpoTrainer
     from dialint.finetune.rl.rollouts import PolicyModel
-    from dialint.finetune.train.distributed import unwrap, uses_bf16
+    from dialint.finetune.train.adapters import unwrap
     from dialint.finetune.train.memory import recomputes_activations
 
     options, running = config.options, config.running
@@ -137,7 +137,7 @@ def align(
         return str(tokenizer.decode(ids, skip_special_tokens=True))
 
     recomputes = recomputes_activations(running, model)
-    policy = PolicyModel(model, decode, stop_ids, recomputes, uses_bf16(running))
+    policy = PolicyModel(model, decode, stop_ids, recomputes, running.uses_bf16())
     trainer = PpoTrainer(policy, prompts, reward, options, running)
     loop = trainer.loop(config.out, job)
     if not loop.run():

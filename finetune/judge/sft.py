@@ -108,7 +108,6 @@ def _train(
     from trl import SFTConfig
 
     from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
-    from dialint.finetune.train.distributed import uses_bf16
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
     make_output_folder(config.out)
@@ -133,7 +132,7 @@ def _train(
         rows,
         dev_rows,
         dev_questions[: config.dev_answers],
-        bf16=uses_bf16(config.running),
+        bf16=config.running.uses_bf16(),
     )
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     return run_trainer(trainer, config.out, job, config.running)

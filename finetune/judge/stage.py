@@ -95,16 +95,14 @@ class StageContext:
         """The model, ready for training; the seed determines its new weights."""
         import torch
 
-        from dialint.finetune.train.distributed import resolve_device, uses_bf16
-
         running = self.config.running
         torch.manual_seed(running.seed)
         return adapters.load_model(
             self.source,
             self.config.adapters,
             kind=self.task_type,
-            device=resolve_device(running),
-            bf16=uses_bf16(running),
+            device=running.resolve_device(),
+            bf16=running.uses_bf16(),
         )
 
     def save(self, kind: str, model: Any, figures: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from trl import DPOTrainer, GRPOTrainer
 
 from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
 from dialint.finetune.rl.sampling import sample
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import unwrap
 
 EQUAL_ADVANTAGES = 1e-5
 """Range of advantages up to which the rewards of a group are equal: rounding alone, as advantages of a step

@@ -20,7 +20,7 @@ from torch.nn.functional import cross_entropy
 from dialint.detector.engines import packed
 from dialint.detector.engines.equivalence_check import equivalence_error
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import unwrap
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,15 @@ def load_model(
     return add_adapters(model, adapters, kind)
 
 
+def unwrap(model: Any) -> Any:
+    """The language model inside of adapters and of `DistributedDataParallel`, or the model itself."""
+    import torch
+
+    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        model = model.module
+    return model.get_base_model() if hasattr(model, "peft_config") else model
+
+
 def add_adapters(
     model: Any, adapters: AdapterOptions, kind: str | None, rows: Sequence[int] = ()
 ) -> PeftModel:

@@ -26,7 +26,6 @@ from transformers import PrinterCallback, TrainerCallback, TrainerControl, Train
 from transformers.utils.logging import disable_progress_bar
 
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.distributed import resolve_device, uses_bf16
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import stop_on_signal
 from dialint.finetune.train.memory import peak_memory, recomputes_activations
@@ -50,7 +49,7 @@ def build_trainer_config(
 ) -> T:
     """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
     alone knows. Saving and logging are left to `TrainingCallback`."""
-    device = resolve_device(running)
+    device = running.resolve_device()
     if ":" in device and "LOCAL_RANK" not in os.environ:
         os.environ["ACCELERATE_TORCH_DEVICE"] = device
     recompute = recomputes_activations(running, model)
@@ -64,7 +63,7 @@ def build_trainer_config(
         "seed": running.seed,
         "data_seed": running.seed,
         "use_cpu": device == "cpu",
-        "bf16": uses_bf16(running),
+        "bf16": running.uses_bf16(),
         "fp16": False,
         "tf32": None,
         "optim": OPTIMIZERS[optimizer],

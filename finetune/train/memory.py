@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.adapters import AdapterOptions, add_adapters
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import AdapterOptions, add_adapters, unwrap
 from dialint.finetune.train.options import Optimizer, RunOptions
 
 if TYPE_CHECKING:

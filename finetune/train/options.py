@@ -5,6 +5,7 @@ A stage's own options (its learning rate, its length) are in its own config.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import field
 from typing import Annotated, Literal
@@ -12,7 +13,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.environment import is_installed, require_library
+from dialint.detector.environment import is_installed, require_library, world_size
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import command_options
@@ -63,6 +64,31 @@ class RunOptions:
         for tracker in self.report_to:
             if not is_installed(tracker):
                 raise ConfigError("E_EXTRA", f"--report-to {tracker}: pip install {tracker}")
+
+    def resolve_device(self) -> str:
+        """The device of this process; of several that ``accelerate launch`` or ``torchrun`` started, each has
+        its own GPU.
+
+        Raises:
+            ConfigError: E_DEVICE, this machine has no such device, one GPU is named for several processes, or
+                the launcher would cut the model up among them.
+        """
+        from dialint.detector.engines import local
+
+        for name in ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"):
+            if os.environ.get(name, "").lower() == "true":
+                raise ConfigError("E_DEVICE", f"{name} is set: a model is whole in each process here")
+        device = local.resolve_device(self.device)
+        if device == "cuda" and "LOCAL_RANK" in os.environ:
+            return f"cuda:{os.environ['LOCAL_RANK']}"
+        if device != "cpu" and world_size() > 1:
+            message = f"--device {device}: one GPU for {world_size()} processes; leave it out"
+            raise ConfigError("E_DEVICE", message)
+        return device
+
+    def uses_bf16(self) -> bool:
+        """Return whether arithmetic is in bf16."""
+        return self.precision == "bf16" or (self.precision == "auto" and self.resolve_device() != "cpu")
 
 
 @command_options

@@ -20,8 +20,7 @@ from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_t
 from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.rl import ppo_trainer
-from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import AdapterOptions, load_model, unwrap
 from dialint.finetune.train.lineage import job_of_config
 from dialint.finetune.train.options import PpoOptions, RunOptions
 
