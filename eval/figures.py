@@ -298,13 +298,10 @@ def with_interval(
     return {name: value, f"{name}_95": bounds}
 
 
-def round_figure(value: float) -> float | None:
-    """Four decimals, None for NaN."""
-    return None if np.isnan(value) else round(float(value), 4)
-
-
 def value_and_interval(
     values: np.ndarray, n_groups: int | None = None, limits: tuple[float, float] = (0.0, 1.0)
 ) -> list[float | None]:
-    """A figure and the ends of its interval, from its values of shape (1 + rounds,)."""
-    return [round_figure(value) for value in (values[0], *percentile_interval(values, n_groups, limits))]
+    """A figure and the ends of its interval, from its values of shape (1 + rounds,): four decimals, None for
+    NaN."""
+    figures = (values[0], *percentile_interval(values, n_groups, limits))
+    return [None if np.isnan(value) else round(float(value), 4) for value in figures]

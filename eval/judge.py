@@ -120,7 +120,10 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
     from dialint.eval.run import check_writable
 
     require_single_process("eval judge")
-    judges = _judge_configs(asked, config.against)
+    if asked.judge is None:
+        raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
+    require_everything(asked)
+    judges = {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *config.against))}
     for path in (config.out, config.overrides):
         if path is not None:
             check_writable(path)
@@ -160,18 +163,6 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         },
         **({} if contract is None else {"contract": describe_contract(contract)}),
     }
-
-
-def _judge_configs(asked: JudgeConfig, against: tuple[str, ...]) -> dict[str, JudgeConfig]:
-    """The options of each judge by its name, that of --judge first.
-
-    Raises:
-        ConfigError: E_OPTION, none is named, or an option that keeps it from reading everything.
-    """
-    if asked.judge is None:
-        raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
-    require_everything(asked)
-    return {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *against))}
 
 
 def _read(

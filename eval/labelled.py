@@ -8,7 +8,7 @@ notes that are taught are empty, and the reason is the code's name.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -109,7 +109,11 @@ def select_examples(dataset: Path, split: str, config: SelectionConfig, seed: in
         OutputRefused: the folder is not complete, or the split's file was changed.
         InputRefused: a file of it cannot be read.
     """
-    return list(_sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed))
+    examples = list(read_examples(verified_split(dataset, split)))
+    sources = sorted(set(map(source_of, examples)))
+    random.Random(seed).shuffle(sources)
+    selected = set(sources[: config.limit])
+    return [example for example in examples if source_of(example) in selected]
 
 
 def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str, ...]:
@@ -220,15 +224,3 @@ def verified_split(dataset: Path, name: str) -> Path:
         raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
     verify_files(dataset, entries)
     return path
-
-
-def _sample_sources(examples: Iterable[Example], limit: int | None, seed: int) -> Iterator[Example]:
-    """At most `limit` source dialogues with all examples made of them, sampled by the seed."""
-    if limit is None:
-        yield from examples
-        return
-    retained = list(examples)
-    sources = sorted({source_of(example) for example in retained})
-    random.Random(seed).shuffle(sources)
-    selected = set(sources[:limit])
-    yield from (example for example in retained if source_of(example) in selected)

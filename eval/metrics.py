@@ -35,18 +35,3 @@ def span_f1(one: tuple[int, int], other: tuple[int, int]) -> float:
     """F1 of the characters of two spans, each of at least one, ends exclusive."""
     both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
     return 2 * both / (one[1] - one[0] + other[1] - other[0])
-
-
-def calibration_error(truth: Bools, probabilities: Floats, bins: int = 15) -> float:
-    """Expected calibration error over bins of equal count: mean |frequency - mean probability|.
-
-    NaN of nothing.
-
-    Source: Nguyen and O'Connor 2015, adaptive binning.
-    """
-    if not len(truth):
-        return float("nan")
-    order = np.argsort(probabilities, kind="stable")
-    groups = [group for group in np.array_split(order, bins) if len(group)]
-    gaps = [abs(truth[g].mean() - probabilities[g].mean()) * len(g) for g in groups]
-    return float(sum(gaps) / len(truth))

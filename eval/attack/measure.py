@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -83,28 +83,16 @@ def _outcome(target: Target, trial: Trial, attacked: TargetVerdict, control: Tar
 
 def summarize(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
     """Figures by goal: of all outcomes, and by family, place and code."""
-    return {
-        goal: {
-            "all": _rates([each for each in outcomes if each.goal == goal], rounds),
-            **{
-                f"by_{name}": {
-                    value: _rates(
-                        [each for each in outcomes if each.goal == goal and key(each) == value], rounds
-                    )
-                    for value in dict.fromkeys(key(each) for each in outcomes if each.goal == goal)
-                }
-                for name, key in _GROUPS.items()
-            },
-        }
-        for goal in get_args(Goal)
-    }
-
-
-_GROUPS: dict[str, Callable[[Outcome], str]] = {
-    "family": lambda each: each.family,
-    "place": lambda each: each.place,
-    "code": lambda each: each.code,
-}
+    figures: dict[str, Any] = {}
+    for goal in get_args(Goal):
+        of_goal = [each for each in outcomes if each.goal == goal]
+        figures[goal] = {"all": _rates(of_goal, rounds)}
+        for name in ("family", "place", "code"):
+            groups: dict[str, list[Outcome]] = {}
+            for each in of_goal:
+                groups.setdefault(getattr(each, name), []).append(each)
+            figures[goal][f"by_{name}"] = {value: _rates(own, rounds) for value, own in groups.items()}
+    return figures
 
 
 def _rates(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:

@@ -79,10 +79,8 @@ def attack(
     started = time.process_time()
     examples = _read(log_or_examples, config.limit, reading)
     report = evaluate(examples, config, detector or DetectorConfig(), judge)
-    report["input"] = {
-        "name": (log_or_examples or SAMPLE / "dialogues.jsonl").name,
-        "sha256": sha256_file(log_or_examples or SAMPLE / "dialogues.jsonl"),
-    }
+    path = log_or_examples or SAMPLE / "dialogues.jsonl"
+    report["input"] = {"name": path.name, "sha256": sha256_file(path)}
     report["cpu_seconds"] = round(time.process_time() - started, 1)
     print_report(report)
     if config.out is not None:

@@ -20,7 +20,8 @@ from trl.trainer.reward_trainer import DataCollatorForPreference
 
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
-from dialint.eval.metrics import Bools, Floats, calibration_error
+from dialint.eval.figures import calibration_errors
+from dialint.eval.metrics import Bools, Floats
 from dialint.finetune.rewards.pairs import PreferencePair
 from dialint.finetune.rewards.reward_function import score_rows
 
@@ -146,11 +147,13 @@ def _figures(chosen: np.ndarray, rejected: np.ndarray, agreement: np.ndarray) ->
     probability = 1 / (1 + np.exp(-margin))
     clipped = np.clip(probability, 1e-6, 1 - 1e-6)
     both_sides = np.concatenate((probability, 1 - probability))
-    is_preferred = np.concatenate((np.ones(len(margin), bool), np.zeros(len(margin), bool)))
+    is_preferred = np.arange(len(both_sides)) < len(margin)
+    one_group = np.zeros(len(both_sides), np.int64)
+    errors = calibration_errors(is_preferred, both_sides, one_group, bootstrap_counts(1, 0))
     return {
         "accuracy": float((margin > 0).mean()),
         "log_loss": float(-(agreement * np.log(clipped) + (1 - agreement) * np.log(1 - clipped)).mean()),
-        "calibration_error": float(calibration_error(is_preferred, both_sides)),
+        "calibration_error": float(errors[0]),
         "mean_agreement": float(agreement.mean()),
         "mean_score": float(np.mean((chosen, rejected))),
         "score_spread": float(np.std((chosen, rejected))),

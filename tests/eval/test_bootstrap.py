@@ -53,8 +53,6 @@ def test_the_first_row_is_the_sample_itself() -> None:
     assert found["false_alarms_at_recall_50"][0] == pytest.approx(false_alarms(TRUTH, SCORES, 0.5))
     plain = recall_at_false_alarms(TRUTH, SCORES, 1.0)
     assert found["recall_at_1_false_alarm"][0] == pytest.approx(plain)
-    plain = metrics.calibration_error(TRUTH, SCORES)
-    assert calibration_errors(TRUTH, SCORES, GROUPS, COUNTS)[0] == pytest.approx(plain)
 
 
 def test_a_round_is_what_the_drawn_rows_would_give() -> None:
@@ -76,6 +74,15 @@ def test_by_hand() -> None:
     found = ranking_figures(truth, scores, np.array([0, 0, 1]), counts)["average_precision"]
     assert found == pytest.approx([(1 + 2 / 3) / 2, 1 / 3 * 1 + 2 / 3 * 3 / 4])
     assert grouped_sum(counts, truth, np.array([0, 0, 1])).tolist() == [2, 3]
+
+
+def test_calibration_error_by_hand() -> None:
+    """Two bins of two: |0.5 - 0.1| and |1.0 - 0.9|, half the weight each; the second round draws the first
+    two rows only."""
+    truth, stated = np.array([0, 1, 1, 1], bool), np.array([0.1, 0.1, 0.9, 0.9])
+    counts = np.array([[1, 1], [2, 0]], np.int32)
+    errors = calibration_errors(truth, stated, np.array([0, 0, 1, 1]), counts, bins=2)
+    assert errors == pytest.approx([0.25, 0.4])
 
 
 def test_nothing_to_measure_is_nan_not_zero() -> None:

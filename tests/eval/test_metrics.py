@@ -7,11 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dialint.eval.metrics import (
-    average_precision,
-    calibration_error,
-    span_f1,
-)
+from dialint.eval.metrics import average_precision, span_f1
 
 TRUTH = np.array([1, 0, 1, 0, 0, 1], bool)
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.2, 0.1])
@@ -37,9 +33,3 @@ def test_overlap_of_spans_by_hand() -> None:
     assert span_f1((4, 10), (2, 6)) == pytest.approx(2 * 2 / (4 + 6))
     assert span_f1((0, 3), (0, 3)) == 1.0
     assert span_f1((0, 3), (3, 5)) == 0.0
-
-
-def test_calibration_error_by_hand() -> None:
-    """Two bins of two: |0.5 - 0.1| and |1.0 - 0.9|, half the weight each."""
-    truth = np.array([0, 1, 1, 1], bool)
-    assert calibration_error(truth, np.array([0.1, 0.1, 0.9, 0.9]), bins=2) == pytest.approx(0.25)
