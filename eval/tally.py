@@ -53,8 +53,8 @@ def tally(sheet: Path, /, *, overrides: Path | None = None) -> None:
             console.print(_table(title, judged))
     for line in _sentences(result):
         console.print(line)
-    n_rows = len(sample.rows)
-    n_read = result.turns.read + sum(e.n for e in (*result.findings.values(), *result.suggestions.values()))
+    by_code = (*result.findings.values(), *result.suggestions.values())
+    n_rows, n_read = len(sample.rows), result.turns.read + sum(each.n for each in by_code)
     if n_read < n_rows:
         console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
     if overrides is not None:

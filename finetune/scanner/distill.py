@@ -1,13 +1,13 @@
-"""Distills a small scanner from a large one, or from a judge, on dialogues without labels.
+"""Distills a small scanner from a large one on dialogues without labels.
 
     dialint train distill --teacher build/release --dialogues logs/*.jsonl --layers 3 --out build/small
-    dialint train distill --teacher answers.jsonl --dialogues log.jsonl --base models/minilm --out build/small
+    dialint train distill --teacher build/release --dialogues log.jsonl --base minilm --out build/small
 
-The teacher is a release, the folder of a trained scanner, or a file of a judge's answers. It scores the
-masked dialogues once; its probabilities are the student's labels, by which
-`dialint.finetune.scanner.trainer` trains it. Teacher and student may have other tokens and windows
-(`losses.soft_targets` aligns them). All windows with their targets are in memory. Writes a folder like that
-of ``dialint train sft scan``, for ``dialint train pack``; a stopped run resumes from its last checkpoint.
+The teacher is a release or the folder of a trained scanner. It scores the masked dialogues once; its
+probabilities are the student's labels, by which `dialint.finetune.scanner.trainer` trains it. Teacher and
+student may have other tokens and windows (`losses.soft_targets` aligns them). All windows with their targets
+are in memory. Writes a folder like that of ``dialint train sft scan``, for ``dialint train pack``; a stopped
+run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
@@ -32,12 +31,11 @@ from dialint.detector.artifacts import (
     make_output_folder,
     read_manifest,
     require_new,
-    sha256_file,
 )
 from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, DialogueFailed, InputRefused
-from dialint.detector.example_files import read_examples, read_records
+from dialint.detector.example_files import read_examples
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
@@ -45,10 +43,9 @@ from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import command_options
 from dialint.detector.progress import track
-from dialint.detector.records import Dialogue, Probability, Record
+from dialint.detector.records import Dialogue
 from dialint.detector.render import Renderer
 from dialint.detector.scanner import TurnScores
-from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.results import source_of
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.adapters import AdapterOptions
@@ -61,13 +58,8 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.data import Target
     from dialint.finetune.scanner.trained import TrainedScanner
 
-MIN_PROBABILITY = 1e-4
-"""A judge's probability is clipped to at least this far from 0 and 1, so that its logit is finite."""
 HELDOUT = 100
 """Held-out dialogues, at most; a twentieth of all if there are fewer than 2,000."""
-
-Answers = dict[str, dict[int, dict[str, float]]]
-"""Probabilities by dialogue, turn and code."""
 
 
 @command_options
@@ -75,7 +67,7 @@ class DistillConfig:
     """Options of `dialint train distill`."""
 
     teacher: Path
-    """A release, the folder of a trained scanner, or a JSONL file of a judge's answers."""
+    """A release, or the folder of a trained scanner."""
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Logs to train on; they need no labels."""
     out: Path
@@ -135,8 +127,6 @@ def distill(config: DistillConfig) -> None:
     require_single_process("train distill")
     running = config.running
     running.validate()
-    if not config.teacher.exists():
-        raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
     if running.dry_run:
         folder = resolve_base(config.base).folder if config.base else config.teacher
         all_weights, context = AdapterOptions(adapter="none"), config.context_tokens or ENCODER_TOKENS
@@ -148,8 +138,8 @@ def distill(config: DistillConfig) -> None:
     teacher, student = load_models(config)
     check_equivalence(student.model, student.render.context_tokens)
     renderer = Renderer(student.render, student.tokenizer)
-    dialogues, logs = read_dialogues(config, teacher)
-    targets = _targets(teacher, dialogues, renderer, config.tokens)
+    dialogues, logs = read_dialogues(config)
+    targets = _targets(config, teacher, dialogues, renderer)
     n_heldout = min(HELDOUT, max(1, len(targets) // 20))
     heldout, train = (
         [each for own in part for each in own] for part in (targets[:n_heldout], targets[n_heldout:])
@@ -192,21 +182,7 @@ def distill(config: DistillConfig) -> None:
     remove_except(config.out)
 
 
-@dataclass(frozen=True)
-class Teacher:
-    """`score` yields the scored turns of each masked dialogue, -inf where it has no score. `sha256` changes
-    with the scores, `taxonomy` is the version that the codes are of, `examples` the fingerprint of what it
-    was trained on; `answers` are those of a file."""
-
-    codes: tuple[str, ...]
-    sha256: str
-    taxonomy: str | None
-    examples: str | None
-    score: Callable[[Iterable[Dialogue]], Iterator[Sequence[TurnScores]]]
-    answers: Answers | None = None
-
-
-def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
+def load_models(config: DistillConfig) -> tuple[TrainedScanner, TrainedScanner]:
     """Teacher and student, the student on its device.
 
     Raises:
@@ -223,12 +199,7 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     )
     from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
-    running, teacher_scanner = config.running, None
-    if config.teacher.is_dir():
-        teacher_scanner = read_scanner(config.teacher)
-        teacher = scanner_teacher(teacher_scanner, config.row_tokens, running)
-    else:
-        teacher = answers_teacher(config.teacher)
+    running, teacher = config.running, read_scanner(config.teacher)
     if config.base is not None:
         base = resolve_base(config.base)
         if is_scanner(base.folder):
@@ -236,8 +207,8 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
         else:
             scan_config = config.scan_config(base.folder)
             student = init_student(scan_config, load_base(scan_config), teacher.codes, describe_base(base))
-    elif teacher_scanner is not None and config.layers is not None:
-        student = teacher_scanner
+    elif config.layers is not None:
+        student = teacher
     else:
         raise ConfigError("E_OPTION", "name what the student starts from: --base, or --layers of its teacher")
     if student.codes != teacher.codes:
@@ -250,79 +221,27 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     return teacher, replace(student, model=model, stands_on_base=False)
 
 
-def scanner_teacher(trained: TrainedScanner, row_tokens: int, running: RunOptions) -> Teacher:
-    """A scanner: all turns, codes and evidence tokens, also of codes that a dialogue has once."""
-    scanner = trained.scanner(row_tokens, running.precision, running.device)
-    scanner = replace(scanner, dialogue_codes=tuple(False for _ in trained.codes))
-
-    def score(dialogues: Iterable[Dialogue]) -> Iterator[Sequence[TurnScores]]:
-        for result in scanner.stream(dialogues):
-            yield () if isinstance(result, DialogueFailed) else result
-
-    return Teacher(trained.codes, trained.sha256, trained.taxonomy, trained.examples, score)
-
-
-class JudgeAnswer(Record):
-    """A line of a file of answers: how probably this turn has this error."""
-
-    dialogue_id: str
-    turn: int = Field(ge=0)
-    code: str
-    probability: Probability
+def score_dialogues(
+    teacher: TrainedScanner, dialogues: Sequence[Dialogue], row_tokens: int, running: RunOptions
+) -> Iterator[Sequence[TurnScores]]:
+    """Yield the scored turns of each masked dialogue: all codes and evidence tokens, also of codes that a
+    dialogue has once."""
+    scanner = teacher.scanner(row_tokens, running.precision, running.device)
+    scanner = replace(scanner, dialogue_codes=tuple(False for _ in teacher.codes))
+    for result in track(scanner.stream(dialogues), len(dialogues), "scoring dialogues"):
+        yield () if isinstance(result, DialogueFailed) else result
 
 
-def answers_teacher(path: Path) -> Teacher:
-    """A file of answers, one JSON object a line: ``{"dialogue_id": "d1", "turn": 3, "code": "C1",
-    "probability": 0.8}``; of several for the same turn and code the last counts. The student is not trained
-    on turns and codes without an answer, nor on evidence tokens.
-
-    Raises:
-        InputRefused: E_ANSWERS, a line is not an answer.
-        ConfigError: E_CODE, a code that is not in the taxonomy; E_ANSWERS, the file holds no answer.
-    """
-    answers: Answers = {}
-    named: set[str] = set()
-    for answer in read_records(path, JudgeAnswer, "E_ANSWERS"):
-        by_turn = answers.setdefault(answer.dialogue_id, {})
-        by_turn.setdefault(answer.turn, {})[answer.code] = answer.probability
-        named.add(answer.code)
-    taxonomy = load_taxonomy()
-    if named - taxonomy.codes.keys():
-        raise ConfigError("E_CODE", f"{path}: unknown codes {sorted(named - taxonomy.codes.keys())}")
-    if not named:
-        raise ConfigError("E_ANSWERS", f"{path}: holds no answer")
-    codes = tuple(code for code in taxonomy.codes if code in named)
-    no_spans = np.zeros((0, len(codes)), np.float32)
-
-    def turn_scores(turn: int, probabilities: dict[str, float]) -> TurnScores:
-        known = np.array([probabilities.get(code, np.nan) for code in codes], np.float32)
-        clipped = known.clip(MIN_PROBABILITY, 1 - MIN_PROBABILITY)
-        return TurnScores(turn, np.nan_to_num(np.log(clipped / (1 - clipped)), nan=-np.inf), (), no_spans)
-
-    def score(dialogues: Iterable[Dialogue]) -> Iterator[Sequence[TurnScores]]:
-        for dialogue in dialogues:
-            yield [turn_scores(*each) for each in sorted(answers.get(dialogue.id, {}).items())]
-
-    return Teacher(codes, sha256_file(path), taxonomy.version, None, score, answers)
-
-
-def read_dialogues(config: DistillConfig, teacher: Teacher) -> tuple[list[Dialogue], str]:
-    """The masked dialogues of the logs, less those of the examples' evaluation sets and those without an
-    answer, in the order of a hash of their ids; and the fingerprint of the logs.
+def read_dialogues(config: DistillConfig) -> tuple[list[Dialogue], str]:
+    """The masked dialogues of the logs, less those of the examples' evaluation sets, in the order of a hash
+    of their ids; and the fingerprint of the logs.
 
     Raises:
         InputRefused: the logs are refused whole.
-        ConfigError: E_ANSWERS, a judge's answer is of no dialogue of the logs.
     """
     sources = open_logs(config.dialogues)
     inspected = fingerprint([inspect(source, config.read) for source in sources])
     loaded = [item.dialogue for item in read(sources, config.read, Counts()) if isinstance(item, Loaded)]
-    if teacher.answers is not None:
-        turns = {dialogue.id: {turn.index for turn in dialogue.turns} for dialogue in loaded}
-        for dialogue_id, by_turn in teacher.answers.items():
-            if dialogue_id not in turns or by_turn.keys() - turns[dialogue_id]:
-                raise ConfigError("E_ANSWERS", f"dialogue {dialogue_id}, or a turn of it, is in no log")
-        loaded = [dialogue for dialogue in loaded if dialogue.id in teacher.answers]
     remaining = _drop_evaluated(loaded, config.examples)
     remaining.sort(key=lambda dialogue: hashlib.sha256(dialogue.id.encode()).digest())
     return [mask_dialogue(dialogue)[0] for dialogue in remaining], inspected
@@ -342,15 +261,15 @@ def _drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Di
 
 
 def _targets(
-    teacher: Teacher, dialogues: Sequence[Dialogue], renderer: Renderer, tokens: int | None
+    config: DistillConfig, teacher: TrainedScanner, dialogues: Sequence[Dialogue], renderer: Renderer
 ) -> list[list[Target]]:
     """The student's windows of each dialogue with the teacher's probabilities, as many as training may take;
     dialogues without a turn to score are left out."""
     from dialint.finetune.scanner.losses import soft_targets
 
     results: list[list[Target]] = []
-    left = math.inf if tokens is None else tokens
-    scored = track(teacher.score(dialogues), len(dialogues), "scoring dialogues")
+    left = math.inf if config.tokens is None else config.tokens
+    scored = score_dialogues(teacher, dialogues, config.row_tokens, config.running)
     for dialogue, turns in zip(dialogues, scored, strict=False):
         try:
             results.append(soft_targets(renderer.render(dialogue), turns, len(teacher.codes)))
