@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -45,7 +45,8 @@ from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
 from dialint.detector.verdict_files import VerdictManifest, escape_cell, manifest_path, read_verdicts
 
-Kind = Literal["finding", "suggestion", "turn"]
+Reported = Literal["finding", "suggestion"]
+Kind = Literal[Reported, "turn"]
 JUDGEMENTS = ("right", "wrong", "arguable")
 NOTHING = "none"
 """What the reader writes into `missed` where a drawn turn has no error."""
@@ -110,7 +111,7 @@ class SpotCheck(Record):
     log: str
     seed: int
     codes: tuple[str, ...]
-    reported: dict[Literal["finding", "suggestion"], dict[str, int]]
+    reported: dict[Reported, dict[str, int]]
     unflagged: int
     rows: tuple[SheetRow, ...]
 
@@ -178,9 +179,9 @@ def draw(
     ]
     if not reported and not size.turns:
         raise InputRefused("E_EMPTY", "the verdicts hold no finding, so there is nothing to judge")
-    sizes: dict[Literal["finding", "suggestion"], dict[str, int]] = {
-        "finding": dict(sorted(Counter(code for kind, code, *_ in reported if kind == "finding").items())),
-        "suggestion": dict(sorted(Counter(code for kind, code, *_ in reported if kind != "finding").items())),
+    sizes = {
+        reported_as: dict(sorted(Counter(code for kind, code, *_ in reported if kind == reported_as).items()))
+        for reported_as in get_args(Reported)
     }
     sample: list[tuple[Kind, str, str, int, Finding | None, float]] = []
     for kind, code, n in _allocate(sizes, size.findings):
@@ -243,9 +244,7 @@ def _order(seed: int, *parts: object) -> bytes:
     return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
 
 
-def _allocate(
-    sizes: Mapping[Literal["finding", "suggestion"], Mapping[str, int]], total: int
-) -> list[tuple[Literal["finding", "suggestion"], str, int]]:
+def _allocate(sizes: Mapping[Reported, Mapping[str, int]], total: int) -> list[tuple[Reported, str, int]]:
     """How many to draw of each kind and code: two thirds of `total` are findings where there are enough, and
     a code's share goes by the square root of its size, so that rare codes are seen and frequent ones decided.
 
@@ -280,26 +279,25 @@ def _draw_turns(
         if verdict.status == "scored"
     }
     n, dialogues = 0, {}
-    lowest: list[tuple[int, str, int]] = []  # a heap of the lowest keys, negated
-    for dialogue in log:
-        if dialogue.id in wanted:
-            dialogues[dialogue.id] = dialogue
-        for turn in dialogue.turns if dialogue.id in excluded else ():
-            if turn.role not in JUDGED_ROLES or not turn.text.strip() or turn.index in excluded[dialogue.id]:
-                continue
-            n += 1
-            key = int.from_bytes(_order(size.seed, "turn", dialogue.id, turn.index))
-            entry = (-key, dialogue.id, turn.index)
-            if len(lowest) < size.turns:
-                heapq.heappush(lowest, entry)
-            elif size.turns and entry > lowest[0]:
-                heapq.heapreplace(lowest, entry)
-            else:
-                continue
-            dialogues[dialogue.id] = dialogue
-    chosen = [(name, turn) for _, name, turn in sorted(lowest, reverse=True)]
-    needed = wanted | {name for name, _ in chosen}
-    return chosen, n, {name: dialogue for name, dialogue in dialogues.items() if name in needed}
+
+    def candidates() -> Iterator[tuple[bytes, int, Dialogue]]:
+        nonlocal n
+        for dialogue in log:
+            if dialogue.id in wanted:
+                dialogues[dialogue.id] = dialogue
+            for turn in dialogue.turns if dialogue.id in excluded else ():
+                if (
+                    turn.role in JUDGED_ROLES
+                    and turn.text.strip()
+                    and turn.index not in excluded[dialogue.id]
+                ):
+                    n += 1
+                    yield _order(size.seed, "turn", dialogue.id, turn.index), turn.index, dialogue
+
+    # at least one, so that the log is read to its end
+    lowest = heapq.nsmallest(max(1, size.turns), candidates(), key=lambda each: each[0])[: size.turns]
+    dialogues |= {dialogue.id: dialogue for _, _, dialogue in lowest}
+    return [(dialogue.id, turn) for _, turn, dialogue in lowest], n, dialogues
 
 
 def _row(row: SheetRow, dialogue: Dialogue, finding: Finding | None, taxonomy: Taxonomy) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig
 from dialint.eval.matching import accusations
-from dialint.finetune.judge.stage import prepare, validate_config
+from dialint.finetune.judge.stage import prepare
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
@@ -94,15 +94,14 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.train.hf_trainer import run_trainer
 
-    validate_config(config, "train")
-    context = prepare(config)
+    context = prepare(config, "train")
     questions = context.read_questions("train")
     model = context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
     trainer = _build_trainer(config, model, context.prompt, questions, reward_function)
-    result = run_trainer(trainer, config.out, context.job, config.running)
+    aligned, figures = run_trainer(trainer, config.out, context.job, config.running)
     trainer.restore_attention()
-    return context.save("judge", result.model, result.figures)
+    return context.save("judge", aligned, figures)
 
 
 def _build_trainer(

@@ -27,7 +27,7 @@ from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, validate_config
+from dialint.finetune.judge.stage import prepare
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import PpoOptions, RunOptions
@@ -82,8 +82,7 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
 
     require_single_process("train ppo")
-    validate_config(config, "train")
-    context = prepare(config)
+    context = prepare(config, "train")
     questions = context.read_questions("train")
     tokenizer, model = context.prompt.tokenizer, context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)

@@ -21,7 +21,7 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions, validate_config
+from dialint.finetune.judge.stage import prepare, require_positions
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
@@ -78,12 +78,10 @@ def run(config: PreferConfig) -> dict[str, Any]:
 
     from dialint.finetune.train.hf_trainer import run_trainer
 
-    validate_config(config, "train")
-    context = prepare(config)
+    context = prepare(config, "train")
     pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
     trainer = _build_trainer(config, context.load_model(), context.prompt, pairs)
-    result = run_trainer(trainer, config.out, context.job, config.running)
-    return context.save("judge", result.model, result.figures)
+    return context.save("judge", *run_trainer(trainer, config.out, context.job, config.running))
 
 
 def _build_trainer(

@@ -34,7 +34,6 @@ from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questi
 from dialint.finetune.judge.stage import require_positions
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.train.finite import validate_loss
-from dialint.finetune.train.hf_trainer import TrainResult
 from dialint.finetune.train.loop import (
     Evaluation,
     StepOutput,
@@ -118,7 +117,7 @@ def train_privately(
     questions: Sequence[LabelledQuestion],
     dev_questions: Sequence[LabelledQuestion],
     job: str,
-) -> TrainResult:
+) -> tuple[Any, dict[str, Any]]:
     """Train `model` in place, from the last checkpoint of `job` if there is one; the run's figures. `config`
     is a `SftJudgeConfig`.
 
@@ -198,7 +197,7 @@ def train_privately(
         "dialogues": len(rows),
     }
     figures = {"steps": n_steps, "seconds": round(time.monotonic() - started, 1), "private": private}
-    return TrainResult(model, {**figures, "last": evaluate_dev()})
+    return model, {**figures, "last": evaluate_dev()}
 
 
 def _rows_by_dialogue(

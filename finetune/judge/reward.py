@@ -20,7 +20,7 @@ from pydantic import Field
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions, validate_config
+from dialint.finetune.judge.stage import prepare, require_positions
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -71,8 +71,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer, evaluate_held_out, tokenize_pairs
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
-    validate_config(config, "train", "dev")
-    context = prepare(config, "SEQ_CLS")
+    context = prepare(config, "train", "dev", task_type="SEQ_CLS")
     train_pairs, dev_pairs = context.read_pairs("train"), context.read_pairs("dev")
     model, prompt = context.load_model(), context.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
@@ -91,9 +90,9 @@ def run(config: RewardConfig) -> dict[str, Any]:
     trainer = JudgeRewardTrainer.create(model, arguments, prompt, rows, dev_rows[: config.dev_pairs])
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_output_folder(config.out)
-    result = run_trainer(trainer, config.out, context.job, config.running)
+    model, run_figures = run_trainer(trainer, config.out, context.job, config.running)
     by_origin = evaluate_held_out(
-        result.model,
+        model,
         prompt.tokenizer.pad_token_id,
         train_pairs,
         dev_pairs[: config.held_pairs],
@@ -105,5 +104,4 @@ def run(config: RewardConfig) -> dict[str, Any]:
             f"{figures['accuracy']:.3f}, of the answers alone {figures['answer_only']['accuracy']:.3f}",
             file=sys.stderr,
         )
-    figures = {**result.figures, "pairs": len(train_pairs), "held_out": by_origin}
-    return context.save("reward", result.model, figures)
+    return context.save("reward", model, {**run_figures, "pairs": len(train_pairs), "held_out": by_origin})

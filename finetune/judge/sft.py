@@ -25,13 +25,12 @@ from dialint.detector.environment import require_library, require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions, validate_config
+from dialint.finetune.judge.stage import prepare, require_positions
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.train.hf_trainer import TrainResult
 
 
 @command_options
@@ -81,19 +80,20 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     """
     from dialint.finetune.judge.private_sft import train_privately
 
-    validate_config(config, "train", "dev")
     if config.private_epsilon is not None:
         if config.adapters.adapter_dropout:
             raise ConfigError("E_OPTION", "--private-epsilon excludes --adapter-dropout")
         require_single_process("train sft judge --private-epsilon")
         require_library("opacus", "--private-epsilon")
-    context = prepare(config)
+    context = prepare(config, "train", "dev")
     questions, dev_questions = context.read_questions("train"), context.read_questions("dev")
     train = _train if config.private_epsilon is None else train_privately
     n_dev = min(config.dev_questions, len(dev_questions))
     dev_questions = random.Random(config.running.seed).sample(dev_questions, n_dev)
-    result = train(config, context.load_model(), context.prompt, questions, dev_questions, context.job)
-    return context.save("judge", result.model, result.figures)
+    model, figures = train(
+        config, context.load_model(), context.prompt, questions, dev_questions, context.job
+    )
+    return context.save("judge", model, figures)
 
 
 def _train(
@@ -103,7 +103,7 @@ def _train(
     questions: Sequence[LabelledQuestion],
     dev_questions: Sequence[LabelledQuestion],
     job: str,
-) -> TrainResult:
+) -> tuple[Any, dict[str, Any]]:
     from transformers import EarlyStoppingCallback
     from trl import SFTConfig
 

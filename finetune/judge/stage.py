@@ -114,17 +114,22 @@ class StageContext:
         return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures)
 
 
-def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
-    """Resolve the base and fingerprint the inputs before any work is done; in a dry run print the memory. A
-    config with `detail` determines the prompt; otherwise it is the one that the judge was trained with, and
-    the codes asked about are, unless named, those it was trained on. A reward model (SEQ_CLS) is trained from
-    the judge's base without its adapter.
+def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> StageContext:
+    """Check the options and the `splits` that the stage reads, resolve the base and fingerprint the inputs
+    before any work is done; in a dry run print the memory. A config with `detail` determines the prompt;
+    otherwise it is the one that the judge was trained with, and the codes asked about are, unless named,
+    those it was trained on. A reward model (SEQ_CLS) is trained from the judge's base without its adapter.
 
     Raises:
-        ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or trained with another prompt version;
-            E_CODE, unknown codes or none.
+        OutputRefused: E_EXISTS, `out` has a finished model.
+        ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something; E_BASE, E_ADAPTER or E_JUDGE, nothing
+            that loads, or trained with another prompt version; E_CODE, unknown codes or none.
         SystemExit: 0, after the memory was printed in a dry run.
     """
+    _validate_dataset(config.dataset, splits)
+    require_new(config.out, MANIFEST, "a finished model")
+    config.adapters.validate()
+    config.running.validate()
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt, base_room, load_prompt, resolve_judge
@@ -193,29 +198,20 @@ def require_positions(model: Any, rows: Sequence[Sequence[int]]) -> None:
         )
 
 
-def validate_config(config: Any, *splits: str) -> None:
-    """Check what all stages of the judge share; `splits` are those that the stage reads.
-
-    Raises:
-        OutputRefused: E_EXISTS, `out` has a finished model.
-        ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something.
-    """
-    if not config.dataset.exists():
+def _validate_dataset(dataset: Path, splits: Sequence[str]) -> None:
+    if not dataset.exists():
         makers = "`dialint export dataset` or `dialint data inject` makes one"
-        raise ConfigError("E_OPTION", f"--dataset {config.dataset}: no such file or folder; {makers}")
-    if config.dataset.is_dir():
-        missing = [name for name in splits if find_set(config.dataset, name) is None]
-        missing += [] if (config.dataset / MANIFEST).is_file() else [MANIFEST]
+        raise ConfigError("E_OPTION", f"--dataset {dataset}: no such file or folder; {makers}")
+    if dataset.is_dir():
+        missing = [name for name in splits if find_set(dataset, name) is None]
+        missing += [] if (dataset / MANIFEST).is_file() else [MANIFEST]
         if missing:
-            has = ", ".join(list_sets(config.dataset)) or "no set of examples"
+            has = ", ".join(list_sets(dataset)) or "no set of examples"
             raise ConfigError(
                 "E_EXAMPLE",
-                f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "
-                "dataset` makes one of people's labels, `dialint data inject` one of made errors",
+                f"--dataset {dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export dataset` "
+                "makes one of people's labels, `dialint data inject` one of made errors",
             )
-    require_new(config.out, MANIFEST, "a finished model")
-    config.adapters.validate()
-    config.running.validate()
 
 
 def save_judge(

@@ -153,11 +153,8 @@ def _validate_same_shape(folder: Path, adapters: AdapterOptions) -> None:
     """Training continues an existing adapter as it is: options that require another shape are refused."""
     from peft import LoraConfig
 
-    existing, requested, default = (
-        LoraConfig.from_pretrained(str(folder)),
-        _lora_config(adapters),
-        _lora_config(AdapterOptions()),
-    )
+    existing = LoraConfig.from_pretrained(str(folder))
+    requested, default = _lora_config(adapters), _lora_config(AdapterOptions())
     other = [
         name
         for name, peft_name in PEFT_NAMES.items()

@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -202,16 +201,9 @@ class TrainingCallback(TrainerCallback):
         checkpoint.remove_except(self.out, folder, *([Path(best)] if best else []))
 
 
-@dataclass(frozen=True)
-class TrainResult:
-    """The model with its best or last weights, and figures of the run."""
-
-    model: Any
-    figures: dict[str, Any]
-
-
-def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> TrainResult:
-    """Train from the newest complete checkpoint of this job, if there is one.
+def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple[Any, dict[str, Any]]:
+    """Train from the newest complete checkpoint of this job, if there is one; the model with its best or last
+    weights, and figures of the run.
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
@@ -251,7 +243,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
         "last": {name: value for entry in state.log_history for name, value in entry.items()
                  if name.startswith("eval_")},
     }  # fmt: skip
-    return TrainResult(trainer.model, figures)
+    return trainer.model, figures
 
 
 def _cast_adapters(trainer: Any) -> None:
