@@ -24,11 +24,11 @@ from dialint.eval.figures import (
     EvaluationFigures,
     count_findings,
     count_sources,
+    curve,
     nan_mean,
     ranking_figures,
     value_and_interval,
 )
-from dialint.eval.metrics import curve
 from dialint.eval.results import (
     WHOLE_DIALOGUE,
     CodeResults,

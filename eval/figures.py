@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.detector.interface import Detector
-from dialint.detector.statistics import Counts, grouped_sum, percentile_interval, ratio
-from dialint.eval.metrics import Bools, Floats
+from dialint.detector.statistics import Bools, Counts, Floats, grouped_sum, percentile_interval, ratio
 from dialint.eval.results import (
     CodeResults,
     Results,
@@ -25,6 +24,25 @@ from dialint.eval.results import (
 
 CELLS = 1 << 22
 """Weights held at a time."""
+
+
+def average_precision(truth: Bools, scores: Floats) -> float:
+    """Area under precision over recall, ties taken together; NaN without a positive.
+
+    Source: the step-wise sum that scikit-learn documents for ``average_precision_score``.
+    """
+    if not truth.any():
+        return float("nan")
+    precision, recall, _ = curve(truth, scores)
+    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+
+
+def curve(truth: Bools, scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision and recall at each distinct score, from the highest down, and those scores."""
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.cumsum(truth[order])
+    last = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
+    return hits[last] / (last + 1.0), hits[last] / max(int(truth.sum()), 1), ranked[last]
 
 
 def ranking_figures(

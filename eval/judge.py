@@ -20,11 +20,10 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import MANIFEST, package_versions, read_manifest, write_json
+from dialint.detector.artifacts import package_versions, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage, default_threads
 from dialint.detector.judge.config import JudgeConfig, parse_judge
-from dialint.detector.manifests import Model
 from dialint.detector.option_ranges import command_options
 from dialint.detector.overrides import JudgeContract
 from dialint.detector.records import Example
@@ -48,8 +47,6 @@ TABLE_FIGURES = (
 """Figures of the table on the screen; the JSON has all."""
 USAGE = ("questions", "prompt_tokens", "cached_tokens", "output_tokens", "seconds", "unquoted", "shortened")
 """What reading took, as `JudgeUsage` counts it."""
-REWARD_MODEL = "reward_model"
-"""Key of the figures of the reward model that a judge was aligned with."""
 MAX_WITH_INTERVALS = 2
 """Number of judges up to which the table has room for intervals."""
 
@@ -154,7 +151,6 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
                 "name": own_name,
                 **summarize_judge(own, taxonomy, config.rounds),
                 "usage": {each: getattr(usage, each) for each in USAGE},
-                **reward_model_figures(Path(parse_judge(name)[1])),
             }
             for name, (own, usage, own_name) in results.items()
         },
@@ -198,14 +194,6 @@ def describe_contract(contract: JudgeContract) -> str:
     )
 
 
-def reward_model_figures(folder: Path) -> dict[str, Any]:
-    """The held-out figures of the reward model that a judge was aligned with, from its manifest; empty
-    without one."""
-    path = folder / MANIFEST
-    figures = read_manifest(path, expected=Model).get("figures", {}) if path.exists() else {}
-    return {REWARD_MODEL: figures[REWARD_MODEL]} if REWARD_MODEL in figures else {}
-
-
 def _print_report(report: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -242,12 +230,6 @@ def _print_report(report: dict[str, Any]) -> None:
         if own["failures"]:
             failed = ", ".join(f"{n} {failure}" for failure, n in sorted(own["failures"].items()))
             print(f"{own['name']}: dialogues without a usable answer: {failed}")
-        for origin, part in own.get(REWARD_MODEL, {}).items():
-            accuracy, baseline = part["accuracy"], part["answer_only"]["accuracy"]
-            print(
-                f"{own['name']}: accuracy of its reward model on held-out pairs of {origin} "
-                f"{accuracy:.3f}, of the answers alone {baseline:.3f}"
-            )
 
 
 def _format(figures: dict[str, Any], name: str, has_intervals: bool) -> str:

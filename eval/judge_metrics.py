@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from dialint.detector.judge.prompt import split_families
-from dialint.detector.statistics import bootstrap_counts, grouped_sum, ratio
+from dialint.detector.statistics import Floats, bootstrap_counts, grouped_sum, ratio
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.figures import calibration_errors, ranking_figures, value_and_interval, with_interval
 from dialint.eval.judge_measure import Comparison
 from dialint.eval.matching import ACCUSES_FROM, BETA
-from dialint.eval.metrics import Floats
 
 OF_ERRORS = ("recall", "f_half", "f1", "average_precision")
 OF_ACCUSATIONS = ("precision", "right_turns", "quote_overlap")

@@ -48,6 +48,7 @@ from dialint.detector.manifests import Folder
 from dialint.detector.near_duplicates import RELATED, batch_shingles, group_names, linking_pairs
 from dialint.detector.option_ranges import command_options
 from dialint.detector.records import Example, Probability, Record
+from dialint.detector.statistics import Bools, Floats
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines import (
     CHUNK,
@@ -58,7 +59,6 @@ from dialint.eval.baselines import (
     extract_units,
     make_features,
 )
-from dialint.eval.metrics import Bools, Floats
 from dialint.eval.results import source_of
 
 KINDS = ("labelled-examples", "injected-examples")

@@ -13,7 +13,6 @@ from dialint.detector.artifacts import (
     MANIFEST,
     data_fingerprint,
     disk_errors,
-    read_manifest,
     require_new,
     write_json,
 )
@@ -22,9 +21,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
 from dialint.detector.judge.prompt import PROMPT_VERSION
-from dialint.detector.manifests import Model
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.judge import REWARD_MODEL
 from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
 from dialint.finetune.train.memory import TrainingSetup, count_weights, print_plan
@@ -106,11 +103,7 @@ class StageContext:
         )
 
     def save(self, kind: str, model: Any, figures: dict[str, Any]) -> dict[str, Any]:
-        """Save and seal the result; its manifest. With a reward model its held-out figures are saved too."""
-        reward = reward_folder(getattr(self.config, "reward", None))
-        if reward is not None:
-            reward_figures = read_manifest(reward / MANIFEST, expected=Model).get("figures", {})
-            figures = {**figures, REWARD_MODEL: reward_figures.get("held_out", {})}
+        """Save and seal the result; its manifest."""
         return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures)
 
 

@@ -19,9 +19,15 @@ from trl import RewardConfig, RewardTrainer
 from trl.trainer.reward_trainer import DataCollatorForPreference
 
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
+from dialint.detector.statistics import (
+    Bools,
+    Floats,
+    bootstrap_counts,
+    grouped_sum,
+    percentile_interval,
+    ratio,
+)
 from dialint.eval.figures import calibration_errors
-from dialint.eval.metrics import Bools, Floats
 from dialint.finetune.rewards.pairs import PreferencePair
 from dialint.finetune.rewards.reward_function import score_rows
 

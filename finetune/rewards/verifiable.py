@@ -36,7 +36,7 @@ from dialint.detector.judge.reading import (
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, Truth
 from dialint.eval.matching import accusations, f_beta, match
-from dialint.eval.metrics import span_f1
+from dialint.eval.results import span_f1
 
 SEVERITY_SHARE, QUOTE_SHARE = 0.1, 0.1
 """Shares of a hit's value that a wrong severity and a quote without any of the evidence lose."""

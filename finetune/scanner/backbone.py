@@ -23,6 +23,7 @@ from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.decoder.tokenizer import IM_END, IM_START, add_control_tokens, decoder_render
 from dialint.finetune.train.adapters import add_adapters
 from dialint.finetune.train.lineage import TRAINING
+from dialint.finetune.train.loop import load_weights
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 if TYPE_CHECKING:
@@ -192,15 +193,6 @@ def trainable_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
-def load_trainable(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> None:
-    """Copy `weights` into the parameters of `trainable_parameters`."""
-    import torch
-
-    with torch.no_grad():
-        for name, weight in trainable_parameters(model).items():
-            weight.copy_(weights[name])
-
-
 def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_codes: int) -> ScanModel:
     """The network with its adapters merged into the base's weights, all fp32. If the base was rounded, they
     are merged on the CPU into the exact weights of the file."""
@@ -210,7 +202,7 @@ def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_code
         weights = {name: weight.detach().cpu() for name, weight in trainable_parameters(model).items()}
         model = init_model(config, base, n_codes)
         _adapt(config, base, model)
-        load_trainable(model, weights)
+        load_weights(trainable_parameters(model), weights)
     model.backbone = model.backbone.merge_and_unload()  # type: ignore[operator]
     return model
 

@@ -32,6 +32,7 @@ from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.detector.release import EMBEDDED, Release, finalize_release
 from dialint.detector.scanner import Array
+from dialint.detector.statistics import Floats
 from dialint.detector.unfinished import making_folder
 from dialint.eval.contract import (
     MIN_ERRORS,
@@ -39,7 +40,6 @@ from dialint.eval.contract import (
     distinct_units,
     fit_natural_curve,
 )
-from dialint.eval.metrics import Floats
 from dialint.finetune.scanner.model_card import coverage
 
 CARD = "MODEL_CARD.md"

@@ -16,7 +16,7 @@ import torch
 from dialint.detector.engines.local import LocalEngine, Precision
 from dialint.detector.engines.scan_model import ScanModel
 from dialint.detector.errors import ConfigError
-from dialint.eval.metrics import average_precision
+from dialint.eval.figures import average_precision
 from dialint.finetune.scanner.backbone import trainable_parameters
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.losses import scan_loss

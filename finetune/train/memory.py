@@ -122,9 +122,8 @@ def count_weights(setup: TrainingSetup) -> WeightCounts:
     frozen = [(name, weight) for name, weight in weights if not weight.requires_grad]
     n_frozen = sum(weight.numel() for _, weight in frozen)
     n_bytes = sum(weight.numel() * weight.element_size() for _, weight in frozen)
-    if (
-        setup.adapters.quantise == "nf4"
-    ):  # bitsandbytes leaves embeddings and heads (`quantization.nf4_config`)
+    if setup.adapters.quantise == "nf4":
+        # bitsandbytes leaves embeddings and heads (`quantization.nf4_config`)
         packed = sum(
             weight.numel()
             for name, weight in frozen
