@@ -20,16 +20,26 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import package_versions, write_json
+from dialint.detector.artifacts import data_fingerprint, package_versions, write_json
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage, default_threads
 from dialint.detector.judge.config import JudgeConfig, parse_judge
+from dialint.detector.judge.stage import StageOptions
 from dialint.detector.option_ranges import command_options
-from dialint.detector.overrides import JudgeContract
+from dialint.detector.overrides import JudgeContract, read_overrides, update_overrides
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.judge_measure import Comparison, require_everything
-from dialint.eval.labelled import SelectionConfig
+from dialint.eval.judge_measure import (
+    Comparison,
+    fit_contract,
+    measure,
+    require_everything,
+    require_readable,
+)
+from dialint.eval.judge_metrics import judge_difference, summarize_judge
+from dialint.eval.labelled import SelectionConfig, asked_codes, select_examples
+from dialint.eval.run import PIPE_WIDTH, check_writable
 
 TABLE_FIGURES = (
     "precision",
@@ -108,14 +118,6 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         OutputRefused: the data set was changed.
         WorldError: a server is gone.
     """
-    from dialint.detector.artifacts import data_fingerprint
-    from dialint.detector.environment import require_single_process
-    from dialint.detector.overrides import read_overrides, update_overrides
-    from dialint.eval.judge_measure import fit_contract, require_readable
-    from dialint.eval.judge_metrics import judge_difference, summarize_judge
-    from dialint.eval.labelled import asked_codes, select_examples
-    from dialint.eval.run import check_writable
-
     require_single_process("eval judge")
     if asked.judge is None:
         raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
@@ -170,8 +172,6 @@ def _read(
 ) -> tuple[Comparison, JudgeUsage, str]:
     """What a judge lists in the dialogues against their labels, what it took, and its name."""
     from dialint.detector.engines.judge_engines import open_judge
-    from dialint.detector.judge.stage import StageOptions
-    from dialint.eval.judge_measure import measure
 
     if parse_judge(asked.judge or "")[0] == "local":
         import torch
@@ -197,8 +197,6 @@ def describe_contract(contract: JudgeContract) -> str:
 def _print_report(report: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
-
-    from dialint.eval.run import PIPE_WIDTH
 
     judges = report["judges"]
     has_intervals = len(judges) <= MAX_WITH_INTERVALS

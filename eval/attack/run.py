@@ -27,11 +27,14 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.judge.stage import StageOptions
 from dialint.detector.option_ranges import command_options
+from dialint.detector.policy import load_policies
 from dialint.detector.records import Example
 from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
 from dialint.eval.attack.measure import run_attacks, summarize
 from dialint.eval.attack.trials import JudgeTarget, ScanTarget, Subject, Target, find_subjects
+from dialint.eval.baselines import open_detector
 from dialint.eval.judge_measure import require_everything
 from dialint.eval.results import read_examples, read_labelled_log
 from dialint.eval.run import PIPE_WIDTH, check_writable
@@ -119,9 +122,6 @@ def evaluate(
         ConfigError: an engine that does not open, no dialogue that an attack could be tried in.
     """
     from dialint.detector.engines.judge_engines import open_judge
-    from dialint.detector.judge.stage import StageOptions
-    from dialint.detector.policy import load_policies
-    from dialint.eval.baselines import open_detector
 
     require_everything(judge)
     battery = load_battery()

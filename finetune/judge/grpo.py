@@ -62,8 +62,6 @@ class GrpoConfig:
     """Peak learning rate."""
     kl: Annotated[float, Field(ge=0)] = 0.04
     """Weight of the KL divergence from the initial judge."""
-    vllm: bool = False
-    """Sample answers with vLLM in this process; on CUDA, where it is installed."""
     weights: RewardWeights = field(default_factory=RewardWeights)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
@@ -131,7 +129,6 @@ def _build_trainer(
         warmup_steps=0,
         beta=config.kl,
         temperature=1.0,
-        use_vllm=config.vllm,
         scale_rewards="batch",  # by the deviation of its own group, rewards would not depend on the ratio
     )
     rows = [
@@ -146,7 +143,7 @@ def _build_trainer(
         processing_class=prompt.tokenizer,
     )
     longest = max(prompt.count_tokens(item.question.messages) for item in questions)
-    trainer.enable_own_sampling(longest + config.answer_tokens)
+    trainer.pack_attention(longest + config.answer_tokens)
     return trainer
 
 

@@ -53,17 +53,12 @@ def run(config: MergeConfig) -> dict[str, Any]:
     require_new(config.out, MANIFEST, "a model")
     source = resolve_judge(config.model)
     prompt = load_prompt(source)
-    inputs: dict[str, str] = {}
-    figures: dict[str, Any] = {}
-    if (path := source.folder / MANIFEST).exists():
-        manifest = read_manifest(path, expected=Model)
-        inputs, figures = (
-            {**manifest.get("data", {}), "judge": sha256_file(path)},
-            manifest.get("figures", {}),
-        )
+    path = source.folder / MANIFEST
+    manifest = read_manifest(path, expected=Model) if path.exists() else {}
+    inputs = {**manifest.get("data", {}), "judge": sha256_file(path)} if manifest else {}
     make_output_folder(config.out)
     model = _merge_weights(source, config.weights)
-    return save_judge(config, "judge", model, prompt, source, inputs, figures)
+    return save_judge(config, "judge", model, prompt, source, inputs, manifest.get("figures", {}))
 
 
 def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:

@@ -22,13 +22,19 @@ from dialint.detector.example_files import find_set, list_sets
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
 from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.labelled import (
+    LabelledQuestion,
+    SelectionConfig,
+    ask_about,
+    asked_codes,
+    read_labelled,
+)
 from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
 from dialint.finetune.train.memory import TrainingSetup, count_weights, print_plan
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.eval.labelled import LabelledQuestion, SelectionConfig
     from dialint.finetune.rewards.pairs import PreferencePair
 
 T = TypeVar("T")
@@ -58,8 +64,6 @@ class StageContext:
         Raises:
             ConfigError: E_EXAMPLE, there are none; E_OPTION, codes have no room.
         """
-        from dialint.eval.labelled import ask_about, read_labelled
-
         labelled = read_labelled(self.config.dataset, split, self.selection, self.config.running.seed)
         questions = ask_about(labelled, self.prompt.reader(load_taxonomy(self.selection.taxonomy)))
         asked = {code for item in questions for code in item.question.codes}
@@ -126,7 +130,6 @@ def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> Sta
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt, base_room, load_prompt, resolve_judge
-    from dialint.eval.labelled import asked_codes
 
     torch.set_num_threads(config.running.threads)
     fingerprints = {"dataset": data_fingerprint(config.dataset)}

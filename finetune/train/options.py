@@ -140,14 +140,5 @@ class PpoOptions:
     """Penalty of an answer that does not end within --answer-tokens."""
 
 
-NOT_IN_JOB = frozenset(
-    (
-        "out",
-        "checkpoint_minutes",
-        "checkpoint_steps",
-        "threads",
-        "dry_run",
-        "report_to",
-    )
-)
+NOT_IN_JOB = frozenset(("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "report_to"))
 """Options that change no weight: a run may resume with others."""
