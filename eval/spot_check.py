@@ -55,6 +55,7 @@ COLUMNS = (
     "dialogue", "turn", "probability", "weight",
 )  # fmt: skip
 SHEET = "sheet.csv"
+INSTRUCTIONS = Path(__file__).with_name("instructions.md.jinja")
 SECONDS_A_ROW = 30
 """For the estimate of how long the reading takes."""
 CONTEXT_CHARACTERS = 4000
@@ -358,22 +359,7 @@ def _csv(rows: Iterable[Mapping[str, Any]], *, is_escaped: bool = False) -> str:
 
 def _instructions(taxonomy: Taxonomy) -> str:
     """How to fill in the sheet, and the codes."""
-    codes = "\n".join(f"- **{code}** {each.name.en}: {each.test}" for code, each in taxonomy.codes.items())
-    return f"""# How to judge the sheet
+    from jinja2 import Template
 
-One person, who knows the work of these agents, judges each row by what the log shows: `context` has the
-turns before the judged one and two after it, `text` is the judged turn. Don't look at `probability`. Rows
-left empty count as not read; they are in random order, so you may stop early.
-
-- A row of the kind `finding` or `suggestion`: is there an error of `code` in the judged turn? Write into
-  `judgement`: `right` (you would deduct for it and could defend it to the agent), `wrong` (there is none), or
-  `arguable` (a fair colleague might not count it; counted as not right).
-- A row of the kind `turn`: read the judged turn with no hint. Write into `missed` the codes of the errors in
-  it, separated by blanks, or `{NOTHING}`.
-
-Save it as CSV under the same name, then: `dialint eval tally {SHEET}`.
-
-## The codes
-
-{codes}
-"""
+    template = Template(INSTRUCTIONS.read_text(encoding="utf-8"), keep_trailing_newline=True)
+    return template.render(codes=taxonomy.codes, nothing=NOTHING, sheet=SHEET)

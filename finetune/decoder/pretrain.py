@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from dialint.finetune.decoder.trainer import PretrainTrainer
     from dialint.finetune.train.loop import TrainerState
 
-SPLITS: tuple[Literal["train", "heldout"], ...] = ("train", "heldout")
 CHAT_SHARE = 0.1
 """Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
 HELDOUT_PER_SOURCE = 50
@@ -132,7 +131,8 @@ def pretrain(config: PretrainConfig) -> None:
         base_hashes = [weights_sha256(config.base), sha256_file(config.base / "tokenizer.json")]
     corpus = fingerprint(read_manifest(config.corpus / MANIFEST))
     job = job_of_config(config, corpus, *base_hashes)
-    train, heldout = (list(read_corpus(config.corpus, split, config.languages)) for split in SPLITS)
+    train = list(read_corpus(config.corpus, "train", config.languages))
+    heldout = list(read_corpus(config.corpus, "heldout", config.languages))
     if not train or not heldout:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages")
     with disk_errors(config.out):

@@ -61,16 +61,6 @@ class PpoConfig:
         if self.reward is not None and self.weights.preference_weight <= 0:
             raise ConfigError("E_OPTION", "--preference-weight: expected more than 0 with --reward")
 
-    @property
-    def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return math.ceil(self.options.minibatch / self.options.accumulate)
-
-    @property
-    def sampled_answers(self) -> int:
-        """Answers that are sampled at once."""
-        return self.options.questions * self.options.answers
-
 
 def run(config: PpoConfig) -> dict[str, Any]:
     """Train; the manifest that was written.
@@ -82,7 +72,9 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
 
     require_single_process("train ppo")
-    context = prepare(config, "train")
+    options = config.options
+    rows, sampled = math.ceil(options.minibatch / options.accumulate), options.questions * options.answers
+    context = prepare(config, "train", rows=rows, sampled=sampled)
     questions = context.read_questions("train")
     tokenizer, model = context.prompt.tokenizer, context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)

@@ -61,11 +61,6 @@ class PreferConfig:
         if self.pairs % self.accumulate:
             raise ConfigError("E_OPTION", "--accumulate must divide --pairs")
 
-    @property
-    def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return 2 * self.pairs // self.accumulate
-
 
 def run(config: PreferConfig) -> dict[str, Any]:
     """Train; the manifest that was written.
@@ -78,7 +73,7 @@ def run(config: PreferConfig) -> dict[str, Any]:
 
     from dialint.finetune.train.hf_trainer import run_trainer
 
-    context = prepare(config, "train")
+    context = prepare(config, "train", rows=2 * config.pairs // config.accumulate)
     pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
     trainer = _build_trainer(config, context.load_model(), context.prompt, pairs)
     return context.save("judge", *run_trainer(trainer, config.out, context.job, config.running))

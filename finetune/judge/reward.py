@@ -52,11 +52,6 @@ class RewardConfig:
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
-    @property
-    def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return 2 * self.pairs
-
 
 def run(config: RewardConfig) -> dict[str, Any]:
     """Train; the manifest that was written.
@@ -71,7 +66,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer, evaluate_held_out, tokenize_pairs
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
-    context = prepare(config, "train", "dev", task_type="SEQ_CLS")
+    context = prepare(config, "train", "dev", rows=2 * config.pairs, task_type="SEQ_CLS")
     train_pairs, dev_pairs = context.read_pairs("train"), context.read_pairs("dev")
     model, prompt = context.load_model(), context.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id

@@ -18,7 +18,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.engines.base_models import ModelSource, resolve_source, tokenizer_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.example_files import find_set, list_sets
+from dialint.detector.example_files import require_set
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
 from dialint.detector.judge.prompt import PROMPT_VERSION
 from dialint.detector.taxonomy import load_taxonomy
@@ -111,11 +111,14 @@ class StageContext:
         return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures)
 
 
-def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> StageContext:
+def prepare(
+    config: Any, *splits: str, rows: int, sampled: int = 0, task_type: TaskType = "CAUSAL_LM"
+) -> StageContext:
     """Check the options and the `splits` that the stage reads, resolve the base and fingerprint the inputs
-    before any work is done; in a dry run print the memory. A config with `detail` determines the prompt;
-    otherwise it is the one that the judge was trained with, and the codes asked about are, unless named,
-    those it was trained on. A reward model (SEQ_CLS) is trained from the judge's base without its adapter.
+    before any work is done; in a dry run print the memory, for `rows` questions with their answers in a
+    forward pass and `sampled` answers at once. A config with `detail` determines the prompt; otherwise it is
+    the one that the judge was trained with, and the codes asked about are, unless named, those it was trained
+    on. A reward model (SEQ_CLS) is trained from the judge's base without its adapter.
 
     Raises:
         OutputRefused: E_EXISTS, `out` has a finished model.
@@ -123,7 +126,8 @@ def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> Sta
             that loads, or trained with another prompt version; E_CODE, unknown codes or none.
         SystemExit: 0, after the memory was printed in a dry run.
     """
-    _validate_dataset(config.dataset, splits)
+    for split in splits:
+        require_set(config.dataset, split)
     require_new(config.out, MANIFEST, "a finished model")
     config.adapters.validate()
     config.running.validate()
@@ -145,7 +149,7 @@ def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> Sta
         prompt = load_prompt(source)
     prompt = replace(prompt, max_tokens=base_room(source, prompt.max_tokens))
     if config.running.dry_run:
-        _print_memory(config, source, prompt, task_type)
+        _print_memory(config, source, prompt, task_type, rows, sampled)
         sys.exit(0)
     codes = asked_codes(config.dataset, "train", config.selection)
     if prompt.codes and not config.selection.codes:
@@ -158,9 +162,10 @@ def prepare(config: Any, *splits: str, task_type: TaskType = "CAUSAL_LM") -> Sta
     return StageContext(config, selection, source, prompt, fingerprints, job, task_type)
 
 
-def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType) -> None:
+def _print_memory(
+    config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType, rows: int, sampled: int
+) -> None:
     answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", TAUGHT_TOKENS)
-    rows = config.forward_answers
     setup = TrainingSetup(
         source.base.folder,
         task_type,
@@ -169,7 +174,7 @@ def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_ty
         rows,
         prompt.max_tokens + answer_tokens,
         rows * (answer_tokens if task_type == "CAUSAL_LM" else 1),
-        getattr(config, "sampled_answers", 0),
+        sampled,
     )
     reward = reward_folder(getattr(config, "reward", None))
     if reward is not None:
@@ -192,22 +197,6 @@ def require_positions(model: Any, rows: Sequence[Sequence[int]]) -> None:
             f"{longest} tokens with the answer, and the base has positions for {positions}: a smaller "
             "--prompt-tokens leaves room",
         )
-
-
-def _validate_dataset(dataset: Path, splits: Sequence[str]) -> None:
-    if not dataset.exists():
-        makers = "`dialint export dataset` or `dialint data inject` makes one"
-        raise ConfigError("E_OPTION", f"--dataset {dataset}: no such file or folder; {makers}")
-    if dataset.is_dir():
-        missing = [name for name in splits if find_set(dataset, name) is None]
-        missing += [] if (dataset / MANIFEST).is_file() else [MANIFEST]
-        if missing:
-            has = ", ".join(list_sets(dataset)) or "no set of examples"
-            raise ConfigError(
-                "E_EXAMPLE",
-                f"--dataset {dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export dataset` "
-                "makes one of people's labels, `dialint data inject` one of made errors",
-            )
 
 
 def save_judge(

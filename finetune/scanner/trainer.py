@@ -139,21 +139,16 @@ def evaluate_scanner(
     row_tokens: int,
     precision: Precision = "auto",
 ) -> dict[str, dict[str, float]]:
-    """Average precision of each code on the windows, and its mean."""
+    """Average precision of each code on the windows, and its mean; nothing of no windows."""
+    if not targets:
+        return {}
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     device = str(model.slot_head.weight.device)
     results = LocalEngine(model, precision, row_tokens, device).scan([target.window for target in targets])
     for weight in trained:  # the engine freezes them
         weight.requires_grad_(True)
-    return (
-        average_precisions(
-            np.concatenate([target.turns for target in targets]),
-            np.concatenate([result.slots for result in results]),
-            codes,
-        )
-        if targets
-        else {}
-    )
+    truth = np.concatenate([target.turns for target in targets])
+    return average_precisions(truth, np.concatenate([result.slots for result in results]), codes)
 
 
 def average_precisions(
