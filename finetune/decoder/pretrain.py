@@ -49,7 +49,7 @@ from dialint.finetune.decoder.text import (
     template_writer,
 )
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.finite import validate_finite
 from dialint.finetune.train.lineage import TRAINING, config_to_dict, job_of_config, render_template
 from dialint.finetune.train.memory import TrainingSetup, print_plan
@@ -214,11 +214,7 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
     else:
         model = init_decoder(decoder_config(config.depth, n_tokens, config.row_tokens), config.running.seed)
     model.to(device)
-    positions = getattr(model.config, "max_position_embeddings", None)
-    if isinstance(positions, int) and config.row_tokens > positions:
-        kind = model.config.model_type
-        message = f"rows of {config.row_tokens} tokens, but {kind} has positions for {positions}"
-        raise ConfigError("E_BASE", message)
+    require_positions(model, config.row_tokens)
     if (reason := equivalence_error(model.base_model, config.row_tokens, 0)) is not None:
         raise ConfigError("E_BASE", reason)
     model.set_attn_implementation(packed.NAME)

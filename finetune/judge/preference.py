@@ -21,8 +21,8 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.judge.stage import prepare
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _build_trainer(
         }
         for pair in pairs
     ]
-    require_positions(model, [[*row["prompt_ids"], *row[side]] for row in rows for side in SIDES])
+    require_positions(model, max(len(row["prompt_ids"]) + len(row[side]) for row in rows for side in SIDES))
     disagreement = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
     arguments = build_trainer_config(
         DPOConfig,

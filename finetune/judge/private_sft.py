@@ -31,8 +31,8 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questions
-from dialint.finetune.judge.stage import require_positions
 from dialint.finetune.rl.logprobs import compute_logprobs
+from dialint.finetune.train.adapters import require_positions
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import (
     Evaluation,
@@ -140,7 +140,7 @@ def train_privately(
     n_steps = learning.steps or math.ceil(learning.epochs / rate)
     noise = noise_multiplier(config.private_epsilon or math.inf, delta, rate, n_steps)
     dev_rows = tokenize_questions(dev_questions, prompt)
-    require_positions(model, [row["input_ids"] for owned in (*rows, dev_rows) for row in owned])
+    require_positions(model, max(len(row["input_ids"]) for owned in (*rows, dev_rows) for row in owned))
     make_output_folder(config.out)
     judge = LocalJudge(model, prompt, bf16=running.uses_bf16())
     weights = {name: p for name, p in model.named_parameters() if p.requires_grad}

@@ -20,8 +20,8 @@ from pydantic import Field
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.judge.stage import prepare
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 
@@ -81,7 +81,7 @@ def run(config: RewardConfig) -> dict[str, Any]:
         max_length=None,
     )
     rows, dev_rows = tokenize_pairs(train_pairs, prompt), tokenize_pairs(dev_pairs, prompt)
-    require_positions(model, [row["chosen_ids"] for row in (*rows, *dev_rows)])
+    require_positions(model, max(len(row["chosen_ids"]) for row in (*rows, *dev_rows)))
     trainer = JudgeRewardTrainer.create(model, arguments, prompt, rows, dev_rows[: config.dev_pairs])
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_output_folder(config.out)

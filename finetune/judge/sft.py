@@ -25,8 +25,8 @@ from dialint.detector.environment import require_library, require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.judge.stage import prepare
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _train(
         dataset_kwargs={"skip_prepare_dataset": True},
     )
     rows, dev_rows = tokenize_questions(questions, prompt), tokenize_questions(dev_questions, prompt)
-    require_positions(model, [row["input_ids"] for row in (*rows, *dev_rows)])
+    require_positions(model, max(len(row["input_ids"]) for row in (*rows, *dev_rows)))
     trainer = JudgeSFTTrainer.create(
         model,
         arguments,

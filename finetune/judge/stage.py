@@ -4,7 +4,6 @@ memory, read data, save the model folder with its card. `detector.engines.judge_
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -182,21 +181,6 @@ def _print_memory(
         weights = count_weights(replace(setup, folder=folder, kind="SEQ_CLS"))
         setup = replace(setup, extra=4 * weights.n_trained + weights.frozen_bytes)
     print_plan(setup)
-
-
-def require_positions(model: Any, rows: Sequence[Sequence[int]]) -> None:
-    """Check that a model has positions for rows of token ids.
-
-    Raises:
-        ConfigError: E_OPTION, for fewer.
-    """
-    longest, positions = max(map(len, rows)), getattr(model.config, "max_position_embeddings", None)
-    if isinstance(positions, int) and longest > positions:
-        raise ConfigError(
-            "E_OPTION",
-            f"{longest} tokens with the answer, and the base has positions for {positions}: a smaller "
-            "--prompt-tokens leaves room",
-        )
 
 
 def save_judge(

@@ -119,6 +119,22 @@ def unwrap(model: Any) -> Any:
     return model.get_base_model() if hasattr(model, "peft_config") else model
 
 
+def require_positions(model: Any, longest: int) -> None:
+    """Check that a model has positions for `longest` tokens.
+
+    Raises:
+        ConfigError: E_BASE, for fewer.
+    """
+    config = unwrap(model).config
+    positions = getattr(config, "max_position_embeddings", None)
+    if isinstance(positions, int) and longest > positions:
+        raise ConfigError(
+            "E_BASE",
+            f"{longest} tokens at once, and {config.model_type} has positions for {positions}; options like "
+            "--prompt-tokens and --row-tokens make them fewer",
+        )
+
+
 def add_adapters(
     model: Any, adapters: AdapterOptions, kind: str | None, rows: Sequence[int] = ()
 ) -> PeftModel:
