@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,16 +69,12 @@ def ranking_figures(
     ends = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
     with_hits = np.diff(np.cumsum(hits)[ends], prepend=0) > 0
     ends = ends[with_hits]  # only where an error is found can any of these figures change
+    step = max(1, CELLS // len(hits))
     parts = [
-        _ranking(*_cumulate(hits, groups, ends, counts[rows])) for rows in _chunks(len(counts), len(hits))
+        _ranking(*_cumulate(hits, groups, ends, counts[start : start + step]))
+        for start in range(0, len(counts), step)
     ]
     return {name: np.concatenate([part[index] for part in parts]) for index, name in enumerate(names)}
-
-
-def _chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    step = max(1, CELLS // max(n_columns, 1))
-    for start in range(0, n_rows, step):
-        yield slice(start, start + step)
 
 
 def _cumulate(

@@ -67,7 +67,9 @@ def load_base(config: ScanConfig) -> BaseModel:
     shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     if config.layers is not None:
         shape = first_layers(shape, config.layers)
-    history = config.epochs > 0 or _has_history(config.base) if config.history is None else config.history
+    history = config.history
+    if history is None:  # where the base is trained too, or is a scanner that is told of repeated words
+        history = config.epochs > 0 or bool(_manifest(config.base).get("render", {}).get("history"))
     tokenizer, render = prepare_tokenizer(
         base_tokenizer, shape.get("bos_token_id"), config.context_tokens, history
     )
@@ -86,11 +88,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
             if isinstance(content, dict) and isinstance(content.get("render"), dict):
                 return content
     return {}
-
-
-def _has_history(folder: Path) -> bool:
-    """Whether the base is a scanner that is told of repeated words."""
-    return bool(_manifest(folder).get("render", {}).get("history"))
 
 
 def first_layers(shape: dict[str, Any], layers: int) -> dict[str, Any]:
