@@ -81,7 +81,8 @@ def run(config: RewardConfig) -> dict[str, Any]:
         max_length=None,
     )
     rows, dev_rows = tokenize_pairs(train_pairs, prompt), tokenize_pairs(dev_pairs, prompt)
-    require_positions(model, max(len(row["chosen_ids"]) for row in (*rows, *dev_rows)))
+    sides = ("chosen_ids", "rejected_ids")
+    require_positions(model, max(len(row[side]) for row in (*rows, *dev_rows) for side in sides))
     trainer = JudgeRewardTrainer.create(model, arguments, prompt, rows, dev_rows[: config.dev_pairs])
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_output_folder(config.out)
