@@ -10,15 +10,13 @@ the manifest: a candidate release of the judge. Evaluate this very folder with `
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-from cyclopts import Parameter
 
 from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, require_new, sha256_file
 from dialint.detector.environment import require_single_process
 from dialint.detector.manifests import Model
+from dialint.detector.option_ranges import command_options
 
 if TYPE_CHECKING:
     from dialint.detector.engines.base_models import ModelSource
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
 StoredWeights = Literal["fp32", "bf16", "int8", "nf4"]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class MergeConfig:
     """Options of `dialint train merge`."""
 
