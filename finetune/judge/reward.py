@@ -60,10 +60,16 @@ def run(config: RewardConfig) -> dict[str, Any]:
         OutputRefused: `out` has a finished model, or a checkpoint of another job.
         ConfigError: a base that does not load, no pairs.
     """
+    from datasets import Dataset
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as TrainerConfig
 
-    from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer, evaluate_held_out, tokenize_pairs
+    from dialint.finetune.rewards.reward_trainer import (
+        AgreementCollator,
+        JudgeRewardTrainer,
+        evaluate_held_out,
+        tokenize_pairs,
+    )
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
     context = prepare(config, "train", "dev", rows=2 * config.pairs, task_type="SEQ_CLS")
@@ -83,7 +89,15 @@ def run(config: RewardConfig) -> dict[str, Any]:
     rows, dev_rows = tokenize_pairs(train_pairs, prompt), tokenize_pairs(dev_pairs, prompt)
     sides = ("chosen_ids", "rejected_ids")
     require_positions(model, max(len(row[side]) for row in (*rows, *dev_rows) for side in sides))
-    trainer = JudgeRewardTrainer.create(model, arguments, prompt, rows, dev_rows[: config.dev_pairs])
+    trainer = JudgeRewardTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_list(rows),
+        eval_dataset=Dataset.from_list(dev_rows[:1]),  # `evaluate` takes all of its rows
+        processing_class=prompt.tokenizer,
+        data_collator=AgreementCollator(pad_token_id=prompt.tokenizer.pad_token_id),
+    )
+    trainer.dev_rows = dev_rows[: config.dev_pairs]
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_output_folder(config.out)
     model, run_figures = run_trainer(trainer, config.out, context.job, config.running)

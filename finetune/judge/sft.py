@@ -99,9 +99,11 @@ def _train(
     dev_questions: Sequence[LabelledQuestion],
     job: str,
 ) -> tuple[Any, dict[str, Any]]:
+    from datasets import Dataset
     from transformers import EarlyStoppingCallback
     from trl import SFTConfig
 
+    from dialint.detector.engines.judge_local import LocalJudge
     from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
@@ -120,14 +122,15 @@ def _train(
     )
     rows, dev_rows = tokenize_questions(questions, prompt), tokenize_questions(dev_questions, prompt)
     require_positions(model, max(len(row["input_ids"]) for row in (*rows, *dev_rows)))
-    trainer = JudgeSFTTrainer.create(
-        model,
-        arguments,
-        prompt,
-        rows,
-        dev_rows,
-        dev_questions[: config.dev_answers],
-        bf16=config.running.uses_bf16(),
+    trainer = JudgeSFTTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_list(rows),
+        eval_dataset=Dataset.from_list(dev_rows),
+        processing_class=prompt.tokenizer,
     )
+    trainer.answer_tokens = sum(label != -100 for row in rows for label in row["labels"]) / len(rows)
+    trainer.judge = LocalJudge(trainer.model, prompt, bf16=config.running.uses_bf16())
+    trainer.dev_questions = dev_questions[: config.dev_answers]
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     return run_trainer(trainer, config.out, job, config.running)

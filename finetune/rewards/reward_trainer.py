@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset
 from torch.nn.functional import logsigmoid
-from trl import RewardConfig, RewardTrainer
+from trl import RewardTrainer
 from trl.trainer.reward_trainer import DataCollatorForPreference
 
 from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -60,29 +59,8 @@ class AgreementCollator(DataCollatorForPreference):  # type: ignore[misc]
 class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
     """trl's trainer, with soft targets and an evaluation of its own."""
 
-    prompt: JudgePrompt
     dev_rows: list[dict[str, Any]]
-
-    @classmethod
-    def create(
-        cls,
-        model: Any,
-        arguments: RewardConfig,
-        prompt: JudgePrompt,
-        train_rows: list[dict[str, Any]],
-        dev_rows: list[dict[str, Any]],
-    ) -> JudgeRewardTrainer:
-        """A trainer of `model` on `train_rows` that evaluates on `dev_rows`."""
-        trainer = cls(
-            model=model,
-            args=arguments,
-            train_dataset=Dataset.from_list(train_rows),
-            eval_dataset=Dataset.from_list(dev_rows[:1]),
-            processing_class=prompt.tokenizer,
-            data_collator=AgreementCollator(pad_token_id=prompt.tokenizer.pad_token_id),
-        )
-        trainer.prompt, trainer.dev_rows = prompt, dev_rows
-        return trainer
+    """The pairs of each evaluation, as `tokenize_pairs` makes them."""
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
@@ -104,7 +82,7 @@ class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
         """Log and return the figures of `evaluate_pairs` on the dev rows."""
-        figures = evaluate_pairs(self.model, self.dev_rows, self.prompt.tokenizer.pad_token_id)
+        figures = evaluate_pairs(self.model, self.dev_rows, self.processing_class.pad_token_id)
         metrics = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(metrics)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
