@@ -73,7 +73,6 @@ def build_reward_function(
 ) -> RewardFunction:
     """The reward function of answers to `questions`, by the `weights` and `reward` of `config`; `prompt` is
     the policy's."""
-
     preferences: Preferences | None = None
     folder = reward_folder(config.reward)
     if folder is not None:
