@@ -5,7 +5,7 @@
 
 The teacher is a release or the folder of a trained scanner. It scores the masked dialogues once; its
 probabilities are the student's labels, by which `dialint.finetune.scanner.trainer` trains it. Teacher and
-student may have other tokens and windows (`losses.soft_targets` aligns them). All windows with their targets
+student may have other tokens and windows (`soft_targets` aligns them). All windows with their targets
 are in memory. Writes a folder like that of ``dialint train sft scan``, for ``dialint train pack``; a stopped
 run resumes from its last checkpoint.
 """
@@ -15,11 +15,13 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
@@ -44,18 +46,20 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import command_options
 from dialint.detector.progress import track
 from dialint.detector.records import Dialogue
-from dialint.detector.render import Renderer
-from dialint.detector.scanner import TurnScores
+from dialint.detector.render import Rendered, Renderer, Slot
+from dialint.detector.scanner import Array, TurnScores
 from dialint.eval.results import source_of
+from dialint.finetune.scanner.data import Target, build_targets
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
+from dialint.finetune.train.loop import pack_rows
 from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
-    from dialint.finetune.scanner.data import Target
+    from dialint.detector.engines.scan_model import ScanModel
     from dialint.finetune.scanner.trained import TrainedScanner
 
 HELDOUT = 100
@@ -118,8 +122,6 @@ def distill(config: DistillConfig) -> None:
     from dialint.detector.engines.equivalence_check import check_equivalence
     from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.finetune.scanner.backbone import ENCODER_TOKENS
-    from dialint.finetune.scanner.data import build_targets
-    from dialint.finetune.scanner.losses import mean_loss
     from dialint.finetune.scanner.trained import write_scanner
     from dialint.finetune.scanner.trainer import ScanTrainer, TrainData
 
@@ -221,17 +223,6 @@ def load_models(config: DistillConfig) -> tuple[TrainedScanner, TrainedScanner]:
     return teacher, replace(student, model=model, stands_on_base=False)
 
 
-def score_dialogues(
-    teacher: TrainedScanner, dialogues: Sequence[Dialogue], row_tokens: int, running: RunOptions
-) -> Iterator[Sequence[TurnScores]]:
-    """Yield the scored turns of each masked dialogue: all codes and evidence tokens, also of codes that a
-    dialogue has once."""
-    scanner = teacher.scanner(row_tokens, running.precision, running.device)
-    scanner = replace(scanner, dialogue_codes=tuple(False for _ in teacher.codes))
-    for result in track(scanner.stream(dialogues), len(dialogues), "scoring dialogues"):
-        yield () if isinstance(result, DialogueFailed) else result
-
-
 def read_dialogues(config: DistillConfig) -> tuple[list[Dialogue], str]:
     """The masked dialogues of the logs, less those of the examples' evaluation sets, in the order of a hash
     of their ids; and the fingerprint of the logs.
@@ -265,12 +256,13 @@ def _targets(
 ) -> list[list[Target]]:
     """The student's windows of each dialogue with the teacher's probabilities, as many as training may take;
     dialogues without a turn to score are left out."""
-    from dialint.finetune.scanner.losses import soft_targets
-
+    scanner = teacher.scanner(config.row_tokens, config.running.precision, config.running.device)
+    scanner = replace(scanner, dialogue_codes=tuple(False for _ in teacher.codes))  # a score for every turn
     results: list[list[Target]] = []
     left = math.inf if config.tokens is None else config.tokens
-    scored = score_dialogues(teacher, dialogues, config.row_tokens, config.running)
-    for dialogue, turns in zip(dialogues, scored, strict=False):
+    scored = track(scanner.stream(dialogues), len(dialogues), "scoring dialogues")
+    for dialogue, scan in zip(dialogues, scored, strict=False):
+        turns = () if isinstance(scan, DialogueFailed) else scan
         try:
             results.append(soft_targets(renderer.render(dialogue), turns, len(teacher.codes)))
         except DialogueFailed:
@@ -280,3 +272,60 @@ def _targets(
             if left < 0:
                 break
     return results
+
+
+def soft_targets(windows: Sequence[Rendered], scores: Sequence[TurnScores], n_codes: int) -> list[Target]:
+    """The windows of one dialogue with the teacher's probabilities. A turn that the student reads in several
+    pieces has targets for its evidence only: the teacher's score of the turn belongs to no piece in
+    particular."""
+    by_turn = {turn.turn: turn for turn in scores}
+    n_pieces = Counter(slot.turn for window in windows for slot in window.slots)
+    no_scores = np.full((1, n_codes), -np.inf, np.float32)
+    targets = []
+    for window in windows:
+        turns, spans = [no_scores[:0]], [no_scores[:0]]
+        for slot in window.slots:
+            turn = by_turn.get(slot.turn)
+            is_whole = turn is not None and n_pieces[slot.turn] == 1
+            turns.append(turn.scores[None] if turn is not None and is_whole else no_scores)
+            spans.append(_align_evidence(slot, turn, n_codes))
+        targets.append(Target(window, *(_probabilities(np.vstack(rows)) for rows in (turns, spans))))
+    return targets
+
+
+def _probabilities(logits: Array) -> Array:
+    """NaN, unknown, where the teacher has no score."""
+    soft = 1.0 / (1.0 + np.exp(-np.clip(logits, -60, 60)))
+    return np.where(np.isneginf(logits), np.nan, soft).astype(np.float32)
+
+
+def _align_evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> Array:
+    """Logits of shape (the student's tokens, codes): the highest of the teacher's tokens that share a
+    character with the student's; -inf where there is none."""
+    no_scores = np.full((len(slot.offsets), n_codes), -np.inf, np.float32)
+    if turn is None or not turn.offsets or not slot.offsets:
+        return no_scores
+    teacher_offsets, student_offsets = np.array(turn.offsets), np.array(slot.offsets)
+    first = np.searchsorted(teacher_offsets[:, 1], student_offsets[:, 0], "right")
+    behind = np.searchsorted(teacher_offsets[:, 0], student_offsets[:, 1], "left")
+    padded = np.vstack([turn.spans, no_scores[:1]])
+    highest = np.maximum.reduceat(padded, np.stack([first, behind], 1).ravel(), axis=0)[::2]
+    return np.where((behind > first)[:, None], highest, no_scores)
+
+
+def mean_loss(
+    model: ScanModel, targets: Sequence[Target], row_tokens: int, span_weight: float, bf16: bool
+) -> float:
+    """The loss on `targets` without training: the mean over rows of about `row_tokens`, weighted by their
+    number of windows."""
+    import torch
+
+    from dialint.finetune.scanner.trainer import scan_loss
+
+    model.eval()
+    total = 0.0
+    with torch.inference_mode():
+        for indices in pack_rows(range(len(targets)), [len(target.window) for target in targets], row_tokens):
+            row = [targets[index] for index in indices]
+            total += len(row) * float(scan_loss(model, row, span_weight, bf16=bf16))
+    return total / max(1, len(targets))

@@ -24,8 +24,7 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.detector.render import Rendered, Slot
 from dialint.detector.scanner import TurnScores
-from dialint.finetune.scanner.distill import DistillConfig, distill, read_dialogues
-from dialint.finetune.scanner.losses import soft_targets
+from dialint.finetune.scanner.distill import DistillConfig, distill, read_dialogues, soft_targets
 from dialint.finetune.scanner.trained import evenly_spaced, read_scanner
 from dialint.finetune.scanner.trainer import ScanTrainer
 from dialint.finetune.train.options import RunOptions
