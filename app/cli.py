@@ -74,7 +74,7 @@ DATA: Commands = {
 }
 SFT: Commands = {
     "scan": ("dialint.finetune.scanner.train:scan", "Train a scanner on labelled examples."),
-    "judge": ("dialint.finetune.judge.sft:sft_judge", "Fine-tune a judge on labelled dialogues."),
+    "judge": ("dialint.finetune.judge.sft:run", "Fine-tune a judge on labelled dialogues."),
 }
 TRAIN: Commands = {
     "pretrain": ("dialint.finetune.decoder.pretrain:pretrain", "Pre-train a decoder on dialogues."),
@@ -84,12 +84,12 @@ TRAIN: Commands = {
         "dialint.finetune.scanner.calibrate:calibrate",
         "Calibrate a release on labelled dialogues, without training.",
     ),
-    "reward": ("dialint.finetune.judge.reward:reward", "Train a reward model on people's preferences."),
-    "ppo": ("dialint.finetune.judge.ppo:ppo", "Align a judge by PPO with a reward model."),
-    "grpo": ("dialint.finetune.judge.grpo:grpo", "Align a judge by GRPO with verifiable rewards."),
-    "merge": ("dialint.finetune.judge.merge_adapter:merge", "Merge a judge's adapter into its base model."),
-    "prefer": ("dialint.finetune.judge.preference:prefer", "Align a judge on preferences directly (DPO)."),
-    "screen": ("dialint.finetune.screening:screen", "Filter out examples that must not be learned."),
+    "reward": ("dialint.finetune.judge.reward:run", "Train a reward model on people's preferences."),
+    "ppo": ("dialint.finetune.judge.ppo:run", "Align a judge by PPO with a reward model."),
+    "grpo": ("dialint.finetune.judge.grpo:run", "Align a judge by GRPO with verifiable rewards."),
+    "merge": ("dialint.finetune.judge.merge_adapter:run", "Merge a judge's adapter into its base model."),
+    "prefer": ("dialint.finetune.judge.preference:run", "Align a judge on preferences directly (DPO)."),
+    "screen": ("dialint.finetune.screening:run", "Filter out examples that must not be learned."),
     "search": ("dialint.finetune.search:search", "Search the best hyperparameters of a stage."),
 }
 BASE: Commands = {
@@ -162,6 +162,7 @@ app = App(
     help="Finds the errors that support agents make: a dialogue log goes in, verdicts come out.",
     version=lambda: version("dialint"),
     default_parameter=Parameter(negative=(), show_default=format_default),
+    result_action="return_int_as_exit_code_else_zero",
 )
 for number, (command, (target, line)) in enumerate(MAIN.items()):
     app.command(target, name=command, help=line, sort_key=number)

@@ -1,12 +1,9 @@
-"""Ranges of options, declared on the fields of a config as in a pydantic record.
+"""Configs whose fields are options, with ranges declared on them as in a pydantic record.
 
-    @dataclass(frozen=True, kw_only=True)
+    @command_options
     class RunConfig:
         rounds: Annotated[int, Field(ge=0)] = 1000
         confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
-
-        def __post_init__(self) -> None:
-            check_ranges(self)
 
 The check holds for options of the command line and for configs made in Python alike.
 """
@@ -15,20 +12,36 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import fields
-from typing import Any, NoReturn, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Any, NoReturn, TypeVar, dataclass_transform, get_type_hints
 
-from cyclopts import CycloptsError, UnusedCliTokensError, ValidationError
+from cyclopts import CycloptsError, Parameter, UnusedCliTokensError, ValidationError
 from pydantic.fields import FieldInfo
 
 from dialint.detector.errors import ConfigError
 
+T = TypeVar("T")
 COMPARISONS = (
     ("ge", operator.ge, "at least"),
     ("gt", operator.gt, "more than"),
     ("le", operator.le, "at most"),
     ("lt", operator.lt, "less than"),
 )
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def command_options(cls: type[T]) -> type[T]:
+    """Make `cls` a frozen dataclass of keywords, each an option of the command that takes one, whose ranges
+    are checked before its own ``__post_init__``."""
+    own_check = vars(cls).get("__post_init__")
+
+    def __post_init__(self: Any) -> None:
+        check_ranges(self)
+        if own_check is not None:
+            own_check(self)
+
+    cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
+    return Parameter(name="*")(dataclass(frozen=True, kw_only=True)(cls))
 
 
 def check_ranges(config: Any) -> None:
@@ -38,8 +51,8 @@ def check_ranges(config: Any) -> None:
         ConfigError: E_OPTION, with the option's name and its range.
     """
     hints = get_type_hints(type(config), include_extras=True)
-    for field in fields(config):
-        value, metadata = getattr(config, field.name), getattr(hints[field.name], "__metadata__", ())
+    for option in fields(config):
+        value, metadata = getattr(config, option.name), getattr(hints[option.name], "__metadata__", ())
         bounds = [
             (compare, getattr(bound, name), words)
             for info in metadata
@@ -50,7 +63,7 @@ def check_ranges(config: Any) -> None:
         ]
         if value is not None and not all(compare(value, limit) for compare, limit, _ in bounds):
             expected = " and ".join(f"{words} {limit}" for _, limit, words in bounds)
-            raise ConfigError("E_OPTION", f"--{field.name.replace('_', '-')}: expected {expected}")
+            raise ConfigError("E_OPTION", f"--{option.name.replace('_', '-')}: expected {expected}")
 
 
 def format_usage_error(error: CycloptsError) -> NoReturn:

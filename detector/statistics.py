@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
+Bools = NDArray[np.bool_]
 Counts = NDArray[np.int32]
 """Shape (1 + rounds, groups): row 0 is the sample itself, all ones; each further row is one round."""
 
@@ -56,9 +57,7 @@ def bootstrap_counts(n_groups: int, rounds: int, seed: int = 0) -> Counts:
     return counts
 
 
-def grouped_sum(
-    counts: Counts, values: Floats | NDArray[np.bool_], groups: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def grouped_sum(counts: Counts, values: Floats | Bools, groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Sums of `values`, shape (n,), in every row of `counts`; `groups`, shape (n,), is the group of each."""
     sums = np.bincount(groups, weights=values, minlength=counts.shape[1])
     return np.asarray(counts @ sums, float)

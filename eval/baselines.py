@@ -29,6 +29,7 @@ from dialint.detector.artifacts import fingerprint, sha256_file
 from dialint.detector.calibration import Scan, round_probability
 from dialint.detector.environment import require_extra
 from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import require_set
 from dialint.detector.interface import Detector, DetectorConfig, PlainDetector
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Finding, Verdict
@@ -80,10 +81,7 @@ def train_tfidf(examples: Path, taxonomy: Taxonomy) -> BaselineDetector:
         ConfigError: the folder lacks a split, or no code has errors enough.
     """
     require_extra("train", "--against tfidf:FOLDER")
-    paths = [examples / f"{split}.jsonl" for split in ("train", "calibration")]
-    for path in paths:
-        if not path.is_file():
-            raise ConfigError("E_EXAMPLE", f"{path}: no such file; `dialint data inject` makes it")
+    paths = [require_set(examples, split) for split in ("train", "calibration")]
     model = _Model(read_examples(paths[0]))
     calibration = list(read_examples(paths[1]))
     scored = model.scores([example.dialogue for example in calibration])

@@ -10,7 +10,7 @@ position and are left out of that slicing; a code counts for a slice's macro ave
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -24,11 +24,11 @@ from dialint.eval.figures import (
     EvaluationFigures,
     count_findings,
     count_sources,
+    curve,
     nan_mean,
     ranking_figures,
     value_and_interval,
 )
-from dialint.eval.metrics import curve
 from dialint.eval.results import (
     WHOLE_DIALOGUE,
     CodeResults,
@@ -43,10 +43,15 @@ BY_CODE = ("average_precision", "f1", "pair_auc")
 def paired_difference(figures: EvaluationFigures, other: EvaluationFigures) -> dict[str, Any]:
     """`figures` less `other`: `macro` over all codes with an error in the set, `macro_covered` over those
     of them that `figures` covers, `codes` one by one; each figure as value and 95 % interval."""
-    covered = [code for code in figures.present if code in figures.covered]
+
+    def macro(codes: Sequence[str]) -> dict[str, Any]:
+        return {
+            name: _difference_row(figures.macro(name, codes) - other.macro(name, codes)) for name in MACRO
+        }
+
     return {
-        "macro": {name: _apart(figures, other, name, figures.present) for name in MACRO},
-        "macro_covered": {name: _apart(figures, other, name, covered) for name in MACRO},
+        "macro": macro(figures.present),
+        "macro_covered": macro([code for code in figures.present if code in figures.covered]),
         "whole": {
             name: _difference_row(values - other.whole[name]) for name, values in figures.whole.items()
         },
@@ -57,12 +62,6 @@ def paired_difference(figures: EvaluationFigures, other: EvaluationFigures) -> d
             for code in figures.present
         },
     }
-
-
-def _apart(
-    figures: EvaluationFigures, other: EvaluationFigures, name: str, codes: tuple[str, ...] | list[str]
-) -> Any:
-    return _difference_row(figures.macro(name, codes) - other.macro(name, codes))
 
 
 def _difference_row(values: np.ndarray) -> dict[str, float | None]:
@@ -108,9 +107,10 @@ def _round(points: list[list[float]]) -> list[list[float]]:
 
 
 MIN_ERRORS = 5
-LENGTHS = ((1, 3), (4, 6), (7, 10), (11, None))
-"""Agent turns of a dialogue, first and last of each part."""
+LENGTHS = {"1 to 3": 3, "4 to 6": 6, "7 to 10": 10, "11 or more": np.inf}
+"""Agent turns of a dialogue, at most, of each part."""
 THIRDS = ("first third", "middle third", "last third")
+IN_ORDER = (*LENGTHS, *THIRDS)
 
 
 def compute_slices(
@@ -119,11 +119,12 @@ def compute_slices(
     """Slicing to part to figures: errors, judged rows, macro average precision, precision and recall of
     all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval."""
     sources = [str(e.dialogue.metadata.get("source", e.dialogue.id.partition(":")[0])) for e, _ in results]
-    lengths = [_length(len(verdict.probabilities or {})) for _, verdict in results]
+    turns = [sorted(verdict.probabilities or {}) for _, verdict in results]
+    lengths = [next(part for part, most in LENGTHS.items() if len(own) <= most) for own in turns]
     thirds = {
-        (index, turn): THIRDS[3 * rank // len(verdict.probabilities or {})]
-        for index, (_, verdict) in enumerate(results)
-        for rank, turn in enumerate(sorted(verdict.probabilities or {}))
+        (index, turn): THIRDS[3 * rank // len(own)]
+        for index, own in enumerate(turns)
+        for rank, turn in enumerate(own)
     }
     kinds: dict[str, Callable[[int, int], str]] = {
         "source corpus": lambda example, _: sources[example],
@@ -133,13 +134,6 @@ def compute_slices(
     return {kind: _parts(rows, part_of, counts) for kind, part_of in kinds.items()}
 
 
-def _length(n_turns: int) -> str:
-    for first, last in LENGTHS:
-        if last is None or n_turns <= last:
-            return f"{first} or more" if last is None else f"{first} to {last}"
-    raise AssertionError("the last part has no end")
-
-
 def _parts(
     rows: Mapping[str, CodeResults], part_of: Callable[[int, int], str], counts: Counts
 ) -> dict[str, dict[str, Any]]:
@@ -147,17 +141,14 @@ def _parts(
         code: np.array([part_of(int(e), int(t)) for e, t in zip(row.example, row.turn, strict=True)], object)
         for code, row in rows.items()
     }
-    parts = sorted({str(name) for column in names.values() for name in column if name}, key=_order)
+    parts = sorted(
+        {str(name) for column in names.values() for name in column if name},
+        key=lambda part: (IN_ORDER.index(part) if part in IN_ORDER else 0, part),
+    )
     return {
         part: _figures({code: _select_rows(row, names[code] == part) for code, row in rows.items()}, counts)
         for part in parts
     }
-
-
-def _order(part: str) -> tuple[int, str]:
-    """Numbers by size, thirds in their order, names by the alphabet."""
-    first = part.split(" ", maxsplit=1)[0]
-    return (int(first), "") if first.isdigit() else (THIRDS.index(part) if part in THIRDS else 0, part)
 
 
 def _select_rows(row: CodeResults, mask: np.ndarray) -> CodeResults:

@@ -18,8 +18,7 @@ import numpy as np
 
 from dialint.detector.calibration import Contract, NaturalThreshold, Scan
 from dialint.detector.records import Example
-from dialint.detector.statistics import clopper_pearson_upper
-from dialint.eval.metrics import Bools, Floats
+from dialint.detector.statistics import Bools, Floats, clopper_pearson_upper
 from dialint.eval.results import source_of
 
 MIN_PROBABILITY = 0.5

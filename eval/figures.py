@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.detector.interface import Detector
-from dialint.detector.statistics import Counts, grouped_sum, percentile_interval, ratio
-from dialint.eval.metrics import Bools, Floats
+from dialint.detector.statistics import Bools, Counts, Floats, grouped_sum, percentile_interval, ratio
 from dialint.eval.results import (
     CodeResults,
     Results,
@@ -25,6 +24,25 @@ from dialint.eval.results import (
 
 CELLS = 1 << 22
 """Weights held at a time."""
+
+
+def average_precision(truth: Bools, scores: Floats) -> float:
+    """Area under precision over recall, ties taken together; NaN without a positive.
+
+    Source: the step-wise sum that scikit-learn documents for ``average_precision_score``.
+    """
+    if not truth.any():
+        return float("nan")
+    precision, recall, _ = curve(truth, scores)
+    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+
+
+def curve(truth: Bools, scores: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision and recall at each distinct score, from the highest down, and those scores."""
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.cumsum(truth[order])
+    last = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
+    return hits[last] / (last + 1.0), hits[last] / max(int(truth.sum()), 1), ranked[last]
 
 
 def ranking_figures(
@@ -51,16 +69,12 @@ def ranking_figures(
     ends = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
     with_hits = np.diff(np.cumsum(hits)[ends], prepend=0) > 0
     ends = ends[with_hits]  # only where an error is found can any of these figures change
+    step = max(1, CELLS // len(hits))
     parts = [
-        _ranking(*_cumulate(hits, groups, ends, counts[rows])) for rows in _chunks(len(counts), len(hits))
+        _ranking(*_cumulate(hits, groups, ends, counts[start : start + step]))
+        for start in range(0, len(counts), step)
     ]
     return {name: np.concatenate([part[index] for part in parts]) for index, name in enumerate(names)}
-
-
-def _chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    step = max(1, CELLS // max(n_columns, 1))
-    for start in range(0, n_rows, step):
-        yield slice(start, start + step)
 
 
 def _cumulate(
@@ -298,13 +312,10 @@ def with_interval(
     return {name: value, f"{name}_95": bounds}
 
 
-def round_figure(value: float) -> float | None:
-    """Four decimals, None for NaN."""
-    return None if np.isnan(value) else round(float(value), 4)
-
-
 def value_and_interval(
     values: np.ndarray, n_groups: int | None = None, limits: tuple[float, float] = (0.0, 1.0)
 ) -> list[float | None]:
-    """A figure and the ends of its interval, from its values of shape (1 + rounds,)."""
-    return [round_figure(value) for value in (values[0], *percentile_interval(values, n_groups, limits))]
+    """A figure and the ends of its interval, from its values of shape (1 + rounds,): four decimals, None for
+    NaN."""
+    figures = (values[0], *percentile_interval(values, n_groups, limits))
+    return [None if np.isnan(value) else round(float(value), 4) for value in figures]

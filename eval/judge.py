@@ -13,24 +13,33 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import MANIFEST, package_versions, read_manifest, write_json
+from dialint.detector.artifacts import data_fingerprint, package_versions, write_json
+from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import JudgeUsage, default_threads
 from dialint.detector.judge.config import JudgeConfig, parse_judge
-from dialint.detector.manifests import Model
-from dialint.detector.option_ranges import check_ranges
-from dialint.detector.overrides import JudgeContract
+from dialint.detector.judge.stage import StageOptions
+from dialint.detector.option_ranges import command_options
+from dialint.detector.overrides import JudgeContract, read_overrides, update_overrides
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.judge_measure import Comparison, require_everything
-from dialint.eval.labelled import SelectionConfig
+from dialint.eval.judge_measure import (
+    Comparison,
+    fit_contract,
+    measure,
+    require_everything,
+    require_readable,
+)
+from dialint.eval.judge_metrics import judge_difference, summarize_judge
+from dialint.eval.labelled import SelectionConfig, asked_codes, select_examples
+from dialint.eval.run import PIPE_WIDTH, check_writable
 
 TABLE_FIGURES = (
     "precision",
@@ -48,14 +57,11 @@ TABLE_FIGURES = (
 """Figures of the table on the screen; the JSON has all."""
 USAGE = ("questions", "prompt_tokens", "cached_tokens", "output_tokens", "seconds", "unquoted", "shortened")
 """What reading took, as `JudgeUsage` counts it."""
-REWARD_MODEL = "reward_model"
-"""Key of the figures of the reward model that a judge was aligned with."""
 MAX_WITH_INTERVALS = 2
 """Number of judges up to which the table has room for intervals."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class EvaluateConfig:
     """Options of `dialint eval judge`."""
 
@@ -80,9 +86,6 @@ class EvaluateConfig:
     """Arithmetic of judges in this process; auto takes bf16 on CUDA only."""
     threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
     """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def judge(
@@ -115,16 +118,11 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         OutputRefused: the data set was changed.
         WorldError: a server is gone.
     """
-    from dialint.detector.artifacts import data_fingerprint
-    from dialint.detector.environment import require_single_process
-    from dialint.detector.overrides import read_overrides, update_overrides
-    from dialint.eval.judge_measure import fit_contract, require_readable
-    from dialint.eval.judge_metrics import judge_difference, summarize_judge
-    from dialint.eval.labelled import asked_codes, select_examples
-    from dialint.eval.run import check_writable
-
     require_single_process("eval judge")
-    judges = _judge_configs(asked, config.against)
+    if asked.judge is None:
+        raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
+    require_everything(asked)
+    judges = {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *config.against))}
     for path in (config.out, config.overrides):
         if path is not None:
             check_writable(path)
@@ -155,7 +153,6 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
                 "name": own_name,
                 **summarize_judge(own, taxonomy, config.rounds),
                 "usage": {each: getattr(usage, each) for each in USAGE},
-                **reward_model_figures(Path(parse_judge(name)[1])),
             }
             for name, (own, usage, own_name) in results.items()
         },
@@ -164,18 +161,6 @@ def evaluate(dataset: Path, asked: JudgeConfig, config: EvaluateConfig) -> dict[
         },
         **({} if contract is None else {"contract": describe_contract(contract)}),
     }
-
-
-def _judge_configs(asked: JudgeConfig, against: tuple[str, ...]) -> dict[str, JudgeConfig]:
-    """The options of each judge by its name, that of --judge first.
-
-    Raises:
-        ConfigError: E_OPTION, none is named, or an option that keeps it from reading everything.
-    """
-    if asked.judge is None:
-        raise ConfigError("E_OPTION", "--judge: name the judge, for instance --judge local:FOLDER")
-    require_everything(asked)
-    return {name: replace(asked, judge=name) for name in dict.fromkeys((asked.judge, *against))}
 
 
 def _read(
@@ -187,8 +172,6 @@ def _read(
 ) -> tuple[Comparison, JudgeUsage, str]:
     """What a judge lists in the dialogues against their labels, what it took, and its name."""
     from dialint.detector.engines.judge_engines import open_judge
-    from dialint.detector.judge.stage import StageOptions
-    from dialint.eval.judge_measure import measure
 
     if parse_judge(asked.judge or "")[0] == "local":
         import torch
@@ -211,19 +194,9 @@ def describe_contract(contract: JudgeContract) -> str:
     )
 
 
-def reward_model_figures(folder: Path) -> dict[str, Any]:
-    """The held-out figures of the reward model that a judge was aligned with, from its manifest; empty
-    without one."""
-    path = folder / MANIFEST
-    figures = read_manifest(path, expected=Model).get("figures", {}) if path.exists() else {}
-    return {REWARD_MODEL: figures[REWARD_MODEL]} if REWARD_MODEL in figures else {}
-
-
 def _print_report(report: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
-
-    from dialint.eval.run import PIPE_WIDTH
 
     judges = report["judges"]
     has_intervals = len(judges) <= MAX_WITH_INTERVALS
@@ -255,12 +228,6 @@ def _print_report(report: dict[str, Any]) -> None:
         if own["failures"]:
             failed = ", ".join(f"{n} {failure}" for failure, n in sorted(own["failures"].items()))
             print(f"{own['name']}: dialogues without a usable answer: {failed}")
-        for origin, part in own.get(REWARD_MODEL, {}).items():
-            accuracy, baseline = part["accuracy"], part["answer_only"]["accuracy"]
-            print(
-                f"{own['name']}: accuracy of its reward model on held-out pairs of {origin} "
-                f"{accuracy:.3f}, of the answers alone {baseline:.3f}"
-            )
 
 
 def _format(figures: dict[str, Any], name: str, has_intervals: bool) -> str:

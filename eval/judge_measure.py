@@ -31,8 +31,7 @@ from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.baselines import BaselineDetector
 from dialint.eval.contract import fit_platt
-from dialint.eval.metrics import span_f1
-from dialint.eval.results import source_of
+from dialint.eval.results import source_of, span_f1
 
 PRIOR = 5.0
 """Weight of the shrinkage of a family to all codes, as listed errors."""

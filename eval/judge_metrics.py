@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from dialint.detector.judge.prompt import split_families
-from dialint.detector.statistics import bootstrap_counts, grouped_sum, ratio
+from dialint.detector.statistics import Floats, bootstrap_counts, grouped_sum, ratio
 from dialint.detector.taxonomy import Taxonomy
 from dialint.eval.figures import calibration_errors, ranking_figures, value_and_interval, with_interval
-from dialint.eval.judge_measure import Comparison, ErrorRow
+from dialint.eval.judge_measure import Comparison
 from dialint.eval.matching import ACCUSES_FROM, BETA
-from dialint.eval.metrics import Floats
 
 OF_ERRORS = ("recall", "f_half", "f1", "average_precision")
 OF_ACCUSATIONS = ("precision", "right_turns", "quote_overlap")
@@ -50,8 +49,8 @@ def judge_figures(
     with_error = {(row.dialogue, row.turn) for row in result.rows if row.is_error}
     groups = np.array([numbers[row.source] for row in rows], np.int64)
     truth = np.array([row.truth for row in rows], float)
-    stated = _numbers([row.probability for row in rows])
-    overlap = _numbers([row.overlap for row in rows])
+    stated = np.array([row.probability for row in rows], float)  # NaN for None
+    overlap = np.array([row.overlap for row in rows], float)
     on_turn = np.array([(row.dialogue, row.turn) in with_error for row in rows], bool)
     errors, listed, accused = truth > 0.5, ~np.isnan(stated), stated >= ACCUSES_FROM
     right = accused & errors
@@ -116,12 +115,9 @@ def _summarize(result: Comparison, codes: Collection[str] | None, rounds: int, s
         "source_dialogues": every,
         "turns": n_turns,
     }
-    n_sources = {
-        **dict.fromkeys(OF_ERRORS, _n_sources(errors)),
-        **dict.fromkeys(OF_ACCUSATIONS, _n_sources(accused)),
-        **dict.fromkeys(OF_LISTED, _n_sources(listed)),
-        FALSE: every,
-    }
+    n_sources = {FALSE: every}
+    for names, own in ((OF_ERRORS, errors), (OF_ACCUSATIONS, accused), (OF_LISTED, listed)):
+        n_sources |= dict.fromkeys(names, len({row.source for row in own}))
     for name, values in judge_figures(result, codes, rounds, seed).items():
         limit = 100 * every / max(1, n_turns) if name == FALSE else 1.0
         report |= with_interval(name, values, n_sources[name], (0.0, limit))
@@ -149,11 +145,3 @@ def _f_beta(hits: Floats, accused: Floats, errors: Floats, beta: float) -> Float
     """F beta in every round; NaN without an error, 0 without an accusation."""
     values = ratio((1 + beta**2) * hits, accused + beta**2 * errors)
     return np.where(errors > 0, values, np.nan)
-
-
-def _n_sources(rows: Collection[ErrorRow]) -> int:
-    return len({row.source for row in rows})
-
-
-def _numbers(values: Collection[float | None]) -> Floats:
-    return np.array([np.nan if value is None else value for value in values], float)

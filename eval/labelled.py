@@ -8,7 +8,7 @@ notes that are taught are empty, and the reason is the code's name.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ from dialint.detector.judge.prompt import Evidence, Reader, applicable_codes
 from dialint.detector.judge.reading import LEAST_PROBABILITY, MAX_ERRORS, Question, ReadError, Reading
 from dialint.detector.manifests import Examples, Folder
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.records import Dialogue, Example, Severity
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 from dialint.eval.results import source_of
@@ -33,8 +33,7 @@ MAX_QUOTE_CHARS = 200
 """Characters of a quote that is taught."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class SelectionConfig:
     """Which dialogues and codes of a data set are used."""
 
@@ -44,9 +43,6 @@ class SelectionConfig:
     """Maximum number of dialogues."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +109,11 @@ def select_examples(dataset: Path, split: str, config: SelectionConfig, seed: in
         OutputRefused: the folder is not complete, or the split's file was changed.
         InputRefused: a file of it cannot be read.
     """
-    return list(_sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed))
+    examples = list(read_examples(verified_split(dataset, split)))
+    sources = sorted(set(map(source_of, examples)))
+    random.Random(seed).shuffle(sources)
+    selected = set(sources[: config.limit])
+    return [example for example in examples if source_of(example) in selected]
 
 
 def asked_codes(dataset: Path, split: str, config: SelectionConfig) -> tuple[str, ...]:
@@ -224,15 +224,3 @@ def verified_split(dataset: Path, name: str) -> Path:
         raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
     verify_files(dataset, entries)
     return path
-
-
-def _sample_sources(examples: Iterable[Example], limit: int | None, seed: int) -> Iterator[Example]:
-    """At most `limit` source dialogues with all examples made of them, sampled by the seed."""
-    if limit is None:
-        yield from examples
-        return
-    retained = list(examples)
-    sources = sorted({source_of(example) for example in retained})
-    random.Random(seed).shuffle(sources)
-    selected = set(sources[:limit])
-    yield from (example for example in retained if source_of(example) in selected)

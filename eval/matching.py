@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dialint.detector.judge.reading import ReadError, Reading
 from dialint.eval.labelled import LabelledQuestion, Truth
-from dialint.eval.metrics import span_f1
+from dialint.eval.results import span_f1
 
 ACCUSES_FROM = 0.5
 """Probability from which a listed error is an accusation."""

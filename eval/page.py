@@ -18,42 +18,10 @@ from dialint.eval.breakdowns import Excerpt
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-HEADINGS = (
-    ("accused wrongly", "Accused most surely, and wrongly"),
-    ("not seen", "Errors that were least seen"),
-)
 AROUND = 280
 """Characters shown before and after the evidence, and of an earlier turn's end."""
 STYLE = Path(__file__).with_name("page.css")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-FIGURES = (
-    ("Average precision", "average_precision"),
-    ("F1", "f1"),
-    ("Precision", "precision"),
-    ("Recall", "recall"),
-    ("Precision at recall .5", "precision_at_recall_50"),
-    ("Recall at 1 false alarm per 100", "recall_at_1_false_alarm"),
-    ("False alarms per 100 at recall .5", "false_alarms_at_recall_50"),
-    ("Calibration error", "calibration_error"),
-    ("Span F1", "span_f1"),
-)
-SUMMARY = (
-    ("Macro average precision of the covered codes", "macro_average_precision_covered"),
-    ("of all codes with errors here", "macro_average_precision"),
-    ("Macro F1 of the covered codes", "macro_f1_covered"),
-    ("Precision of findings", "precision_of_findings"),
-    ("Recall of errors", "recall_of_errors"),
-    ("Flagged turns per 100", "flagged_per_100_turns"),
-    ("Wrong findings per 100 turns", "wrong_findings_per_100_turns"),
-    ("False alarms per 100 at recall .5, covered codes", "macro_false_alarms_at_recall_50_covered"),
-)
-SLICES = (
-    ("Macro average precision", "macro_average_precision"),
-    ("Precision of findings", "precision_of_findings"),
-    ("Recall of errors", "recall_of_errors"),
-    ("Findings per 100 turns", "findings_per_100_turns"),
-    ("Wrong per 100 turns", "wrong_findings_per_100_turns"),
-)
 SIZE, LEFT, TOP = 200, 34, 8
 """Side of the plotted square and its margins, in SVG units."""
 Difference = tuple[str, float, float | None, float | None]
@@ -132,7 +100,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {
-        "FIGURES": list(FIGURES), "SUMMARY": SUMMARY, "SLICES": list(SLICES), "HEADINGS": HEADINGS,
         "width": SIZE + LEFT + 12, "height": SIZE + TOP + 34,
         "x": lambda value: round(LEFT + SIZE * value, 1),
         "y": lambda value: round(TOP + SIZE * (1 - value), 1),

@@ -18,7 +18,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.interface import Detector
 from dialint.detector.records import Example, Label, Verdict
-from dialint.eval.metrics import Bools, Floats, span_f1
+from dialint.detector.statistics import Bools, Floats
 
 CHUNK = 256
 Results: TypeAlias = Sequence[tuple[Example, Verdict]]
@@ -161,6 +161,12 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
         overlap=np.array([value for value, _ in overlap], float),
         overlap_dialogue=np.array([group for _, group in overlap], np.int64),
     )
+
+
+def span_f1(one: tuple[int, int], other: tuple[int, int]) -> float:
+    """F1 of the characters of two spans, each of at least one, ends exclusive."""
+    both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
+    return 2 * both / (one[1] - one[0] + other[1] - other[0])
 
 
 def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:

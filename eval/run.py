@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +21,7 @@ from dialint.detector.artifacts import atomic_file, package_versions, sha256_fil
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import Detector, DetectorConfig
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.records import Example, Verdict
 from dialint.detector.statistics import bootstrap_counts, round_interval
 from dialint.eval.breakdowns import (
@@ -53,8 +52,7 @@ PIPE_WIDTH = 132
 """Width of the tables where the output is no terminal."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class EvalConfig:
     """Options of `dialint eval run`."""
 
@@ -71,9 +69,6 @@ class EvalConfig:
     """Omit dialogue text from the page."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def run(

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -39,13 +39,14 @@ from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, inspect, open_logs, read
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Probability, Record, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
 from dialint.detector.verdict_files import VerdictManifest, escape_cell, manifest_path, read_verdicts
 
-Kind = Literal["finding", "suggestion", "turn"]
+Reported = Literal["finding", "suggestion"]
+Kind = Literal[Reported, "turn"]
 JUDGEMENTS = ("right", "wrong", "arguable")
 NOTHING = "none"
 """What the reader writes into `missed` where a drawn turn has no error."""
@@ -54,6 +55,7 @@ COLUMNS = (
     "dialogue", "turn", "probability", "weight",
 )  # fmt: skip
 SHEET = "sheet.csv"
+INSTRUCTIONS = Path(__file__).with_name("instructions.md.jinja")
 SECONDS_A_ROW = 30
 """For the estimate of how long the reading takes."""
 CONTEXT_CHARACTERS = 4000
@@ -77,8 +79,7 @@ class DrawSize:
     """The same seed draws the same."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class SpotCheckConfig(DrawSize):
     """Options of `dialint eval spot-check`."""
 
@@ -88,9 +89,6 @@ class SpotCheckConfig(DrawSize):
     """A new folder for the sheet."""
     taxonomy: Path | None = None
     """The taxonomy file that the log was scored with, if it was not the packaged one."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 class SheetRow(Record):
@@ -114,7 +112,7 @@ class SpotCheck(Record):
     log: str
     seed: int
     codes: tuple[str, ...]
-    reported: dict[Literal["finding", "suggestion"], dict[str, int]]
+    reported: dict[Reported, dict[str, int]]
     unflagged: int
     rows: tuple[SheetRow, ...]
 
@@ -182,9 +180,9 @@ def draw(
     ]
     if not reported and not size.turns:
         raise InputRefused("E_EMPTY", "the verdicts hold no finding, so there is nothing to judge")
-    sizes: dict[Literal["finding", "suggestion"], dict[str, int]] = {
-        "finding": dict(sorted(Counter(code for kind, code, *_ in reported if kind == "finding").items())),
-        "suggestion": dict(sorted(Counter(code for kind, code, *_ in reported if kind != "finding").items())),
+    sizes = {
+        reported_as: dict(sorted(Counter(code for kind, code, *_ in reported if kind == reported_as).items()))
+        for reported_as in get_args(Reported)
     }
     sample: list[tuple[Kind, str, str, int, Finding | None, float]] = []
     for kind, code, n in _allocate(sizes, size.findings):
@@ -247,9 +245,7 @@ def _order(seed: int, *parts: object) -> bytes:
     return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
 
 
-def _allocate(
-    sizes: Mapping[Literal["finding", "suggestion"], Mapping[str, int]], total: int
-) -> list[tuple[Literal["finding", "suggestion"], str, int]]:
+def _allocate(sizes: Mapping[Reported, Mapping[str, int]], total: int) -> list[tuple[Reported, str, int]]:
     """How many to draw of each kind and code: two thirds of `total` are findings where there are enough, and
     a code's share goes by the square root of its size, so that rare codes are seen and frequent ones decided.
 
@@ -284,26 +280,25 @@ def _draw_turns(
         if verdict.status == "scored"
     }
     n, dialogues = 0, {}
-    lowest: list[tuple[int, str, int]] = []  # a heap of the lowest keys, negated
-    for dialogue in log:
-        if dialogue.id in wanted:
-            dialogues[dialogue.id] = dialogue
-        for turn in dialogue.turns if dialogue.id in excluded else ():
-            if turn.role not in JUDGED_ROLES or not turn.text.strip() or turn.index in excluded[dialogue.id]:
-                continue
-            n += 1
-            key = int.from_bytes(_order(size.seed, "turn", dialogue.id, turn.index))
-            entry = (-key, dialogue.id, turn.index)
-            if len(lowest) < size.turns:
-                heapq.heappush(lowest, entry)
-            elif size.turns and entry > lowest[0]:
-                heapq.heapreplace(lowest, entry)
-            else:
-                continue
-            dialogues[dialogue.id] = dialogue
-    chosen = [(name, turn) for _, name, turn in sorted(lowest, reverse=True)]
-    needed = wanted | {name for name, _ in chosen}
-    return chosen, n, {name: dialogue for name, dialogue in dialogues.items() if name in needed}
+
+    def candidates() -> Iterator[tuple[bytes, int, Dialogue]]:
+        nonlocal n
+        for dialogue in log:
+            if dialogue.id in wanted:
+                dialogues[dialogue.id] = dialogue
+            for turn in dialogue.turns if dialogue.id in excluded else ():
+                if (
+                    turn.role in JUDGED_ROLES
+                    and turn.text.strip()
+                    and turn.index not in excluded[dialogue.id]
+                ):
+                    n += 1
+                    yield _order(size.seed, "turn", dialogue.id, turn.index), turn.index, dialogue
+
+    # at least one, so that the log is read to its end
+    lowest = heapq.nsmallest(max(1, size.turns), candidates(), key=lambda each: each[0])[: size.turns]
+    dialogues |= {dialogue.id: dialogue for _, _, dialogue in lowest}
+    return [(dialogue.id, turn) for _, turn, dialogue in lowest], n, dialogues
 
 
 def _row(row: SheetRow, dialogue: Dialogue, finding: Finding | None, taxonomy: Taxonomy) -> dict[str, Any]:
@@ -364,22 +359,7 @@ def _csv(rows: Iterable[Mapping[str, Any]], *, is_escaped: bool = False) -> str:
 
 def _instructions(taxonomy: Taxonomy) -> str:
     """How to fill in the sheet, and the codes."""
-    codes = "\n".join(f"- **{code}** {each.name.en}: {each.test}" for code, each in taxonomy.codes.items())
-    return f"""# How to judge the sheet
+    from jinja2 import Template
 
-One person, who knows the work of these agents, judges each row by what the log shows: `context` has the
-turns before the judged one and two after it, `text` is the judged turn. Don't look at `probability`. Rows
-left empty count as not read; they are in random order, so you may stop early.
-
-- A row of the kind `finding` or `suggestion`: is there an error of `code` in the judged turn? Write into
-  `judgement`: `right` (you would deduct for it and could defend it to the agent), `wrong` (there is none), or
-  `arguable` (a fair colleague might not count it; counted as not right).
-- A row of the kind `turn`: read the judged turn with no hint. Write into `missed` the codes of the errors in
-  it, separated by blanks, or `{NOTHING}`.
-
-Save it as CSV under the same name, then: `dialint eval tally {SHEET}`.
-
-## The codes
-
-{codes}
-"""
+    template = Template(INSTRUCTIONS.read_text(encoding="utf-8"), keep_trailing_newline=True)
+    return template.render(codes=taxonomy.codes, nothing=NOTHING, sheet=SHEET)

@@ -53,7 +53,8 @@ def tally(sheet: Path, /, *, overrides: Path | None = None) -> None:
             console.print(_table(title, judged))
     for line in _sentences(result):
         console.print(line)
-    n_rows, n_read = len(sample.rows), _n_read(result)
+    by_code = (*result.findings.values(), *result.suggestions.values())
+    n_rows, n_read = len(sample.rows), result.turns.read + sum(each.n for each in by_code)
     if n_read < n_rows:
         console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
     if overrides is not None:
@@ -61,11 +62,6 @@ def tally(sheet: Path, /, *, overrides: Path | None = None) -> None:
             raise InputRefused("E_EMPTY", f"{sheet}: nothing is judged, so there is nothing to write")
         update_overrides(overrides, result.release, spot_check=result)
         console.print(f"{overrides}: dialint score LOG --overrides {overrides}", soft_wrap=True)
-
-
-def _n_read(result: NaturalPrecision) -> int:
-    judged = (*result.findings.values(), *result.suggestions.values())
-    return sum(each.n for each in judged) + result.turns.read
 
 
 def read_spot_check(sheet: Path) -> SpotCheck:

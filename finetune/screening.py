@@ -18,15 +18,14 @@ right in 78, this rule 69 and 16; with 10 %, 1,143 and 153 against 46 and 19 (20
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
@@ -47,8 +46,9 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import read_examples
 from dialint.detector.manifests import Folder
 from dialint.detector.near_duplicates import RELATED, group_names, linking_pairs, shingles
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.records import Example, Probability, Record
+from dialint.detector.statistics import Bools, Floats
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines import (
     CHUNK,
@@ -59,7 +59,6 @@ from dialint.eval.baselines import (
     extract_units,
     make_features,
 )
-from dialint.eval.metrics import Bools, Floats
 from dialint.eval.results import source_of
 
 KINDS = ("labelled-examples", "injected-examples")
@@ -92,8 +91,7 @@ class Suspect(Record):
     like: str | None = None
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class ScreenConfig:
     """Options of `dialint train screen`."""
 
@@ -107,21 +105,6 @@ class ScreenConfig:
     """A taxonomy of your own."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seed of the folds and of the light models."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-
-def screen(config: ScreenConfig) -> None:
-    """Filter out examples that must not be learned: near-duplicates of held-out ones, and wrong labels."""
-    from rich.console import Console
-
-    summary, console = run(config)["screening"], Console(stderr=True, markup=False, emoji=False)
-    for why, n in summary["suspects"].items():
-        console.print(f"{why}: {n}")
-    if summary["too_few"]:
-        console.print(f"too few errors to say anything: {', '.join(summary['too_few'])}")
-    console.print(f"{summary['dropped']} of {summary['examples']} training dialogues are left out")
 
 
 def run(config: ScreenConfig) -> dict[str, Any]:
@@ -170,7 +153,17 @@ def run(config: ScreenConfig) -> dict[str, Any]:
     files.append(file_entry(path, len(suspects)))
     content = {**manifest, "files": files, "screened_from": source, "screening": summary}
     write_manifest(config.out / MANIFEST, content)
+    _print_summary(summary)
     return content
+
+
+def _print_summary(summary: Mapping[str, Any]) -> None:
+    for why, n in summary["suspects"].items():
+        print(f"{why}: {n}", file=sys.stderr)
+    if summary["too_few"]:
+        print(f"too few errors to say anything: {', '.join(summary['too_few'])}", file=sys.stderr)
+    left_out = f"{summary['dropped']} of {summary['examples']} training dialogues are left out"
+    print(left_out, file=sys.stderr)
 
 
 def open_dataset(folder: Path) -> tuple[dict[str, Any], list[Path]]:

@@ -38,7 +38,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.finetune.train.lineage import git_commit
 from dialint.finetune.train.metrics_log import METRICS
 
@@ -67,14 +67,11 @@ STAGES = {
     "scan": Stage(
         "dialint.finetune.scanner.train:scan", "train sft scan", "training.json", "dev.ap.macro", "maximize"
     ),
-    "judge": Stage(
-        "dialint.finetune.judge.sft:sft_judge", "train sft judge", MANIFEST, "figures.best", "minimize"
-    ),
+    "judge": Stage("dialint.finetune.judge.sft:run", "train sft judge", MANIFEST, "figures.best", "minimize"),
 }
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class SearchConfig:
     """Options of `dialint train search`."""
 
@@ -92,9 +89,6 @@ class SearchConfig:
     """Whether to maximize or minimize it; none: the stage's default."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the sampler."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def search(*options: Annotated[str, Parameter(allow_leading_hyphen=True)], config: SearchConfig) -> None:

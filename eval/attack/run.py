@@ -9,6 +9,7 @@ dialogue text. A figure is of this battery: no release is immune. Trains and tun
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
+import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
@@ -27,20 +29,34 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.judge.stage import StageOptions
+from dialint.detector.option_ranges import command_options
+from dialint.detector.policy import load_policies
 from dialint.detector.records import Example
-from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
-from dialint.eval.attack.measure import run_attacks, summarize
-from dialint.eval.attack.trials import JudgeTarget, ScanTarget, Subject, Target, find_subjects
+from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
+from dialint.eval.attack.battery import Attack, Battery, Goal, load_battery, make_battery
+from dialint.eval.attack.trials import (
+    JudgeTarget,
+    ScanTarget,
+    Subject,
+    Target,
+    TargetVerdict,
+    Trial,
+    find_subjects,
+    is_flipped,
+    make_trial,
+)
+from dialint.eval.baselines import open_detector
 from dialint.eval.judge_measure import require_everything
-from dialint.eval.results import read_examples, read_labelled_log
+from dialint.eval.results import read_examples, read_labelled_log, source_name
 from dialint.eval.run import PIPE_WIDTH, check_writable
 
+BATCH = 256
+"""Trials whose dialogues are in memory together."""
 SAMPLE = Path(__file__).parents[2] / "app" / "sample"
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class AttackConfig:
     """Options of `dialint eval attack`."""
 
@@ -56,9 +72,6 @@ class AttackConfig:
     """Bootstrap rounds for the intervals."""
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of the battery, and of where its attacks are put."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def attack(
@@ -83,10 +96,8 @@ def attack(
     started = time.process_time()
     examples = _read(log_or_examples, config.limit, reading)
     report = evaluate(examples, config, detector or DetectorConfig(), judge)
-    report["input"] = {
-        "name": (log_or_examples or SAMPLE / "dialogues.jsonl").name,
-        "sha256": sha256_file(log_or_examples or SAMPLE / "dialogues.jsonl"),
-    }
+    path = log_or_examples or SAMPLE / "dialogues.jsonl"
+    report["input"] = {"name": path.name, "sha256": sha256_file(path)}
     report["cpu_seconds"] = round(time.process_time() - started, 1)
     print_report(report)
     if config.out is not None:
@@ -125,9 +136,6 @@ def evaluate(
         ConfigError: an engine that does not open, no dialogue that an attack could be tried in.
     """
     from dialint.detector.engines.judge_engines import open_judge
-    from dialint.detector.judge.stage import StageOptions
-    from dialint.detector.policy import load_policies
-    from dialint.eval.baselines import open_detector
 
     require_everything(judge)
     battery = load_battery()
@@ -182,6 +190,114 @@ def _measure(
         "flips": [asdict(each) for each in outcomes if each.flipped],
         "cpu_seconds": round(time.process_time() - started, 1),
     }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an attack: whether it and its control succeeded. `unread`: the attacked
+    verdict failed, or the turn was not judged for its language, and the verdict says so."""
+
+    family: str
+    goal: Goal
+    place: str
+    attack: str
+    dialogue_id: str
+    turn: int
+    code: str
+    flipped: bool
+    control_flipped: bool
+    unread: bool
+
+
+def run_attacks(
+    target: Target,
+    battery: Battery,
+    attacks: Sequence[Attack],
+    subjects: dict[Goal, list[Subject]],
+    copies: int,
+    seed: int,
+) -> list[Outcome]:
+    """The outcome of every attack at `copies` subjects each, drawn by the seed."""
+    pairs: list[tuple[Attack, Subject]] = []
+    for attack in attacks:
+        fitting = [s for s in subjects[attack.goal] if attack.code is None or attack.code in s.codes]
+        drawn = random.Random(f"{seed}/{attack.id}").sample(fitting, min(copies, len(fitting)))
+        pairs += [(attack, subject) for subject in drawn]
+    outcomes: list[Outcome] = []
+    for start in range(0, len(pairs), BATCH):
+        batch = pairs[start : start + BATCH]
+        trials = [make_trial(battery, attack, subject, seed) for attack, subject in batch]
+        placed = [each for trial in trials for each in (trial.attacked, trial.control)]
+        verdicts = iter(target.read([each.dialogue for each in placed]))
+        outcomes += [_outcome(target, trial, next(verdicts), next(verdicts)) for trial in trials]
+    return outcomes
+
+
+def _outcome(target: Target, trial: Trial, attacked: TargetVerdict, control: TargetVerdict) -> Outcome:
+    attack = trial.attack
+    is_judged = (trial.attacked.turn, trial.code) in attacked.judged
+    return Outcome(
+        family=attack.family,
+        goal=attack.goal,
+        place=attack.place,
+        attack=attack.id,
+        dialogue_id=trial.subject.dialogue.id,
+        turn=trial.subject.turn,
+        code=trial.code,
+        flipped=is_flipped(trial, trial.attacked, attacked, target.taxonomy),
+        control_flipped=is_flipped(trial, trial.control, control, target.taxonomy),
+        unread=attacked.status != "scored" or (attack.goal == "hide" and not is_judged),
+    )
+
+
+def summarize(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
+    """Figures by goal: of all outcomes, and by family, place and code."""
+    figures: dict[str, Any] = {}
+    for goal in get_args(Goal):
+        of_goal = [each for each in outcomes if each.goal == goal]
+        figures[goal] = {"all": _rates(of_goal, rounds)}
+        for name in ("family", "place", "code"):
+            groups: dict[str, list[Outcome]] = {}
+            for each in of_goal:
+                groups.setdefault(getattr(each, name), []).append(each)
+            figures[goal][f"by_{name}"] = {value: _rates(own, rounds) for value, own in groups.items()}
+    return figures
+
+
+def _rates(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
+    """Share of flips of attacks, of controls, and their paired difference, with 95 % intervals.
+
+    Intervals draw whole source dialogues. Where every source agrees, so that the bootstrap has no spread, the
+    interval of a share is Wilson's with the number of sources as n, and that of the difference is not given.
+    """
+    numbers: dict[str, int] = {}
+    groups = np.array(
+        [numbers.setdefault(source_name(each.dialogue_id), len(numbers)) for each in outcomes], int
+    )
+    counts = bootstrap_counts(len(numbers), rounds)
+    attacked = np.array([each.flipped for each in outcomes], float)
+    control = np.array([each.control_flipped for each in outcomes], float)
+    result: dict[str, Any] = {
+        "trials": len(outcomes),
+        "dialogues": len(numbers),
+        "flips": int(attacked.sum()),
+        "control_flips": int(control.sum()),
+        "unread": sum(each.unread for each in outcomes),
+    }
+    if not outcomes:
+        return result
+    total = grouped_sum(counts, np.ones(len(outcomes)), groups)
+    for name, values in (
+        ("rate", attacked),
+        ("control_rate", control),
+        ("beyond_control", attacked - control),
+    ):
+        replicates = ratio(grouped_sum(counts, values, groups), total)
+        low, high = percentile_interval(replicates, None if name == "beyond_control" else len(numbers))
+        has_interval = rounds > 0 and (high > low or name != "beyond_control")
+        result[name] = float(replicates[0])
+        result[f"{name}_95"] = [float(low), float(high)] if has_interval else [None, None]
+    return result
 
 
 def print_report(report: dict[str, Any]) -> None:

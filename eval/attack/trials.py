@@ -103,8 +103,7 @@ def place_text(
     nothing so far gets a turn, and a tool's result is added with its call right before `turn`."""
     turns = [each.model_copy(update={"edits": ()}) for each in dialogue.turns]
     target = next(number for number, each in enumerate(turns) if each.index == turn)
-    marked = turns[target]
-    added: list[Turn] = []
+    marked, added = turns[target], list[Turn]()
     if place == "tool":
         call = ToolCall(name=TOOL, id="added")
         added.append(Turn(index=0, role=marked.role, text="", at=marked.at, tool_calls=(call,)))
@@ -123,28 +122,23 @@ def place_text(
         own = turns[number].text
         joined = f"{text}\n{own}" if position == "before" else f"{own}\n{text}"
         turns[number] = turns[number].model_copy(update={"text": joined})
-    changed_customers = {id(turns[number]) for number in spots if place == "customer"} | {
-        id(each) for each in added if each.role == "customer"
-    }
-    changed_agents = {id(turns[number]) for number in spots if place == "agent"}
-    marked = turns[target]
     turns[target:target] = added
+    new_target = target + len(added)
+    written = {number if number < target else new_target for number in spots} or {target}  # or the added one
     changed: set[int] = set()
     replies: set[int] = set()
     awaiting = False
     for index, each in enumerate(turns):
-        awaiting = awaiting or id(each) in changed_customers
+        awaiting = awaiting or (each.role == "customer" and index in written)
         if each.role in JUDGED_ROLES and each.text.strip():
-            if id(each) in changed_agents:
+            if index in written:
                 changed.add(index)
             if awaiting:
                 replies.add(index)
                 awaiting = False
     numbered = tuple(each.model_copy(update={"index": index}) for index, each in enumerate(turns))
-    new_index = next(index for index, each in enumerate(turns) if each is marked)
-    return Placed(
-        dialogue.model_copy(update={"turns": numbered}), new_index, frozenset(changed), frozenset(replies)
-    )
+    whole = dialogue.model_copy(update={"turns": numbered})
+    return Placed(whole, new_target, frozenset(changed), frozenset(replies))
 
 
 def is_flipped(trial: Trial, placed: Placed, verdict: TargetVerdict, taxonomy: Taxonomy) -> bool:

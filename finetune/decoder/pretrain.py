@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -36,7 +36,7 @@ from dialint.detector.artifacts import (
 from dialint.detector.engines.base_models import ModelSource, load_base_model, resolve_base, weights_sha256
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.finetune.decoder import tokenizer
 from dialint.finetune.decoder.text import (
     Piece,
@@ -49,7 +49,7 @@ from dialint.finetune.decoder.text import (
     template_writer,
 )
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.finite import validate_finite
 from dialint.finetune.train.lineage import TRAINING, config_to_dict, job_of_config, render_template
 from dialint.finetune.train.memory import TrainingSetup, print_plan
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from dialint.finetune.decoder.trainer import PretrainTrainer
     from dialint.finetune.train.loop import TrainerState
 
-SPLITS: tuple[Literal["train", "heldout"], ...] = ("train", "heldout")
 CHAT_SHARE = 0.1
 """Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
 HELDOUT_PER_SOURCE = 50
@@ -68,8 +67,7 @@ TOKENIZER_FILES = ("*token*.json", "chat_template.jinja")
 CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PretrainConfig:
     """Options of `dialint train pretrain`."""
 
@@ -98,9 +96,6 @@ class PretrainConfig:
     eval_steps: Annotated[int, Field(ge=1)] = 200
     """Steps between two evaluations on held-out dialogues."""
     running: RunOptions = field(default_factory=RunOptions)
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
     @property
     def peak_rate(self) -> float:
@@ -136,7 +131,8 @@ def pretrain(config: PretrainConfig) -> None:
         base_hashes = [weights_sha256(config.base), sha256_file(config.base / "tokenizer.json")]
     corpus = fingerprint(read_manifest(config.corpus / MANIFEST))
     job = job_of_config(config, corpus, *base_hashes)
-    train, heldout = (list(read_corpus(config.corpus, split, config.languages)) for split in SPLITS)
+    train = list(read_corpus(config.corpus, "train", config.languages))
+    heldout = list(read_corpus(config.corpus, "heldout", config.languages))
     if not train or not heldout:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages")
     with disk_errors(config.out):
@@ -217,6 +213,7 @@ def _build_model(config: PretrainConfig, device: str) -> Any:
     else:
         model = init_decoder(decoder_config(config.depth, n_tokens, config.row_tokens), config.running.seed)
     model.to(device)
+    require_positions(model, config.row_tokens)
     if (reason := packed.equivalence_error(model.base_model, config.row_tokens, 0)) is not None:
         raise ConfigError("E_BASE", reason)
     model.set_attn_implementation(packed.NAME)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,10 +73,10 @@ def read_corpus(
 
 def sample(dialogues: list[SourcedDialogue], per_source: int) -> list[SourcedDialogue]:
     """At most `per_source` dialogues of each source, chosen by a hash of their ids: always the same."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     chosen = []
     for item in sorted(dialogues, key=lambda item: hashlib.sha256(item.dialogue.id.encode()).digest()):
-        counts[item.source] = counts.get(item.source, 0) + 1
+        counts[item.source] += 1
         if counts[item.source] <= per_source:
             chosen.append(item)
     return chosen

@@ -15,18 +15,17 @@ Source: Shao et al. 2024, DeepSeekMath.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig
 from dialint.eval.matching import accusations
-from dialint.finetune.judge.stage import prepare, validate_config
+from dialint.finetune.judge.stage import prepare
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     from dialint.finetune.rewards.reward_function import RewardFunction
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class GrpoConfig:
     """Options of `dialint train grpo`."""
 
@@ -64,15 +62,12 @@ class GrpoConfig:
     """Peak learning rate."""
     kl: Annotated[float, Field(ge=0)] = 0.04
     """Weight of the KL divergence from the initial judge."""
-    vllm: bool = False
-    """Sample answers with vLLM in this process; on CUDA, where it is installed."""
     weights: RewardWeights = field(default_factory=RewardWeights)
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if self.sampled_answers % self.accumulate:
             raise ConfigError("E_OPTION", "--accumulate must divide --questions times --answers")
 
@@ -87,11 +82,6 @@ class GrpoConfig:
         return self.questions * self.answers
 
 
-def grpo(config: GrpoConfig) -> None:
-    """Align a judge by GRPO with verifiable rewards."""
-    run(config)
-
-
 def run(config: GrpoConfig) -> dict[str, Any]:
     """Train; the manifest that was written.
 
@@ -102,15 +92,14 @@ def run(config: GrpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
     from dialint.finetune.train.hf_trainer import run_trainer
 
-    validate_config(config, "train")
-    context = prepare(config)
+    context = prepare(config, "train", rows=config.forward_answers, sampled=config.sampled_answers)
     questions = context.read_questions("train")
     model = context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
     trainer = _build_trainer(config, model, context.prompt, questions, reward_function)
-    result = run_trainer(trainer, config.out, context.job, config.running)
+    aligned, figures = run_trainer(trainer, config.out, context.job, config.running)
     trainer.restore_attention()
-    return context.save("judge", result.model, result.figures)
+    return context.save("judge", aligned, figures)
 
 
 def _build_trainer(
@@ -140,7 +129,6 @@ def _build_trainer(
         warmup_steps=0,
         beta=config.kl,
         temperature=1.0,
-        use_vllm=config.vllm,
         scale_rewards="batch",  # by the deviation of its own group, rewards would not depend on the ratio
     )
     rows = [
@@ -155,7 +143,7 @@ def _build_trainer(
         processing_class=prompt.tokenizer,
     )
     longest = max(prompt.count_tokens(item.question.messages) for item in questions)
-    trainer.enable_own_sampling(longest + config.answer_tokens)
+    trainer.pack_attention(longest + config.answer_tokens)
     return trainer
 
 

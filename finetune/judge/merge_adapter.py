@@ -10,15 +10,13 @@ the manifest: a candidate release of the judge. Evaluate this very folder with `
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-from cyclopts import Parameter
 
 from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, require_new, sha256_file
 from dialint.detector.environment import require_single_process
 from dialint.detector.manifests import Model
+from dialint.detector.option_ranges import command_options
 
 if TYPE_CHECKING:
     from dialint.detector.engines.base_models import ModelSource
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
 StoredWeights = Literal["fp32", "bf16", "int8", "nf4"]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class MergeConfig:
     """Options of `dialint train merge`."""
 
@@ -37,11 +34,6 @@ class MergeConfig:
     """Folder for the merged judge; must not have one."""
     weights: StoredWeights = "bf16"
     """Format of the stored weights."""
-
-
-def merge(config: MergeConfig) -> None:
-    """Merge a judge's adapter into its base model."""
-    run(config)
 
 
 def run(config: MergeConfig) -> dict[str, Any]:
@@ -58,17 +50,12 @@ def run(config: MergeConfig) -> dict[str, Any]:
     require_new(config.out, MANIFEST, "a model")
     source = resolve_judge(config.model)
     prompt = load_prompt(source)
-    inputs: dict[str, str] = {}
-    figures: dict[str, Any] = {}
-    if (path := source.folder / MANIFEST).exists():
-        manifest = read_manifest(path, expected=Model)
-        inputs, figures = (
-            {**manifest.get("data", {}), "judge": sha256_file(path)},
-            manifest.get("figures", {}),
-        )
+    path = source.folder / MANIFEST
+    manifest = read_manifest(path, expected=Model) if path.exists() else {}
+    inputs = {**manifest.get("data", {}), "judge": sha256_file(path)} if manifest else {}
     make_output_folder(config.out)
     model = _merge_weights(source, config.weights)
-    return save_judge(config, "judge", model, prompt, source, inputs, figures)
+    return save_judge(config, "judge", model, prompt, source, inputs, manifest.get("figures", {}))
 
 
 def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:

@@ -16,19 +16,18 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, validate_config
+from dialint.finetune.judge.stage import prepare
 from dialint.finetune.rewards.verifiable import RewardWeights
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import PpoOptions, RunOptions
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
     from dialint.finetune.rl.rollouts import RewardFn
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PpoConfig:
     """Options of `dialint train ppo`."""
 
@@ -60,24 +58,8 @@ class PpoConfig:
     running: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if self.reward is not None and self.weights.preference_weight <= 0:
             raise ConfigError("E_OPTION", "--preference-weight: expected more than 0 with --reward")
-
-    @property
-    def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return math.ceil(self.options.minibatch / self.options.accumulate)
-
-    @property
-    def sampled_answers(self) -> int:
-        """Answers that are sampled at once."""
-        return self.options.questions * self.options.answers
-
-
-def ppo(config: PpoConfig) -> None:
-    """Align a judge by PPO with a reward model."""
-    run(config)
 
 
 def run(config: PpoConfig) -> dict[str, Any]:
@@ -90,8 +72,9 @@ def run(config: PpoConfig) -> dict[str, Any]:
     from dialint.finetune.rewards.reward_function import build_reward_function
 
     require_single_process("train ppo")
-    validate_config(config, "train")
-    context = prepare(config)
+    options = config.options
+    rows, sampled = math.ceil(options.minibatch / options.accumulate), options.questions * options.answers
+    context = prepare(config, "train", rows=rows, sampled=sampled)
     questions = context.read_questions("train")
     tokenizer, model = context.prompt.tokenizer, context.load_model()
     reward_function = build_reward_function(config, questions, context.prompt)
@@ -132,7 +115,7 @@ def align(
     from dialint.finetune.rl.logprobs import enable_packed_attention
     from dialint.finetune.rl.ppo_trainer import PpoTrainer
     from dialint.finetune.rl.rollouts import PolicyModel
-    from dialint.finetune.train.distributed import unwrap, uses_bf16
+    from dialint.finetune.train.adapters import unwrap
     from dialint.finetune.train.memory import recomputes_activations
 
     options, running = config.options, config.running
@@ -145,7 +128,7 @@ def align(
         return str(tokenizer.decode(ids, skip_special_tokens=True))
 
     recomputes = recomputes_activations(running, model)
-    policy = PolicyModel(model, decode, stop_ids, recomputes, uses_bf16(running))
+    policy = PolicyModel(model, decode, stop_ids, recomputes, running.uses_bf16())
     trainer = PpoTrainer(policy, prompts, reward, options, running)
     loop = trainer.loop(config.out, job)
     if not loop.run():

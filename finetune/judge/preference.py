@@ -12,18 +12,17 @@ Source: Rafailov et al. 2023, Direct preference optimization.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions, validate_config
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.judge.stage import prepare
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 SIDES = ("chosen_ids", "rejected_ids")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PreferConfig:
     """Options of `dialint train prefer`."""
 
@@ -60,19 +58,8 @@ class PreferConfig:
     running: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if self.pairs % self.accumulate:
             raise ConfigError("E_OPTION", "--accumulate must divide --pairs")
-
-    @property
-    def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return 2 * self.pairs // self.accumulate
-
-
-def prefer(config: PreferConfig) -> None:
-    """Align a judge with preferences directly (DPO)."""
-    run(config)
 
 
 def run(config: PreferConfig) -> dict[str, Any]:
@@ -86,12 +73,10 @@ def run(config: PreferConfig) -> dict[str, Any]:
 
     from dialint.finetune.train.hf_trainer import run_trainer
 
-    validate_config(config, "train")
-    context = prepare(config)
+    context = prepare(config, "train", rows=2 * config.pairs // config.accumulate)
     pairs = context.read_pairs("train")[: config.steps * config.pairs * PartialState().num_processes]
     trainer = _build_trainer(config, context.load_model(), context.prompt, pairs)
-    result = run_trainer(trainer, config.out, context.job, config.running)
-    return context.save("judge", result.model, result.figures)
+    return context.save("judge", *run_trainer(trainer, config.out, context.job, config.running))
 
 
 def _build_trainer(
@@ -112,7 +97,7 @@ def _build_trainer(
         }
         for pair in pairs
     ]
-    require_positions(model, [[*row["prompt_ids"], *row[side]] for row in rows for side in SIDES])
+    require_positions(model, max(len(row["prompt_ids"]) + len(row[side]) for row in rows for side in SIDES))
     disagreement = 1 - sum(pair.agreement for pair in pairs) / len(pairs)
     arguments = build_trainer_config(
         DPOConfig,

@@ -31,11 +31,9 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.judge.sft_trainer import evaluate_answers, tokenize_questions
-from dialint.finetune.judge.stage import require_positions
 from dialint.finetune.rl.logprobs import compute_logprobs
-from dialint.finetune.train.distributed import uses_bf16
+from dialint.finetune.train.adapters import require_positions
 from dialint.finetune.train.finite import validate_loss
-from dialint.finetune.train.hf_trainer import TrainResult
 from dialint.finetune.train.loop import (
     Evaluation,
     StepOutput,
@@ -119,7 +117,7 @@ def train_privately(
     questions: Sequence[LabelledQuestion],
     dev_questions: Sequence[LabelledQuestion],
     job: str,
-) -> TrainResult:
+) -> tuple[Any, dict[str, Any]]:
     """Train `model` in place, from the last checkpoint of `job` if there is one; the run's figures. `config`
     is a `SftJudgeConfig`.
 
@@ -142,9 +140,9 @@ def train_privately(
     n_steps = learning.steps or math.ceil(learning.epochs / rate)
     noise = noise_multiplier(config.private_epsilon or math.inf, delta, rate, n_steps)
     dev_rows = tokenize_questions(dev_questions, prompt)
-    require_positions(model, [row["input_ids"] for owned in (*rows, dev_rows) for row in owned])
+    require_positions(model, max(len(row["input_ids"]) for owned in (*rows, dev_rows) for row in owned))
     make_output_folder(config.out)
-    judge = LocalJudge(model, prompt, bf16=uses_bf16(running))
+    judge = LocalJudge(model, prompt, bf16=running.uses_bf16())
     weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
     optimizer = build_optimizer(running.optimizer, [weights.values()], model.device.type, 0.0)
     extra = {"seed": secrets.randbits(62)}
@@ -156,7 +154,7 @@ def train_privately(
         model.train(checkpointing)
         generator = torch.Generator().manual_seed(extra["seed"] + step)
         sampled = [rows[owner] for owner in sample_owners(len(rows), rate, generator)]
-        losses = (partial(compute_loss, model, owned, uses_bf16(running)) for owned in sampled)
+        losses = (partial(compute_loss, model, owned, running.uses_bf16()) for owned in sampled)
         set_noisy_gradient(list(weights.values()), losses, noise, rate * len(rows), generator, step + 1)
         set_learning_rates(optimizer, [config.learning_rate], warmup_cosine(step, n_steps))
         optimizer.step()
@@ -167,7 +165,7 @@ def train_privately(
     def evaluate_dev() -> dict[str, float]:
         model.eval()
         with torch.no_grad():
-            losses = [float(compute_loss(model, [row], uses_bf16(running))) for row in dev_rows]
+            losses = [float(compute_loss(model, [row], running.uses_bf16())) for row in dev_rows]
         answers = evaluate_answers(judge, dev_questions[: config.dev_answers])
         return {"loss": sum(losses) / len(losses), **answers}
 
@@ -199,7 +197,7 @@ def train_privately(
         "dialogues": len(rows),
     }
     figures = {"steps": n_steps, "seconds": round(time.monotonic() - started, 1), "private": private}
-    return TrainResult(model, {**figures, "last": evaluate_dev()})
+    return model, {**figures, "last": evaluate_dev()}
 
 
 def _rows_by_dialogue(

@@ -11,23 +11,21 @@ a baseline (`rewards/reward_trainer.py`). `dialint train ppo` and `dialint train
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions, validate_config
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.judge.stage import prepare
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class RewardConfig:
     """Options of `dialint train reward`."""
 
@@ -54,19 +52,6 @@ class RewardConfig:
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-    @property
-    def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return 2 * self.pairs
-
-
-def reward(config: RewardConfig) -> None:
-    """Train a reward model on people's preferences."""
-    run(config)
-
 
 def run(config: RewardConfig) -> dict[str, Any]:
     """Train; the manifest that was written.
@@ -75,14 +60,19 @@ def run(config: RewardConfig) -> dict[str, Any]:
         OutputRefused: `out` has a finished model, or a checkpoint of another job.
         ConfigError: a base that does not load, no pairs.
     """
+    from datasets import Dataset
     from transformers import EarlyStoppingCallback
     from trl import RewardConfig as TrainerConfig
 
-    from dialint.finetune.rewards.reward_trainer import JudgeRewardTrainer, evaluate_held_out, tokenize_pairs
+    from dialint.finetune.rewards.reward_trainer import (
+        AgreementCollator,
+        JudgeRewardTrainer,
+        evaluate_held_out,
+        tokenize_pairs,
+    )
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
-    validate_config(config, "train", "dev")
-    context = prepare(config, "SEQ_CLS")
+    context = prepare(config, "train", "dev", rows=2 * config.pairs, task_type="SEQ_CLS")
     train_pairs, dev_pairs = context.read_pairs("train"), context.read_pairs("dev")
     model, prompt = context.load_model(), context.prompt
     model.config.pad_token_id = prompt.tokenizer.pad_token_id
@@ -97,13 +87,22 @@ def run(config: RewardConfig) -> dict[str, Any]:
         max_length=None,
     )
     rows, dev_rows = tokenize_pairs(train_pairs, prompt), tokenize_pairs(dev_pairs, prompt)
-    require_positions(model, [row["chosen_ids"] for row in (*rows, *dev_rows)])
-    trainer = JudgeRewardTrainer.create(model, arguments, prompt, rows, dev_rows[: config.dev_pairs])
+    sides = ("chosen_ids", "rejected_ids")
+    require_positions(model, max(len(row[side]) for row in (*rows, *dev_rows) for side in sides))
+    trainer = JudgeRewardTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_list(rows),
+        eval_dataset=Dataset.from_list(dev_rows[:1]),  # `evaluate` takes all of its rows
+        processing_class=prompt.tokenizer,
+        data_collator=AgreementCollator(pad_token_id=prompt.tokenizer.pad_token_id),
+    )
+    trainer.dev_rows = dev_rows[: config.dev_pairs]
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     make_output_folder(config.out)
-    result = run_trainer(trainer, config.out, context.job, config.running)
+    model, run_figures = run_trainer(trainer, config.out, context.job, config.running)
     by_origin = evaluate_held_out(
-        result.model,
+        model,
         prompt.tokenizer.pad_token_id,
         train_pairs,
         dev_pairs[: config.held_pairs],
@@ -115,5 +114,4 @@ def run(config: RewardConfig) -> dict[str, Any]:
             f"{figures['accuracy']:.3f}, of the answers alone {figures['answer_only']['accuracy']:.3f}",
             file=sys.stderr,
         )
-    figures = {**result.figures, "pairs": len(train_pairs), "held_out": by_origin}
-    return context.save("reward", result.model, figures)
+    return context.save("reward", model, {**run_figures, "pairs": len(train_pairs), "held_out": by_origin})

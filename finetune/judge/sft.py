@@ -14,29 +14,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.environment import require_library, require_single_process
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, SelectionConfig
-from dialint.finetune.judge.stage import prepare, require_positions, validate_config
-from dialint.finetune.train.adapters import AdapterOptions
+from dialint.finetune.judge.stage import prepare
+from dialint.finetune.train.adapters import AdapterOptions, require_positions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.train.hf_trainer import TrainResult
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class SftJudgeConfig:
     """Options of `dialint train sft judge`."""
 
@@ -68,19 +65,6 @@ class SftJudgeConfig:
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-    @property
-    def forward_answers(self) -> int:
-        """Questions with an answer in one forward pass."""
-        return self.questions
-
-
-def sft_judge(config: SftJudgeConfig) -> None:
-    """Fine-tune a judge on labelled dialogues."""
-    run(config)
-
 
 def run(config: SftJudgeConfig) -> dict[str, Any]:
     """Train; the manifest that was written.
@@ -91,19 +75,20 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     """
     from dialint.finetune.judge.private_sft import train_privately
 
-    validate_config(config, "train", "dev")
     if config.private_epsilon is not None:
         if config.adapters.adapter_dropout:
             raise ConfigError("E_OPTION", "--private-epsilon excludes --adapter-dropout")
         require_single_process("train sft judge --private-epsilon")
         require_library("opacus", "--private-epsilon")
-    context = prepare(config)
+    context = prepare(config, "train", "dev", rows=config.questions)
     questions, dev_questions = context.read_questions("train"), context.read_questions("dev")
     train = _train if config.private_epsilon is None else train_privately
     n_dev = min(config.dev_questions, len(dev_questions))
     dev_questions = random.Random(config.running.seed).sample(dev_questions, n_dev)
-    result = train(config, context.load_model(), context.prompt, questions, dev_questions, context.job)
-    return context.save("judge", result.model, result.figures)
+    model, figures = train(
+        config, context.load_model(), context.prompt, questions, dev_questions, context.job
+    )
+    return context.save("judge", model, figures)
 
 
 def _train(
@@ -113,12 +98,13 @@ def _train(
     questions: Sequence[LabelledQuestion],
     dev_questions: Sequence[LabelledQuestion],
     job: str,
-) -> TrainResult:
+) -> tuple[Any, dict[str, Any]]:
+    from datasets import Dataset
     from transformers import EarlyStoppingCallback
     from trl import SFTConfig
 
+    from dialint.detector.engines.judge_local import LocalJudge
     from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
-    from dialint.finetune.train.distributed import uses_bf16
     from dialint.finetune.train.hf_trainer import build_trainer_config, run_trainer, schedule_arguments
 
     make_output_folder(config.out)
@@ -135,15 +121,16 @@ def _train(
         dataset_kwargs={"skip_prepare_dataset": True},
     )
     rows, dev_rows = tokenize_questions(questions, prompt), tokenize_questions(dev_questions, prompt)
-    require_positions(model, [row["input_ids"] for row in (*rows, *dev_rows)])
-    trainer = JudgeSFTTrainer.create(
-        model,
-        arguments,
-        prompt,
-        rows,
-        dev_rows,
-        dev_questions[: config.dev_answers],
-        bf16=uses_bf16(config.running),
+    require_positions(model, max(len(row["input_ids"]) for row in (*rows, *dev_rows)))
+    trainer = JudgeSFTTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_list(rows),
+        eval_dataset=Dataset.from_list(dev_rows),
+        processing_class=prompt.tokenizer,
     )
+    trainer.answer_tokens = sum(label != -100 for row in rows for label in row["labels"]) / len(rows)
+    trainer.judge = LocalJudge(trainer.model, prompt, bf16=config.running.uses_bf16())
+    trainer.dev_questions = dev_questions[: config.dev_answers]
     trainer.add_callback(EarlyStoppingCallback(early_stopping_patience=config.learning.patience))
     return run_trainer(trainer, config.out, job, config.running)

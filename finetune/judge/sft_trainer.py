@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from datasets import Dataset
 from torch.nn.functional import cross_entropy
-from trl import SFTConfig, SFTTrainer
+from trl import SFTTrainer
 
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -37,36 +36,11 @@ class JudgeSFTTrainer(SFTTrainer):  # type: ignore[misc]
     """trl's trainer. The head computes the tokens of answers only: trl computes all of them on a CPU, which
     took half as long again with the small decoder (2026-11-28). The evaluation answers questions besides."""
 
-    judge: LocalJudge
     answer_tokens: float
     """Tokens of an answer on average."""
+    judge: LocalJudge
     dev_questions: Sequence[LabelledQuestion]
-
-    @classmethod
-    def create(
-        cls,
-        model: Any,
-        arguments: SFTConfig,
-        prompt: JudgePrompt,
-        rows: Sequence[dict[str, Any]],
-        dev_rows: Sequence[dict[str, Any]],
-        dev_questions: Sequence[LabelledQuestion],
-        *,
-        bf16: bool,
-    ) -> JudgeSFTTrainer:
-        """A trainer of `model` on `rows`, which computes the loss of `dev_rows` and answers
-        `dev_questions`."""
-        trainer = cls(
-            model=model,
-            args=arguments,
-            train_dataset=Dataset.from_list(list(rows)),
-            eval_dataset=Dataset.from_list(list(dev_rows)),
-            processing_class=prompt.tokenizer,
-        )
-        trainer.answer_tokens = sum(label != -100 for row in rows for label in row["labels"]) / len(rows)
-        trainer.judge = LocalJudge(trainer.model, prompt, bf16=bf16)
-        trainer.dev_questions = dev_questions
-        return trainer
+    """What the judge, which is the model, answers at each evaluation."""
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None

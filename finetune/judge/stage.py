@@ -4,7 +4,6 @@ memory, read data, save the model folder with its card. `detector.engines.judge_
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -13,25 +12,28 @@ from dialint.detector.artifacts import (
     MANIFEST,
     data_fingerprint,
     disk_errors,
-    read_manifest,
     require_new,
     write_json,
 )
 from dialint.detector.engines.base_models import ModelSource, resolve_source, tokenizer_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.example_files import find_set, list_sets
+from dialint.detector.example_files import require_set
 from dialint.detector.judge.config import PROMPT_FILE, TrainedPrompt
 from dialint.detector.judge.prompt import PROMPT_VERSION
-from dialint.detector.manifests import Model
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.judge import REWARD_MODEL
+from dialint.eval.labelled import (
+    LabelledQuestion,
+    SelectionConfig,
+    ask_about,
+    asked_codes,
+    read_labelled,
+)
 from dialint.finetune.rewards.reward_function import reward_fingerprint, reward_folder
 from dialint.finetune.train import adapters, checkpoint, lineage
 from dialint.finetune.train.memory import TrainingSetup, count_weights, print_plan
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.eval.labelled import LabelledQuestion, SelectionConfig
     from dialint.finetune.rewards.pairs import PreferencePair
 
 T = TypeVar("T")
@@ -61,8 +63,6 @@ class StageContext:
         Raises:
             ConfigError: E_EXAMPLE, there are none; E_OPTION, codes have no room.
         """
-        from dialint.eval.labelled import ask_about, read_labelled
-
         labelled = read_labelled(self.config.dataset, split, self.selection, self.config.running.seed)
         questions = ask_about(labelled, self.prompt.reader(load_taxonomy(self.selection.taxonomy)))
         asked = {code for item in questions for code in item.question.codes}
@@ -95,42 +95,44 @@ class StageContext:
         """The model, ready for training; the seed determines its new weights."""
         import torch
 
-        from dialint.finetune.train.distributed import resolve_device, uses_bf16
-
         running = self.config.running
         torch.manual_seed(running.seed)
         return adapters.load_model(
             self.source,
             self.config.adapters,
             kind=self.task_type,
-            device=resolve_device(running),
-            bf16=uses_bf16(running),
+            device=running.resolve_device(),
+            bf16=running.uses_bf16(),
         )
 
     def save(self, kind: str, model: Any, figures: dict[str, Any]) -> dict[str, Any]:
-        """Save and seal the result; its manifest. With a reward model its held-out figures are saved too."""
-        reward = reward_folder(getattr(self.config, "reward", None))
-        if reward is not None:
-            reward_figures = read_manifest(reward / MANIFEST, expected=Model).get("figures", {})
-            figures = {**figures, REWARD_MODEL: reward_figures.get("held_out", {})}
+        """Save and seal the result; its manifest."""
         return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures)
 
 
-def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
-    """Resolve the base and fingerprint the inputs before any work is done; in a dry run print the memory. A
-    config with `detail` determines the prompt; otherwise it is the one that the judge was trained with, and
-    the codes asked about are, unless named, those it was trained on. A reward model (SEQ_CLS) is trained from
-    the judge's base without its adapter.
+def prepare(
+    config: Any, *splits: str, rows: int, sampled: int = 0, task_type: TaskType = "CAUSAL_LM"
+) -> StageContext:
+    """Check the options and the `splits` that the stage reads, resolve the base and fingerprint the inputs
+    before any work is done; in a dry run print the memory, for `rows` questions with their answers in a
+    forward pass and `sampled` answers at once. A config with `detail` determines the prompt; otherwise it is
+    the one that the judge was trained with, and the codes asked about are, unless named, those it was trained
+    on. A reward model (SEQ_CLS) is trained from the judge's base without its adapter.
 
     Raises:
-        ConfigError: E_BASE, E_ADAPTER or E_JUDGE: nothing that loads, or trained with another prompt version;
-            E_CODE, unknown codes or none.
+        OutputRefused: E_EXISTS, `out` has a finished model.
+        ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something; E_BASE, E_ADAPTER or E_JUDGE, nothing
+            that loads, or trained with another prompt version; E_CODE, unknown codes or none.
         SystemExit: 0, after the memory was printed in a dry run.
     """
+    for split in splits:
+        require_set(config.dataset, split)
+    require_new(config.out, MANIFEST, "a finished model")
+    config.adapters.validate()
+    config.running.validate()
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt, base_room, load_prompt, resolve_judge
-    from dialint.eval.labelled import asked_codes
 
     torch.set_num_threads(config.running.threads)
     fingerprints = {"dataset": data_fingerprint(config.dataset)}
@@ -146,7 +148,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
         prompt = load_prompt(source)
     prompt = replace(prompt, max_tokens=base_room(source, prompt.max_tokens))
     if config.running.dry_run:
-        _print_memory(config, source, prompt, task_type)
+        _print_memory(config, source, prompt, task_type, rows, sampled)
         sys.exit(0)
     codes = asked_codes(config.dataset, "train", config.selection)
     if prompt.codes and not config.selection.codes:
@@ -159,9 +161,10 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM") -> StageContext:
     return StageContext(config, selection, source, prompt, fingerprints, job, task_type)
 
 
-def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType) -> None:
+def _print_memory(
+    config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType, rows: int, sampled: int
+) -> None:
     answer_tokens = getattr(getattr(config, "options", config), "answer_tokens", TAUGHT_TOKENS)
-    rows = config.forward_answers
     setup = TrainingSetup(
         source.base.folder,
         task_type,
@@ -170,7 +173,7 @@ def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_ty
         rows,
         prompt.max_tokens + answer_tokens,
         rows * (answer_tokens if task_type == "CAUSAL_LM" else 1),
-        getattr(config, "sampled_answers", 0),
+        sampled,
     )
     reward = reward_folder(getattr(config, "reward", None))
     if reward is not None:
@@ -178,46 +181,6 @@ def _print_memory(config: Any, source: ModelSource, prompt: JudgePrompt, task_ty
         weights = count_weights(replace(setup, folder=folder, kind="SEQ_CLS"))
         setup = replace(setup, extra=4 * weights.n_trained + weights.frozen_bytes)
     print_plan(setup)
-
-
-def require_positions(model: Any, rows: Sequence[Sequence[int]]) -> None:
-    """Check that a model has positions for rows of token ids.
-
-    Raises:
-        ConfigError: E_OPTION, for fewer.
-    """
-    longest, positions = max(map(len, rows)), getattr(model.config, "max_position_embeddings", None)
-    if isinstance(positions, int) and longest > positions:
-        raise ConfigError(
-            "E_OPTION",
-            f"{longest} tokens with the answer, and the base has positions for {positions}: a smaller "
-            "--prompt-tokens leaves room",
-        )
-
-
-def validate_config(config: Any, *splits: str) -> None:
-    """Check what all stages of the judge share; `splits` are those that the stage reads.
-
-    Raises:
-        OutputRefused: E_EXISTS, `out` has a finished model.
-        ConfigError: E_OPTION; E_EXAMPLE, the data set lacks something.
-    """
-    if not config.dataset.exists():
-        makers = "`dialint export dataset` or `dialint data inject` makes one"
-        raise ConfigError("E_OPTION", f"--dataset {config.dataset}: no such file or folder; {makers}")
-    if config.dataset.is_dir():
-        missing = [name for name in splits if find_set(config.dataset, name) is None]
-        missing += [] if (config.dataset / MANIFEST).is_file() else [MANIFEST]
-        if missing:
-            has = ", ".join(list_sets(config.dataset)) or "no set of examples"
-            raise ConfigError(
-                "E_EXAMPLE",
-                f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "
-                "dataset` makes one of people's labels, `dialint data inject` one of made errors",
-            )
-    require_new(config.out, MANIFEST, "a finished model")
-    config.adapters.validate()
-    config.running.validate()
 
 
 def save_judge(

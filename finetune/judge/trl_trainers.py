@@ -1,7 +1,7 @@
 """trl's trainers with private methods overridden, written for trl 1.16.
 
-GRPO computes each prompt once for its group of answers; where vLLM samples, trl's own methods run. DPO takes
-token ids as they are: trl would render each answer by the chat template again.
+GRPO computes each prompt once for its group of answers. DPO takes token ids as they are: trl would render
+each answer by the chat template again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from trl import DPOTrainer, GRPOTrainer
 
 from dialint.finetune.rl.logprobs import compute_logprobs, enable_packed_attention
 from dialint.finetune.rl.sampling import sample
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import unwrap
 
 EQUAL_ADVANTAGES = 1e-5
 """Range of advantages up to which the rewards of a group are equal: rounding alone, as advantages of a step
@@ -28,39 +28,19 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
     its denominator, and counted as ``idle_groups``.
     """
 
-    own_sampling = False
     packed = False
 
-    def enable_own_sampling(self, longest: int) -> None:
-        """Sample and score by our own methods, up to `longest` tokens with the answer, unless vLLM
-        samples."""
-        self.own_sampling = not self.use_vllm
+    def pack_attention(self, longest: int) -> None:
+        """Score a prompt once for all of its answers, up to `longest` tokens with the answer, in one
+        process."""
         self._attention = unwrap(self.model).config._attn_implementation
-        if self.own_sampling and self.accelerator.num_processes == 1:
+        if self.accelerator.num_processes == 1:
             self.packed = enable_packed_attention(self.model, longest)
 
     def restore_attention(self) -> None:
         """Restore the model's own attention."""
         if self.packed:
             unwrap(self.model).set_attn_implementation(self._attention)
-
-    def sample_completions(self, prompt_ids: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Token ids of an answer to each prompt; prompts of a group are adjacent. torch's global generator
-        determines the answers."""
-        n = self.num_generations
-        prompts = [tuple(prompt_ids[start]) for start in range(0, len(prompt_ids), n)]
-        if any(tuple(ids) != prompts[index // n] for index, ids in enumerate(prompt_ids)):
-            raise ValueError("prompts of a group are not adjacent")
-        with self.accelerator.autocast():
-            answers = sample(
-                self.accelerator.unwrap_model(self.model_wrapped),
-                prompts,
-                n,
-                max_new_tokens=self.max_completion_length,
-                stop_ids=self.eos_token_ids,
-                seed=int(torch.randint(2**62, (1,))),
-            )
-        return [list(answer) for group in answers for answer in group]
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -70,15 +50,8 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         logits_to_keep: int,
         *args: Any,
         **kwargs: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
+    ) -> tuple[torch.Tensor, torch.Tensor, None]:
         """As trl's: log-probabilities and entropies in nats, shape (answers, tokens), 0 for padding."""
-        if not self.own_sampling:
-            output: tuple[torch.Tensor, torch.Tensor | None, None] = (
-                super()._get_per_token_logps_and_entropies(
-                    model, input_ids, attention_mask, logits_to_keep, *args, **kwargs
-                )
-            )
-            return output
         is_token = attention_mask.bool()
         is_answer = is_token[:, -logits_to_keep:]
         rows = is_answer.any(dim=1).nonzero()[:, 0].tolist()
@@ -97,11 +70,25 @@ class JudgeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
             entropies = entropies.masked_scatter(is_answer, tokens.entropies)
         return logprobs, entropies, None
 
-    def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        if self.own_sampling:
-            return self.sample_completions(prompt_ids), None
-        output: tuple[Any, Any] = super()._generate_single_turn(prompt_ids, *args, **kwargs)
-        return output
+    def _generate_single_turn(
+        self, prompt_ids: Sequence[Sequence[int]], *args: Any, **kwargs: Any
+    ) -> tuple[list[list[int]], None]:
+        """Token ids of an answer to each prompt; prompts of a group are adjacent. torch's global generator
+        determines the answers."""
+        n = self.num_generations
+        prompts = [tuple(prompt_ids[start]) for start in range(0, len(prompt_ids), n)]
+        if any(tuple(ids) != prompts[index // n] for index, ids in enumerate(prompt_ids)):
+            raise ValueError("prompts of a group are not adjacent")
+        with self.accelerator.autocast():
+            answers = sample(
+                self.accelerator.unwrap_model(self.model_wrapped),
+                prompts,
+                n,
+                max_new_tokens=self.max_completion_length,
+                stop_ids=self.eos_token_ids,
+                seed=int(torch.randint(2**62, (1,))),
+            )
+        return [list(answer) for group in answers for answer in group], None
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)

@@ -158,58 +158,54 @@ def pairs_from_labels(
         every = [item for items in clean.values() for item in items]
         for item, error in errors if every else ():
             pool = clean.get(len(target_reading(item).errors) - 1, every)
-            faults = _Faults(item, error, rng.choice(pool), rng.choice(errors)[1], rng)
-            pairs += faults.pairs(tuple(family_of[code]))
+            clean_item, foreign = rng.choice(pool), rng.choice(errors)[1]
+            pairs += _fault_pairs(item, error, clean_item, foreign, family_of[code], rng)
     random.Random(f"{seed}/pairs").shuffle(pairs)
     return pairs
 
 
-@dataclass(frozen=True)
-class _Faults:
-    """The pairs of an `error` of `item`, of a dialogue without such an error, and of a `foreign` error of
-    the same code."""
+def _fault_pairs(
+    item: LabelledQuestion,
+    error: ReadError,
+    clean: LabelledQuestion,
+    foreign: ReadError,
+    family: Sequence[str],
+    rng: random.Random,
+) -> Iterator[PreferencePair]:
+    """The pairs of an `error` of `item`, of a dialogue without such an error, and of a `foreign` error of the
+    same code, which has this `family`."""
+    rest = [each for each in target_reading(item).errors if each != error]
+    of_clean = list(target_reading(clean).errors)
+    right, missed, unaccused = _render([*rest, error]), _render(rest), _render(of_clean)
+    turn = rng.choice(list(clean.question.turns))
 
-    item: LabelledQuestion
-    error: ReadError
-    clean: LabelledQuestion
-    foreign: ReadError
-    rng: random.Random
+    def replaced(**changes: str) -> str:
+        return _render([*rest, error.model_copy(update=changes)])
 
-    def pairs(self, family: Sequence[str]) -> Iterator[PreferencePair]:
-        item, error, clean = self.item, self.error, self.clean
-        rest = [each for each in target_reading(item).errors if each != error]
-        of_clean = list(target_reading(clean).errors)
-        right, missed, unaccused = _render([*rest, error]), _render(rest), _render(of_clean)
-        turn = self.rng.choice(list(clean.question.turns))
+    def added(quote: str) -> str:
+        return _render([*of_clean, error.model_copy(update={"turn": turn, "quote": quote})])
 
-        def replaced(**changes: str) -> str:
-            return _render([*rest, error.model_copy(update=changes)])
-
-        def added(quote: str) -> str:
-            return _render([*of_clean, error.model_copy(update={"turn": turn, "quote": quote})])
-
-        yield PreferencePair(item, right, missed, error.probability)
-        yield PreferencePair(clean, unaccused, added(error.quote), 1.0)
-        text = item.question.turns[error.turn]
-        misquote = self._passage(max(text[: error.start], text[error.end :], key=len))
-        group = self.rng.choice(("false", "misquoted", "confused"))
-        if group == "false" and misquote:
-            yield PreferencePair(item, replaced(quote=misquote), missed, error.probability)
-            passage = self._passage(clean.question.turns[turn])
-            yield PreferencePair(clean, unaccused, added(passage), 1.0)
-        if group == "misquoted" and misquote and locate(self.foreign.quote, text) is None:
-            misquoted, invented = replaced(quote=misquote), replaced(quote=self.foreign.quote)
-            yield PreferencePair(item, right, misquoted, DEFAULT_AGREEMENT)
-            yield PreferencePair(item, misquoted, invented, DEFAULT_AGREEMENT)
-        taken = {each.code for each in (error, *rest) if each.turn == error.turn}
-        others = [code for code in item.question.codes if code in family and code not in taken]
-        if group == "confused" and others:
-            code = item.question.codes[self.rng.choice(others)]
-            confused = replaced(code=code.code, reason=code.name.en, severity=code.severity)
-            yield PreferencePair(item, right, confused, DEFAULT_AGREEMENT)
-
-    def _passage(self, text: str) -> str:
+    def passage(text: str) -> str:
         """Consecutive words of a text, as many as the foreign error's quote has."""
-        words, n = text.split(" "), len(self.foreign.quote.split())
-        first = self.rng.randrange(max(1, len(words) - n + 1))
+        words, n = text.split(" "), len(foreign.quote.split())
+        first = rng.randrange(max(1, len(words) - n + 1))
         return " ".join(words[first : first + n]).strip()
+
+    yield PreferencePair(item, right, missed, error.probability)
+    yield PreferencePair(clean, unaccused, added(error.quote), 1.0)
+    text = item.question.turns[error.turn]
+    misquote = passage(max(text[: error.start], text[error.end :], key=len))
+    group = rng.choice(("false", "misquoted", "confused"))
+    if group == "false" and misquote:
+        yield PreferencePair(item, replaced(quote=misquote), missed, error.probability)
+        yield PreferencePair(clean, unaccused, added(passage(clean.question.turns[turn])), 1.0)
+    if group == "misquoted" and misquote and locate(foreign.quote, text) is None:
+        misquoted, invented = replaced(quote=misquote), replaced(quote=foreign.quote)
+        yield PreferencePair(item, right, misquoted, DEFAULT_AGREEMENT)
+        yield PreferencePair(item, misquoted, invented, DEFAULT_AGREEMENT)
+    taken = {each.code for each in (error, *rest) if each.turn == error.turn}
+    others = [code for code in item.question.codes if code in family and code not in taken]
+    if group == "confused" and others:
+        code = item.question.codes[rng.choice(others)]
+        confused = replaced(code=code.code, reason=code.name.en, severity=code.severity)
+        yield PreferencePair(item, right, confused, DEFAULT_AGREEMENT)

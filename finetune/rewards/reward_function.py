@@ -73,12 +73,10 @@ def build_reward_function(
 ) -> RewardFunction:
     """The reward function of answers to `questions`, by the `weights` and `reward` of `config`; `prompt` is
     the policy's."""
-    from dialint.finetune.train.distributed import resolve_device, uses_bf16
-
     preferences: Preferences | None = None
     folder = reward_folder(config.reward)
     if folder is not None:
-        device, bf16 = resolve_device(config.running), uses_bf16(config.running)
+        device, bf16 = config.running.resolve_device(), config.running.uses_bf16()
         preferences = load_reward_model(folder, device, bf16=bf16, quantise=config.adapters.quantise)
     elif config.reward is not None:
         preferences = custom_reward(config.reward, load_function(config.reward)[0], prompt)

@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset
 from torch.nn.functional import logsigmoid
-from trl import RewardConfig, RewardTrainer
+from trl import RewardTrainer
 from trl.trainer.reward_trainer import DataCollatorForPreference
 
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
-from dialint.eval.metrics import Bools, Floats, calibration_error
+from dialint.detector.statistics import (
+    Bools,
+    Floats,
+    bootstrap_counts,
+    grouped_sum,
+    percentile_interval,
+    ratio,
+)
+from dialint.eval.figures import calibration_errors
 from dialint.finetune.rewards.pairs import PreferencePair
 from dialint.finetune.rewards.reward_function import score_rows
 
@@ -53,29 +59,8 @@ class AgreementCollator(DataCollatorForPreference):  # type: ignore[misc]
 class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
     """trl's trainer, with soft targets and an evaluation of its own."""
 
-    prompt: JudgePrompt
     dev_rows: list[dict[str, Any]]
-
-    @classmethod
-    def create(
-        cls,
-        model: Any,
-        arguments: RewardConfig,
-        prompt: JudgePrompt,
-        train_rows: list[dict[str, Any]],
-        dev_rows: list[dict[str, Any]],
-    ) -> JudgeRewardTrainer:
-        """A trainer of `model` on `train_rows` that evaluates on `dev_rows`."""
-        trainer = cls(
-            model=model,
-            args=arguments,
-            train_dataset=Dataset.from_list(train_rows),
-            eval_dataset=Dataset.from_list(dev_rows[:1]),
-            processing_class=prompt.tokenizer,
-            data_collator=AgreementCollator(pad_token_id=prompt.tokenizer.pad_token_id),
-        )
-        trainer.prompt, trainer.dev_rows = prompt, dev_rows
-        return trainer
+    """The pairs of each evaluation, as `tokenize_pairs` makes them."""
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
@@ -97,7 +82,7 @@ class JudgeRewardTrainer(RewardTrainer):  # type: ignore[misc]
 
     def evaluate(self, *_: Any, metric_key_prefix: str = "eval", **__: Any) -> dict[str, float]:
         """Log and return the figures of `evaluate_pairs` on the dev rows."""
-        figures = evaluate_pairs(self.model, self.dev_rows, self.prompt.tokenizer.pad_token_id)
+        figures = evaluate_pairs(self.model, self.dev_rows, self.processing_class.pad_token_id)
         metrics = {f"{metric_key_prefix}_{name}": round(value, 6) for name, value in figures.items()}
         self.log(metrics)
         self.control: Any = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -146,11 +131,13 @@ def _figures(chosen: np.ndarray, rejected: np.ndarray, agreement: np.ndarray) ->
     probability = 1 / (1 + np.exp(-margin))
     clipped = np.clip(probability, 1e-6, 1 - 1e-6)
     both_sides = np.concatenate((probability, 1 - probability))
-    is_preferred = np.concatenate((np.ones(len(margin), bool), np.zeros(len(margin), bool)))
+    is_preferred = np.arange(len(both_sides)) < len(margin)
+    one_group = np.zeros(len(both_sides), np.int64)
+    errors = calibration_errors(is_preferred, both_sides, one_group, bootstrap_counts(1, 0))
     return {
         "accuracy": float((margin > 0).mean()),
         "log_loss": float(-(agreement * np.log(clipped) + (1 - agreement) * np.log(1 - clipped)).mean()),
-        "calibration_error": float(calibration_error(is_preferred, both_sides)),
+        "calibration_error": float(errors[0]),
         "mean_agreement": float(agreement.mean()),
         "mean_score": float(np.mean((chosen, rejected))),
         "score_spread": float(np.std((chosen, rejected))),

@@ -23,7 +23,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.judge.reading import (
@@ -34,10 +33,10 @@ from dialint.detector.judge.reading import (
     format_reading,
     parse_reading,
 )
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.eval.labelled import LabelledQuestion, Truth
 from dialint.eval.matching import accusations, f_beta, match
-from dialint.eval.metrics import span_f1
+from dialint.eval.results import span_f1
 
 SEVERITY_SHARE, QUOTE_SHARE = 0.1, 0.1
 """Shares of a hit's value that a wrong severity and a quote without any of the evidence lose."""
@@ -50,8 +49,7 @@ MAX_DEVIATIONS = 3.0
 """Standard deviations from the mean at which a reward model's score is clipped."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class RewardWeights:
     """The weights of a reward that users choose."""
 
@@ -59,9 +57,6 @@ class RewardWeights:
     """How many missed errors are as bad as one false accusation, in a dialogue with one error or none."""
     preference_weight: Annotated[float, Field(ge=0, lt=math.inf)] = 0.2
     """Weight of the reward model's score, with --reward."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @dataclass(frozen=True)

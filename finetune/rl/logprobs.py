@@ -18,8 +18,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from dialint.detector.engines import packed
-from dialint.detector.errors import ConfigError
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import require_positions, unwrap
 
 
 @dataclass(frozen=True)
@@ -137,12 +136,8 @@ def enable_packed_attention(model: Any, longest: int) -> bool:
     Raises:
         ConfigError: E_BASE, the model has positions for fewer tokens.
     """
+    require_positions(model, longest)
     bare = unwrap(model)
-    positions = getattr(bare.config, "max_position_embeddings", None)
-    if isinstance(positions, int) and longest > positions:
-        raise ConfigError(
-            "E_BASE", f"{longest} tokens with the answer, but the base has positions for {positions}"
-        )
     reason = packed.equivalence_error(bare.base_model, longest)
     if reason is None:
         bare.set_attn_implementation(packed.NAME)

@@ -13,7 +13,7 @@ import torch
 from transformers import DynamicCache, GenerationConfig
 
 from dialint.detector.engines import packed
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import unwrap
 
 BATCH_ANSWERS = 64
 """Answers that are generated together."""

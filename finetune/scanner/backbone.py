@@ -23,6 +23,7 @@ from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.decoder.tokenizer import IM_END, IM_START, add_control_tokens, decoder_render
 from dialint.finetune.train.adapters import add_adapters
 from dialint.finetune.train.lineage import TRAINING
+from dialint.finetune.train.loop import load_weights
 from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def load_base(config: ScanConfig) -> BaseModel:
     shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     if config.layers is not None:
         shape = first_layers(shape, config.layers)
-    history = config.epochs > 0 or _has_history(config.base) if config.history is None else config.history
+    history = config.history
+    if history is None:  # where the base is trained too, or is a scanner that is told of repeated words
+        history = config.epochs > 0 or bool(_manifest(config.base).get("render", {}).get("history"))
     tokenizer, render = prepare_tokenizer(
         base_tokenizer, shape.get("bos_token_id"), config.context_tokens, history
     )
@@ -85,11 +88,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
             if isinstance(content, dict) and isinstance(content.get("render"), dict):
                 return content
     return {}
-
-
-def _has_history(folder: Path) -> bool:
-    """Whether the base is a scanner that is told of repeated words."""
-    return bool(_manifest(folder).get("render", {}).get("history"))
 
 
 def first_layers(shape: dict[str, Any], layers: int) -> dict[str, Any]:
@@ -192,15 +190,6 @@ def trainable_parameters(model: torch.nn.Module) -> dict[str, torch.nn.Parameter
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
-def load_trainable(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> None:
-    """Copy `weights` into the parameters of `trainable_parameters`."""
-    import torch
-
-    with torch.no_grad():
-        for name, weight in trainable_parameters(model).items():
-            weight.copy_(weights[name])
-
-
 def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_codes: int) -> ScanModel:
     """The network with its adapters merged into the base's weights, all fp32. If the base was rounded, they
     are merged on the CPU into the exact weights of the file."""
@@ -210,7 +199,7 @@ def merge_adapters(config: ScanConfig, base: BaseModel, model: ScanModel, n_code
         weights = {name: weight.detach().cpu() for name, weight in trainable_parameters(model).items()}
         model = init_model(config, base, n_codes)
         _adapt(config, base, model)
-        load_trainable(model, weights)
+        load_weights(trainable_parameters(model), weights)
     model.backbone = model.backbone.merge_and_unload()  # type: ignore[operator]
     return model
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -27,12 +26,13 @@ from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import read_examples, require_set
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.detector.release import EMBEDDED, Release, finalize_release
 from dialint.detector.scanner import Array
+from dialint.detector.statistics import Floats
 from dialint.detector.unfinished import making_folder
 from dialint.eval.contract import (
     MIN_ERRORS,
@@ -40,7 +40,6 @@ from dialint.eval.contract import (
     distinct_units,
     fit_natural_curve,
 )
-from dialint.eval.metrics import Floats
 from dialint.finetune.scanner.model_card import coverage
 
 CARD = "MODEL_CARD.md"
@@ -50,8 +49,7 @@ ORIGIN = (
 )
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class CalibrateConfig:
     """The release, the labelled dialogues, and how often findings must be right."""
 
@@ -73,9 +71,6 @@ class CalibrateConfig:
     """The same of suggestions."""
     no_suggestions: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Codes of which the scan suggests nothing, whatever the set says."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def calibrate(config: CalibrateConfig) -> None:

@@ -1,13 +1,13 @@
-"""Distills a small scanner from a large one, or from a judge, on dialogues without labels.
+"""Distills a small scanner from a large one on dialogues without labels.
 
     dialint train distill --teacher build/release --dialogues logs/*.jsonl --layers 3 --out build/small
-    dialint train distill --teacher answers.jsonl --dialogues log.jsonl --base models/minilm --out build/small
+    dialint train distill --teacher build/release --dialogues log.jsonl --base minilm --out build/small
 
-The teacher is a release, the folder of a trained scanner, or a file of a judge's answers. It scores the
-masked dialogues once; its probabilities are the student's labels, by which
-`dialint.finetune.scanner.trainer` trains it. Teacher and student may have other tokens and windows
-(`losses.soft_targets` aligns them). All windows with their targets are in memory. Writes a folder like that
-of ``dialint train sft scan``, for ``dialint train pack``; a stopped run resumes from its last checkpoint.
+The teacher is a release or the folder of a trained scanner. It scores the masked dialogues once; its
+probabilities are the student's labels, by which `dialint.finetune.scanner.trainer` trains it. Teacher and
+student may have other tokens and windows (`soft_targets` aligns them). All windows with their targets
+are in memory. Writes a folder like that of ``dialint train sft scan``, for ``dialint train pack``; a stopped
+run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,51 +33,45 @@ from dialint.detector.artifacts import (
     make_output_folder,
     read_manifest,
     require_new,
-    sha256_file,
 )
 from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.environment import require_single_process
 from dialint.detector.errors import ConfigError, DialogueFailed, InputRefused
-from dialint.detector.example_files import read_examples, read_records
+from dialint.detector.example_files import read_examples
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.progress import track
-from dialint.detector.records import Dialogue, Probability, Record
-from dialint.detector.render import Renderer
-from dialint.detector.scanner import TurnScores
-from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.records import Dialogue
+from dialint.detector.render import Rendered, Renderer, Slot
+from dialint.detector.scanner import Array, TurnScores
 from dialint.eval.results import source_of
+from dialint.finetune.scanner.data import Target, build_targets
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.checkpoint import remove_except
 from dialint.finetune.train.lineage import TRAINING, job_of_config
+from dialint.finetune.train.loop import pack_rows
 from dialint.finetune.train.memory import TrainingSetup, peak_memory, print_plan
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
-    from dialint.finetune.scanner.data import Target
+    from dialint.detector.engines.scan_model import ScanModel
     from dialint.finetune.scanner.trained import TrainedScanner
 
-MIN_PROBABILITY = 1e-4
-"""A judge's probability is clipped to at least this far from 0 and 1, so that its logit is finite."""
 HELDOUT = 100
 """Held-out dialogues, at most; a twentieth of all if there are fewer than 2,000."""
 
-Answers = dict[str, dict[int, dict[str, float]]]
-"""Probabilities by dialogue, turn and code."""
 
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class DistillConfig:
     """Options of `dialint train distill`."""
 
     teacher: Path
-    """A release, the folder of a trained scanner, or a JSONL file of a judge's answers."""
+    """A release, or the folder of a trained scanner."""
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Logs to train on; they need no labels."""
     out: Path
@@ -107,9 +102,6 @@ class DistillConfig:
     running: RunOptions = field(default_factory=RunOptions)
     """How it runs."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     def scan_config(self, base: Path) -> ScanConfig:
         """The options of the student's training."""
         shared = ("out", "span_weight", "epochs", "tokens", "row_tokens", "context_tokens", "learning_rate",
@@ -130,8 +122,6 @@ def distill(config: DistillConfig) -> None:
     from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.detector.engines.scan_model import check_equivalence
     from dialint.finetune.scanner.backbone import ENCODER_TOKENS
-    from dialint.finetune.scanner.data import build_targets
-    from dialint.finetune.scanner.losses import mean_loss
     from dialint.finetune.scanner.trained import write_scanner
     from dialint.finetune.scanner.trainer import ScanTrainer, TrainData
 
@@ -139,8 +129,6 @@ def distill(config: DistillConfig) -> None:
     require_single_process("train distill")
     running = config.running
     running.validate()
-    if not config.teacher.exists():
-        raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
     if running.dry_run:
         folder = resolve_base(config.base).folder if config.base else config.teacher
         all_weights, context = AdapterOptions(adapter="none"), config.context_tokens or ENCODER_TOKENS
@@ -152,8 +140,8 @@ def distill(config: DistillConfig) -> None:
     teacher, student = load_models(config)
     check_equivalence(student.model, student.render.context_tokens)
     renderer = Renderer(student.render, student.tokenizer)
-    dialogues, logs = read_dialogues(config, teacher)
-    targets = _targets(teacher, dialogues, renderer, config.tokens)
+    dialogues, logs = read_dialogues(config)
+    targets = _targets(config, teacher, dialogues, renderer)
     n_heldout = min(HELDOUT, max(1, len(targets) // 20))
     heldout, train = (
         [each for own in part for each in own] for part in (targets[:n_heldout], targets[n_heldout:])
@@ -196,21 +184,7 @@ def distill(config: DistillConfig) -> None:
     remove_except(config.out)
 
 
-@dataclass(frozen=True)
-class Teacher:
-    """`score` yields the scored turns of each masked dialogue, -inf where it has no score. `sha256` changes
-    with the scores, `taxonomy` is the version that the codes are of, `examples` the fingerprint of what it
-    was trained on; `answers` are those of a file."""
-
-    codes: tuple[str, ...]
-    sha256: str
-    taxonomy: str | None
-    examples: str | None
-    score: Callable[[Iterable[Dialogue]], Iterator[Sequence[TurnScores]]]
-    answers: Answers | None = None
-
-
-def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
+def load_models(config: DistillConfig) -> tuple[TrainedScanner, TrainedScanner]:
     """Teacher and student, the student on its device.
 
     Raises:
@@ -227,12 +201,7 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     )
     from dialint.finetune.train.memory import enable_gradient_checkpointing, recomputes_activations
 
-    running, teacher_scanner = config.running, None
-    if config.teacher.is_dir():
-        teacher_scanner = read_scanner(config.teacher)
-        teacher = scanner_teacher(teacher_scanner, config.row_tokens, running)
-    else:
-        teacher = answers_teacher(config.teacher)
+    running, teacher = config.running, read_scanner(config.teacher)
     if config.base is not None:
         base = resolve_base(config.base)
         if is_scanner(base.folder):
@@ -240,8 +209,8 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
         else:
             scan_config = config.scan_config(base.folder)
             student = init_student(scan_config, load_base(scan_config), teacher.codes, describe_base(base))
-    elif teacher_scanner is not None and config.layers is not None:
-        student = teacher_scanner
+    elif config.layers is not None:
+        student = teacher
     else:
         raise ConfigError("E_OPTION", "name what the student starts from: --base, or --layers of its teacher")
     if student.codes != teacher.codes:
@@ -254,79 +223,16 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     return teacher, replace(student, model=model, stands_on_base=False)
 
 
-def scanner_teacher(trained: TrainedScanner, row_tokens: int, running: RunOptions) -> Teacher:
-    """A scanner: all turns, codes and evidence tokens, also of codes that a dialogue has once."""
-    scanner = trained.scanner(row_tokens, running.precision, running.device)
-    scanner = replace(scanner, dialogue_codes=tuple(False for _ in trained.codes))
-
-    def score(dialogues: Iterable[Dialogue]) -> Iterator[Sequence[TurnScores]]:
-        for result in scanner.stream(dialogues):
-            yield () if isinstance(result, DialogueFailed) else result
-
-    return Teacher(trained.codes, trained.sha256, trained.taxonomy, trained.examples, score)
-
-
-class JudgeAnswer(Record):
-    """A line of a file of answers: how probably this turn has this error."""
-
-    dialogue_id: str
-    turn: int = Field(ge=0)
-    code: str
-    probability: Probability
-
-
-def answers_teacher(path: Path) -> Teacher:
-    """A file of answers, one JSON object a line: ``{"dialogue_id": "d1", "turn": 3, "code": "C1",
-    "probability": 0.8}``; of several for the same turn and code the last counts. The student is not trained
-    on turns and codes without an answer, nor on evidence tokens.
-
-    Raises:
-        InputRefused: E_ANSWERS, a line is not an answer.
-        ConfigError: E_CODE, a code that is not in the taxonomy; E_ANSWERS, the file holds no answer.
-    """
-    answers: Answers = {}
-    named: set[str] = set()
-    for answer in read_records(path, JudgeAnswer, "E_ANSWERS"):
-        by_turn = answers.setdefault(answer.dialogue_id, {})
-        by_turn.setdefault(answer.turn, {})[answer.code] = answer.probability
-        named.add(answer.code)
-    taxonomy = load_taxonomy()
-    if named - taxonomy.codes.keys():
-        raise ConfigError("E_CODE", f"{path}: unknown codes {sorted(named - taxonomy.codes.keys())}")
-    if not named:
-        raise ConfigError("E_ANSWERS", f"{path}: holds no answer")
-    codes = tuple(code for code in taxonomy.codes if code in named)
-    no_spans = np.zeros((0, len(codes)), np.float32)
-
-    def turn_scores(turn: int, probabilities: dict[str, float]) -> TurnScores:
-        known = np.array([probabilities.get(code, np.nan) for code in codes], np.float32)
-        clipped = known.clip(MIN_PROBABILITY, 1 - MIN_PROBABILITY)
-        return TurnScores(turn, np.nan_to_num(np.log(clipped / (1 - clipped)), nan=-np.inf), (), no_spans)
-
-    def score(dialogues: Iterable[Dialogue]) -> Iterator[Sequence[TurnScores]]:
-        for dialogue in dialogues:
-            yield [turn_scores(*each) for each in sorted(answers.get(dialogue.id, {}).items())]
-
-    return Teacher(codes, sha256_file(path), taxonomy.version, None, score, answers)
-
-
-def read_dialogues(config: DistillConfig, teacher: Teacher) -> tuple[list[Dialogue], str]:
-    """The masked dialogues of the logs, less those of the examples' evaluation sets and those without an
-    answer, in the order of a hash of their ids; and the fingerprint of the logs.
+def read_dialogues(config: DistillConfig) -> tuple[list[Dialogue], str]:
+    """The masked dialogues of the logs, less those of the examples' evaluation sets, in the order of a hash
+    of their ids; and the fingerprint of the logs.
 
     Raises:
         InputRefused: the logs are refused whole.
-        ConfigError: E_ANSWERS, a judge's answer is of no dialogue of the logs.
     """
     sources = open_logs(config.dialogues)
     inspected = fingerprint([inspect(source, config.read) for source in sources])
     loaded = [item.dialogue for item in read(sources, config.read, Counts()) if isinstance(item, Loaded)]
-    if teacher.answers is not None:
-        turns = {dialogue.id: {turn.index for turn in dialogue.turns} for dialogue in loaded}
-        for dialogue_id, by_turn in teacher.answers.items():
-            if dialogue_id not in turns or by_turn.keys() - turns[dialogue_id]:
-                raise ConfigError("E_ANSWERS", f"dialogue {dialogue_id}, or a turn of it, is in no log")
-        loaded = [dialogue for dialogue in loaded if dialogue.id in teacher.answers]
     remaining = _drop_evaluated(loaded, config.examples)
     remaining.sort(key=lambda dialogue: hashlib.sha256(dialogue.id.encode()).digest())
     return [mask_dialogue(dialogue)[0] for dialogue in remaining], inspected
@@ -346,16 +252,17 @@ def _drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Di
 
 
 def _targets(
-    teacher: Teacher, dialogues: Sequence[Dialogue], renderer: Renderer, tokens: int | None
+    config: DistillConfig, teacher: TrainedScanner, dialogues: Sequence[Dialogue], renderer: Renderer
 ) -> list[list[Target]]:
     """The student's windows of each dialogue with the teacher's probabilities, as many as training may take;
     dialogues without a turn to score are left out."""
-    from dialint.finetune.scanner.losses import soft_targets
-
+    scanner = teacher.scanner(config.row_tokens, config.running.precision, config.running.device)
+    scanner = replace(scanner, dialogue_codes=tuple(False for _ in teacher.codes))  # a score for every turn
     results: list[list[Target]] = []
-    left = math.inf if tokens is None else tokens
-    scored = track(teacher.score(dialogues), len(dialogues), "scoring dialogues")
-    for dialogue, turns in zip(dialogues, scored, strict=False):
+    left = math.inf if config.tokens is None else config.tokens
+    scored = track(scanner.stream(dialogues), len(dialogues), "scoring dialogues")
+    for dialogue, scan in zip(dialogues, scored, strict=False):
+        turns = () if isinstance(scan, DialogueFailed) else scan
         try:
             results.append(soft_targets(renderer.render(dialogue), turns, len(teacher.codes)))
         except DialogueFailed:
@@ -365,3 +272,60 @@ def _targets(
             if left < 0:
                 break
     return results
+
+
+def soft_targets(windows: Sequence[Rendered], scores: Sequence[TurnScores], n_codes: int) -> list[Target]:
+    """The windows of one dialogue with the teacher's probabilities. A turn that the student reads in several
+    pieces has targets for its evidence only: the teacher's score of the turn belongs to no piece in
+    particular."""
+    by_turn = {turn.turn: turn for turn in scores}
+    n_pieces = Counter(slot.turn for window in windows for slot in window.slots)
+    no_scores = np.full((1, n_codes), -np.inf, np.float32)
+    targets = []
+    for window in windows:
+        turns, spans = [no_scores[:0]], [no_scores[:0]]
+        for slot in window.slots:
+            turn = by_turn.get(slot.turn)
+            is_whole = turn is not None and n_pieces[slot.turn] == 1
+            turns.append(turn.scores[None] if turn is not None and is_whole else no_scores)
+            spans.append(_align_evidence(slot, turn, n_codes))
+        targets.append(Target(window, *(_probabilities(np.vstack(rows)) for rows in (turns, spans))))
+    return targets
+
+
+def _probabilities(logits: Array) -> Array:
+    """NaN, unknown, where the teacher has no score."""
+    soft = 1.0 / (1.0 + np.exp(-np.clip(logits, -60, 60)))
+    return np.where(np.isneginf(logits), np.nan, soft).astype(np.float32)
+
+
+def _align_evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> Array:
+    """Logits of shape (the student's tokens, codes): the highest of the teacher's tokens that share a
+    character with the student's; -inf where there is none."""
+    no_scores = np.full((len(slot.offsets), n_codes), -np.inf, np.float32)
+    if turn is None or not turn.offsets or not slot.offsets:
+        return no_scores
+    teacher_offsets, student_offsets = np.array(turn.offsets), np.array(slot.offsets)
+    first = np.searchsorted(teacher_offsets[:, 1], student_offsets[:, 0], "right")
+    behind = np.searchsorted(teacher_offsets[:, 0], student_offsets[:, 1], "left")
+    padded = np.vstack([turn.spans, no_scores[:1]])
+    highest = np.maximum.reduceat(padded, np.stack([first, behind], 1).ravel(), axis=0)[::2]
+    return np.where((behind > first)[:, None], highest, no_scores)
+
+
+def mean_loss(
+    model: ScanModel, targets: Sequence[Target], row_tokens: int, span_weight: float, bf16: bool
+) -> float:
+    """The loss on `targets` without training: the mean over rows of about `row_tokens`, weighted by their
+    number of windows."""
+    import torch
+
+    from dialint.finetune.scanner.trainer import scan_loss
+
+    model.eval()
+    total = 0.0
+    with torch.inference_mode():
+        for indices in pack_rows(range(len(targets)), [len(target.window) for target in targets], row_tokens):
+            row = [targets[index] for index in indices]
+            total += len(row) * float(scan_loss(model, row, span_weight, bf16=bf16))
+    return total / max(1, len(targets))

@@ -21,7 +21,7 @@ SETS = {
 }
 INJECTED = "injected-examples"
 """Kind of a folder of `dialint data inject`."""
-CARD = Path(__file__).with_name("MODEL_CARD.md.jinja")
+CARD, COVERAGE = (Path(__file__).with_name(f"{name}.md.jinja") for name in ("MODEL_CARD", "coverage"))
 
 
 def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) -> str:
@@ -46,55 +46,15 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
 
 def coverage(info: ReleaseInfo, taxonomy: Taxonomy) -> str:
     """The section on what the release covers, how, and what it does not."""
-    left = [code for code in taxonomy.codes if code not in info.covered]
-    parts = ["## What it covers\n", *(_coverage(info, taxonomy, code) for code in info.covered), ""]
-    if left:
-        parts += [
-            f"**Not covered by this release:** {' '.join(left)}. Their absence from a verdict says nothing.\n"
-        ]
-    if info.domain is not None:
-        parts += [
-            f"A log of which {info.domain.far_from:.0%} of the word pairs are new to the release, which "
-            f"knows those of {info.domain.n_dialogues:,} dialogues, is far from it: there its scan only "
-            "suggests, and exact checks accuse as elsewhere.\n"
-        ]
-    return "\n".join(parts)
-
-
-def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
-    how = info.codes[code]
-    words = [f"- **{code}** {taxonomy.codes[code].name.en}:"]
-    for check in how.checks:
-        languages = load_checks()[check.name].languages
-        where = f" in {', '.join(map(language_name, languages))}" if languages else ""
-        lines = ", in other languages than English on made-up lines" if len(languages) > 1 else ""
-        right = f"(right in {check.precision:.0%} of its hits{lines})"
-        suggests = ", suggestions only" if check.report == "suggestion" else ""
-        words.append(f"exact check `{check.name}`{where} {right}{suggests};")
-    if how.scan is not None and how.scan.contract is not None:
-        contract = how.scan.contract
-        words.append(
-            f"scan, flagged from probability {contract.threshold:.2f}: at most "
-            f"{contract.false_accusations_per_100:g} false accusations per 100 clean {contract.per}s with "
-            f"confidence {contract.confidence:.0%}, measured on {contract.n_clean} clean {contract.per}s"
-        )
-        words.append(f"in {' and '.join(map(language_name, how.scan.languages))}")
-    elif how.scan is not None and how.scan.natural is not None:
-        words.append(f"scan, flagged from probability {how.scan.natural.threshold:.2f}")
-    elif how.scan is not None and how.scan.suggest_at is not None:
-        words.append(f"scan, suggestions only, from probability {how.scan.suggest_at:.2f}")
-    elif how.scan is not None:
-        words.append("scan as probability only, no threshold kept the wanted rate")
-    is_flagged = how.scan is not None and how.scan.threshold is not None
-    if is_flagged and any(check.name == POLICY_CHECK for check in how.checks):
-        words.append("where a policy with rules for the code applies, elsewhere a suggestion")
-    if how.scan is not None and how.scan.natural is not None:
-        natural = how.scan.natural
-        words.append(
-            f"- on real dialogues {natural.right} of {natural.flagged} flagged turns have the error from "
-            f"probability {natural.threshold:.2f} on, of all turns {natural.n_errors} of {natural.n_turns}"
-        )
-    return " ".join(words)
+    return render_template(
+        COVERAGE,
+        info=info,
+        taxonomy=taxonomy,
+        left=[code for code in taxonomy.codes if code not in info.covered],
+        checks=load_checks(),
+        policy_check=POLICY_CHECK,
+        names=lambda languages: map(language_name, languages),
+    )
 
 
 def _with_interval(figures: dict[str, Any], name: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
@@ -17,8 +16,7 @@ ALL_WEIGHTS = AdapterOptions(adapter="none")
 DEFAULT_RUN = RunOptions()
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class ScanConfig:
     """Options of `dialint train sft scan`."""
 
@@ -66,6 +64,3 @@ class ScanConfig:
     the best weights are kept; none: train to the end, keep the last."""
     adapters: AdapterOptions = ALL_WEIGHTS
     running: RunOptions = DEFAULT_RUN
-
-    def __post_init__(self) -> None:
-        check_ranges(self)

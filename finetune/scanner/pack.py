@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,7 +29,7 @@ from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.log_profile import Domain, fit_domain
 from dialint.detector.manifests import Examples
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example, Verdict
@@ -61,8 +60,7 @@ MIN_LANGUAGE_SHARE = 0.05
 """Smallest share of the calibration split at which a language counts as calibrated."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PackConfig:
     """The scanner to pack, and the limits of its release."""
 
@@ -110,9 +108,6 @@ class PackConfig:
     evidence: bool = True
     """Put exact checks beside the scan: codes that no model finds are found by rules. Of the built-in
     taxonomy only."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 def pack(config: PackConfig) -> None:

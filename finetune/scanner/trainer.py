@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from dialint.detector.engines.local import LocalEngine, Precision
+from dialint.detector.engines.local import LocalEngine, Precision, head_positions, pack_windows
 from dialint.detector.engines.scan_model import ScanModel
 from dialint.detector.errors import ConfigError
-from dialint.eval.metrics import average_precision
+from dialint.detector.scanner import Array
+from dialint.eval.figures import average_precision
 from dialint.finetune.scanner.backbone import trainable_parameters
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.losses import scan_loss
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.loop import (
     Evaluation,
@@ -132,6 +133,43 @@ class ScanTrainer:
         return Evaluation(figures, score)
 
 
+def scan_loss(
+    model: ScanModel,
+    row: Sequence[Target],
+    span_weight: float,
+    counts: tuple[int, int] | None = None,
+    bf16: bool = False,
+) -> torch.Tensor:
+    """The mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token, by
+    one packed forward pass over the windows of `row`; the heads compute in fp32. Where a step has several
+    rows, `counts` are the step's slots and tokens, and this is the row's part. `bf16`: the backbone computes
+    in bf16."""
+    windows = [target.window for target in row]
+    device = model.slot_head.weight.device
+    packed = pack_windows(windows).to(device)
+    positions = head_positions(windows, packed)
+    with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+        states = model.hidden_states(packed)
+    states = states.float()
+    turns, tokens = model.scores(states[positions.slots], states[positions.tokens], positions.lengths)
+    n_turns, n_tokens = counts or (None, None)
+    spans = cross_entropy(tokens, [target.spans for target in row], n_tokens)
+    return cross_entropy(turns, [target.turns for target in row], n_turns) + span_weight * spans
+
+
+def cross_entropy(logits: torch.Tensor, targets: Sequence[Array], count: int | None = None) -> torch.Tensor:
+    """Binary cross-entropy of shape (positions, codes) with soft targets, summed over codes, divided by
+    `count`, by default the number of positions that have any target. A target of NaN is unknown and adds
+    nothing."""
+    if not len(logits):
+        return logits.new_zeros(())
+    wanted = torch.from_numpy(np.concatenate(targets)).to(logits.device)
+    is_known = ~wanted.isnan()
+    divisor = is_known.any(dim=1).sum().clamp_min(1) if count is None else count
+    logits, wanted = logits[is_known], wanted[is_known]
+    return binary_cross_entropy_with_logits(logits, wanted, reduction="sum") / divisor
+
+
 def evaluate_scanner(
     model: ScanModel,
     targets: Sequence[Target],
@@ -139,21 +177,16 @@ def evaluate_scanner(
     row_tokens: int,
     precision: Precision = "auto",
 ) -> dict[str, dict[str, float]]:
-    """Average precision of each code on the windows, and its mean."""
+    """Average precision of each code on the windows, and its mean; nothing of no windows."""
+    if not targets:
+        return {}
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     device = str(model.slot_head.weight.device)
     results = LocalEngine(model, precision, row_tokens, device).scan([target.window for target in targets])
     for weight in trained:  # the engine freezes them
         weight.requires_grad_(True)
-    return (
-        average_precisions(
-            np.concatenate([target.turns for target in targets]),
-            np.concatenate([result.slots for result in results]),
-            codes,
-        )
-        if targets
-        else {}
-    )
+    truth = np.concatenate([target.turns for target in targets])
+    return average_precisions(truth, np.concatenate([result.slots for result in results]), codes)
 
 
 def average_precisions(

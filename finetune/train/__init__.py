@@ -1,1 +1,1 @@
-"""Shared by all training stages: loop, checkpoints, options, optimizer, distributed runs, estimates."""
+"""Shared by all training stages: loop, checkpoints, options, optimizer, estimates."""

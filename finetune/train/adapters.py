@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +13,7 @@ from dialint.detector.artifacts import write_json
 from dialint.detector.engines.base_models import BASE_FILE, ModelSource, load_adapter, load_base_model
 from dialint.detector.environment import require_library
 from dialint.detector.errors import ConfigError
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 from dialint.finetune.train.finite import validate_finite
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ PEFT_NAMES = {
 """Options of an adapter's shape, and their names in peft."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class AdapterOptions:
     """Which weights of a base model are trained: all, or adapters beside frozen ones."""
 
@@ -55,7 +53,6 @@ class AdapterOptions:
     """nf4: the frozen base in 4 bits, double quantization, bf16 arithmetic (Dettmers et al. 2023, QLoRA)."""
 
     def __post_init__(self) -> None:
-        check_ranges(self)
         if not self.targets:
             raise ConfigError("E_OPTION", "--targets must name layers")
 
@@ -113,6 +110,31 @@ def load_model(
     return add_adapters(model, adapters, kind)
 
 
+def unwrap(model: Any) -> Any:
+    """The language model inside of adapters and of `DistributedDataParallel`, or the model itself."""
+    import torch
+
+    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        model = model.module
+    return model.get_base_model() if hasattr(model, "peft_config") else model
+
+
+def require_positions(model: Any, longest: int) -> None:
+    """Check that a model has positions for `longest` tokens.
+
+    Raises:
+        ConfigError: E_BASE, for fewer.
+    """
+    config = unwrap(model).config
+    positions = getattr(config, "max_position_embeddings", None)
+    if isinstance(positions, int) and longest > positions:
+        raise ConfigError(
+            "E_BASE",
+            f"{longest} tokens at once, and {config.model_type} has positions for {positions}; options like "
+            "--prompt-tokens and --row-tokens make them fewer",
+        )
+
+
 def add_adapters(
     model: Any, adapters: AdapterOptions, kind: str | None, rows: Sequence[int] = ()
 ) -> PeftModel:
@@ -147,11 +169,8 @@ def _validate_same_shape(folder: Path, adapters: AdapterOptions) -> None:
     """Training continues an existing adapter as it is: options that require another shape are refused."""
     from peft import LoraConfig
 
-    existing, requested, default = (
-        LoraConfig.from_pretrained(str(folder)),
-        _lora_config(adapters),
-        _lora_config(AdapterOptions()),
-    )
+    existing = LoraConfig.from_pretrained(str(folder))
+    requested, default = _lora_config(adapters), _lora_config(AdapterOptions())
     other = [
         name
         for name, peft_name in PEFT_NAMES.items()

@@ -35,7 +35,7 @@ SEAL = "checkpoint.json"
 STATE = "state.pt"
 FORMAT = "dialint-loop-2"
 """Changes whenever the content of ``state.pt`` does; part of the job."""
-_FOLDER = re.compile(r"checkpoint-(\d+)")
+_FOLDER = re.compile(r"checkpoint-\d+")
 
 
 class Checkpoint(Folder):
@@ -117,7 +117,7 @@ def find_latest(out: Path, job: str) -> tuple[Path, int] | None:
         OutputRefused: E_OTHER_JOB, it was made with other options or other data; E_CHECKSUM, a sealed
             checkpoint was changed.
     """
-    for folder in sorted(_folders(out), key=_step, reverse=True):
+    for folder in sorted(_folders(out), key=lambda each: int(each.name.partition("-")[2]), reverse=True):
         if not (folder / SEAL).exists():
             shutil.rmtree(folder)
             continue
@@ -138,8 +138,3 @@ def remove_except(out: Path, *retained: Path) -> None:
 
 def _folders(out: Path) -> list[Path]:
     return [path for path in out.glob("checkpoint-*") if path.is_dir() and _FOLDER.fullmatch(path.name)]
-
-
-def _step(folder: Path) -> int:
-    match: Any = _FOLDER.fullmatch(folder.name)
-    return int(match[1])

@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +25,6 @@ from transformers import PrinterCallback, TrainerCallback, TrainerControl, Train
 from transformers.utils.logging import disable_progress_bar
 
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.distributed import resolve_device, uses_bf16
 from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import stop_on_signal
 from dialint.finetune.train.memory import peak_memory, recomputes_activations
@@ -50,7 +48,7 @@ def build_trainer_config(
 ) -> T:
     """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
     alone knows. Saving and logging are left to `TrainingCallback`."""
-    device = resolve_device(running)
+    device = running.resolve_device()
     if ":" in device and "LOCAL_RANK" not in os.environ:
         os.environ["ACCELERATE_TORCH_DEVICE"] = device
     recompute = recomputes_activations(running, model)
@@ -64,7 +62,7 @@ def build_trainer_config(
         "seed": running.seed,
         "data_seed": running.seed,
         "use_cpu": device == "cpu",
-        "bf16": uses_bf16(running),
+        "bf16": running.uses_bf16(),
         "fp16": False,
         "tf32": None,
         "optim": OPTIMIZERS[optimizer],
@@ -203,16 +201,9 @@ class TrainingCallback(TrainerCallback):
         checkpoint.remove_except(self.out, folder, *([Path(best)] if best else []))
 
 
-@dataclass(frozen=True)
-class TrainResult:
-    """The model with its best or last weights, and figures of the run."""
-
-    model: Any
-    figures: dict[str, Any]
-
-
-def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> TrainResult:
-    """Train from the newest complete checkpoint of this job, if there is one.
+def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> tuple[Any, dict[str, Any]]:
+    """Train from the newest complete checkpoint of this job, if there is one; the model with its best or last
+    weights, and figures of the run.
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
@@ -252,7 +243,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
         "last": {name: value for entry in state.log_history for name, value in entry.items()
                  if name.startswith("eval_")},
     }  # fmt: skip
-    return TrainResult(trainer.model, figures)
+    return trainer.model, figures
 
 
 def _cast_adapters(trainer: Any) -> None:

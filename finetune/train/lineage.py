@@ -36,40 +36,34 @@ LIBRARIES = (
 
 def config_to_dict(config: Any) -> dict[str, Any]:
     """A config as JSON, nested option groups flattened, paths by their names."""
-    manifest_content: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for field in fields(config):
         value = getattr(config, field.name)
         if is_dataclass(value):
-            manifest_content |= config_to_dict(value)
+            content |= config_to_dict(value)
         elif isinstance(value, Path):
-            manifest_content[field.name] = value.name
+            content[field.name] = value.name
         else:
-            manifest_content[field.name] = list(value) if isinstance(value, tuple) else value
-    return manifest_content
+            content[field.name] = list(value) if isinstance(value, tuple) else value
+    return content
 
 
 def job_of_config(config: Any, *inputs: Any) -> str:
     """The job that a checkpoint belongs to: every option that changes a weight, and all inputs."""
-    manifest_content = {
-        name: str(value) for name, value in config_to_dict(config).items() if name not in NOT_IN_JOB
-    }
-    return describe_job(manifest_content, *map(str, inputs))
+    options = {name: str(value) for name, value in config_to_dict(config).items() if name not in NOT_IN_JOB}
+    return describe_job(options, *map(str, inputs))
 
 
 def git_commit() -> str | None:
     """The commit of the checkout that runs, with ``+`` if files were changed; None outside of one."""
-    here = Path(__file__).parent
+    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"]
     try:
-        head = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True, timeout=10
-        ).stdout.strip()
-        dirty = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no"],
-            cwd=here, capture_output=True, text=True, check=True, timeout=10,
-        ).stdout.strip()  # fmt: skip
+        described = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True, timeout=10
+        )
     except (OSError, subprocess.SubprocessError):
         return None
-    return head + ("+" if dirty else "")
+    return described.stdout.strip()
 
 
 def manifest_content(

@@ -143,7 +143,7 @@ class TrainingLoop:
                         raise KeyboardInterrupt
                     return False
             if self.best_weights:
-                self._load_weights(self.best_weights)
+                load_weights(self.parameters, self.best_weights)
             if self.final_evaluate is not None:
                 self.final_figures = self.final_evaluate()
                 step = state.best_step if self.best_weights else state.step
@@ -202,19 +202,21 @@ class TrainingLoop:
             return 0
         folder, log_bytes = newest
         content = torch.load(folder / checkpoint.STATE, weights_only=True, map_location="cpu")
-        self._load_weights(content["weights"])
+        load_weights(self.parameters, content["weights"])
         self.best_weights = content["best_weights"]
         self.optimizer.load_state_dict(content["optimizer"])
         self.extra.update(content["extra"])
         self.state = TrainerState(**content["state"])
         return log_bytes
 
-    def _load_weights(self, weights: Mapping[str, torch.Tensor]) -> None:
-        import torch
 
-        with torch.no_grad():
-            for name, parameter in self.parameters.items():
-                parameter.copy_(weights[name])
+def load_weights(parameters: Mapping[str, torch.nn.Parameter], weights: Mapping[str, torch.Tensor]) -> None:
+    """Copy `weights` into the `parameters` of the same names."""
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(weights[name])
 
 
 def pack_rows(order: Iterable[int], sizes: Sequence[int], row_tokens: int) -> Iterator[list[int]]:

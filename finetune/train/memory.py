@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.adapters import AdapterOptions, add_adapters
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import AdapterOptions, add_adapters, unwrap
 from dialint.finetune.train.options import Optimizer, RunOptions
 
 if TYPE_CHECKING:
@@ -123,9 +122,8 @@ def count_weights(setup: TrainingSetup) -> WeightCounts:
     frozen = [(name, weight) for name, weight in weights if not weight.requires_grad]
     n_frozen = sum(weight.numel() for _, weight in frozen)
     n_bytes = sum(weight.numel() * weight.element_size() for _, weight in frozen)
-    if (
-        setup.adapters.quantise == "nf4"
-    ):  # bitsandbytes leaves embeddings and heads (`quantization.nf4_config`)
+    if setup.adapters.quantise == "nf4":
+        # bitsandbytes leaves embeddings and heads (`quantization.nf4_config`)
         packed = sum(
             weight.numel()
             for name, weight in frozen

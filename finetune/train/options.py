@@ -5,24 +5,24 @@ A stage's own options (its learning rate, its length) are in its own config.
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.environment import is_installed, require_library
+from dialint.detector.environment import is_installed, require_library, world_size
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import default_threads
-from dialint.detector.option_ranges import check_ranges
+from dialint.detector.option_ranges import command_options
 
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
 Tracker = Literal["tensorboard", "wandb", "mlflow"]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class RunOptions:
     """Device, precision, checkpoints and reports of a training. Of these, only seed, precision and optimizer
     change weights."""
@@ -51,9 +51,6 @@ class RunOptions:
     """Experiment trackers that get every line of metrics.jsonl too, each configured by its own environment
     variables."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     def validate(self) -> None:
         """Check the device, and that the libraries of optimizer and trackers are installed.
 
@@ -68,9 +65,33 @@ class RunOptions:
             if not is_installed(tracker):
                 raise ConfigError("E_EXTRA", f"--report-to {tracker}: pip install {tracker}")
 
+    def resolve_device(self) -> str:
+        """The device of this process; of several that ``accelerate launch`` or ``torchrun`` started, each has
+        its own GPU.
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+        Raises:
+            ConfigError: E_DEVICE, this machine has no such device, one GPU is named for several processes, or
+                the launcher would cut the model up among them.
+        """
+        from dialint.detector.engines import local
+
+        for name in ("ACCELERATE_USE_FSDP", "ACCELERATE_USE_DEEPSPEED"):
+            if os.environ.get(name, "").lower() == "true":
+                raise ConfigError("E_DEVICE", f"{name} is set: a model is whole in each process here")
+        device = local.resolve_device(self.device)
+        if device == "cuda" and "LOCAL_RANK" in os.environ:
+            return f"cuda:{os.environ['LOCAL_RANK']}"
+        if device != "cpu" and world_size() > 1:
+            message = f"--device {device}: one GPU for {world_size()} processes; leave it out"
+            raise ConfigError("E_DEVICE", message)
+        return device
+
+    def uses_bf16(self) -> bool:
+        """Return whether arithmetic is in bf16."""
+        return self.precision == "bf16" or (self.precision == "auto" and self.resolve_device() != "cpu")
+
+
+@command_options
 class ScheduleOptions:
     """Length and early stopping of a training."""
 
@@ -87,12 +108,8 @@ class ScheduleOptions:
     patience: Annotated[int, Field(ge=1)] = 5
     """Evaluations without improvement after which training stops; the best weights are kept."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@command_options
 class PpoOptions:
     """Hyperparameters of PPO; each of them changes the trained weights."""
 
@@ -122,18 +139,6 @@ class PpoOptions:
     unfinished: Annotated[float, Field(ge=0)] = 1.0
     """Penalty of an answer that does not end within --answer-tokens."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
-
-NOT_IN_JOB = frozenset(
-    (
-        "out",
-        "checkpoint_minutes",
-        "checkpoint_steps",
-        "threads",
-        "dry_run",
-        "report_to",
-    )
-)
+NOT_IN_JOB = frozenset(("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "report_to"))
 """Options that change no weight: a run may resume with others."""

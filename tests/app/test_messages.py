@@ -18,7 +18,7 @@ from dialint.app.commands.console import ConsoleConfig, console
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import NOT_IN_WORK
 from dialint.detector.artifacts import option_changes
-from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.example_files import require_set
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import inspect, open_logs
@@ -157,11 +157,13 @@ def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Pat
 
 
 def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
+    config = SftJudgeConfig(dataset=tmp_path, base="small_decoder", out=tmp_path / "out")
     (tmp_path / "train.jsonl").write_text("{}")
-    with pytest.raises(
-        ConfigError, match=r"lacks dev, manifest.json; it has train\. `dialint export dataset`"
-    ):
-        sft(SftJudgeConfig(dataset=tmp_path, base="small_decoder", out=tmp_path / "out"))
+    with pytest.raises(ConfigError, match=r"holds no set dev .*its sets: train$"):
+        sft(config)
+    (tmp_path / "dev.jsonl").write_text("{}")
+    with pytest.raises(OutputRefused, match=r"manifest\.json: no manifest"):
+        sft(config)
 
 
 def test_another_training_is_told_by_its_options() -> None:

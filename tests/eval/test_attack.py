@@ -16,7 +16,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval import baselines
 from dialint.eval.attack import run
 from dialint.eval.attack.battery import Attack, load_battery, make_battery
-from dialint.eval.attack.measure import Outcome, run_attacks, summarize
+from dialint.eval.attack.run import Outcome, run_attacks, summarize
 from dialint.eval.attack.trials import (
     JudgeTarget,
     Subject,
@@ -201,7 +201,7 @@ def test_the_command_attacks_a_detector_and_a_judge_and_writes_no_text(
 def test_nothing_to_attack_and_an_unwritable_report_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baselines, "open_detector", lambda *_: baselines.BaselineDetector(TAXONOMY))
+    monkeypatch.setattr(run, "open_detector", lambda *_: baselines.BaselineDetector(TAXONOMY))
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(ConfigError, match="no dialogue"):

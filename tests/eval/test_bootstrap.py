@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dialint.detector.statistics import bootstrap_counts, grouped_sum
-from dialint.eval import metrics
-from dialint.eval.figures import calibration_errors, ranking_figures
-from dialint.eval.metrics import Bools, Floats, curve
+from dialint.detector.statistics import Bools, Floats, bootstrap_counts, grouped_sum
+from dialint.eval.figures import average_precision, calibration_errors, curve, ranking_figures
+from dialint.eval.results import span_f1
 
 RANDOM = np.random.default_rng(0)
 GROUPS = np.sort(RANDOM.integers(0, 60, 500))
@@ -45,16 +44,31 @@ def recall_at_false_alarms(truth: Bools, scores: Floats, per_100: float) -> floa
     return float(np.mean(scores[truth] > clean[allowed]))
 
 
+def test_average_precision_by_hand() -> None:
+    """Hits at ranks 1, 3, 6: (1/1 + 2/3 + 3/6) / 3."""
+    truth = np.array([1, 0, 1, 0, 0, 1], bool)
+    assert average_precision(truth, np.array([0.9, 0.8, 0.7, 0.6, 0.2, 0.1])) == pytest.approx(
+        (1 + 2 / 3 + 1 / 2) / 3
+    )
+
+
+def test_tied_scores_are_taken_together() -> None:
+    assert average_precision(np.array([1, 0], bool), np.array([0.5, 0.5])) == pytest.approx(0.5)
+    assert average_precision(np.array([0, 1], bool), np.array([0.5, 0.5])) == pytest.approx(0.5)
+
+
+def test_nothing_to_find_has_no_average_precision() -> None:
+    assert np.isnan(average_precision(np.zeros(3, bool), np.arange(3.0)))
+
+
 def test_the_first_row_is_the_sample_itself() -> None:
     found = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)
-    assert found["average_precision"][0] == pytest.approx(metrics.average_precision(TRUTH, SCORES))
+    assert found["average_precision"][0] == pytest.approx(average_precision(TRUTH, SCORES))
     plain = precision_at_recall(TRUTH, SCORES, 0.5)
     assert found["precision_at_recall_50"][0] == pytest.approx(plain)
     assert found["false_alarms_at_recall_50"][0] == pytest.approx(false_alarms(TRUTH, SCORES, 0.5))
     plain = recall_at_false_alarms(TRUTH, SCORES, 1.0)
     assert found["recall_at_1_false_alarm"][0] == pytest.approx(plain)
-    plain = metrics.calibration_error(TRUTH, SCORES)
-    assert calibration_errors(TRUTH, SCORES, GROUPS, COUNTS)[0] == pytest.approx(plain)
 
 
 def test_a_round_is_what_the_drawn_rows_would_give() -> None:
@@ -62,7 +76,7 @@ def test_a_round_is_what_the_drawn_rows_would_give() -> None:
     for row in (1, 2, 3):
         again = np.repeat(np.arange(500), COUNTS[row][GROUPS])
         truth, scores = TRUTH[again], SCORES[again]
-        assert found["average_precision"][row] == pytest.approx(metrics.average_precision(truth, scores))
+        assert found["average_precision"][row] == pytest.approx(average_precision(truth, scores))
         assert found["false_alarms_at_recall_50"][row] == pytest.approx(false_alarms(truth, scores, 0.5))
         assert found["recall_at_1_false_alarm"][row] == pytest.approx(
             recall_at_false_alarms(truth, scores, 1.0)
@@ -78,6 +92,23 @@ def test_by_hand() -> None:
     assert grouped_sum(counts, truth, np.array([0, 0, 1])).tolist() == [2, 3]
 
 
+def test_calibration_error_by_hand() -> None:
+    """Two bins of two: |0.5 - 0.1| and |1.0 - 0.9|, half the weight each; the second round draws the first
+    two rows only."""
+    truth, stated = np.array([0, 1, 1, 1], bool), np.array([0.1, 0.1, 0.9, 0.9])
+    counts = np.array([[1, 1], [2, 0]], np.int32)
+    errors = calibration_errors(truth, stated, np.array([0, 0, 1, 1]), counts, bins=2)
+    assert errors == pytest.approx([0.25, 0.4])
+
+
 def test_nothing_to_measure_is_nan_not_zero() -> None:
     nothing = ranking_figures(np.zeros(3, bool), np.arange(3.0), np.array([0, 1, 2]), bootstrap_counts(3, 4))
     assert all(np.isnan(values).all() for values in nothing.values())
+
+
+def test_overlap_of_spans_by_hand() -> None:
+    """2 of 4 and of 6 characters in common."""
+    assert span_f1((2, 6), (4, 10)) == pytest.approx(2 * 2 / (4 + 6))
+    assert span_f1((4, 10), (2, 6)) == pytest.approx(2 * 2 / (4 + 6))
+    assert span_f1((0, 3), (0, 3)) == 1.0
+    assert span_f1((0, 3), (3, 5)) == 0.0

@@ -26,7 +26,6 @@ from dialint.finetune.screening import (
     ScreenConfig,
     find_held_out_copies,
     run,
-    screen,
     tail_thresholds,
 )
 from dialint.labeling.dataset.examples import DatasetConfig
@@ -238,7 +237,7 @@ def made_set(folder: Path, examples: Sequence[Example], **content: Any) -> Path:
 
 def test_codes_with_too_few_errors_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     examples = [example("a", talk(1), (3, "T1", 1.0), (3, "V2", 1.0)), example("b", talk(2))]
-    screen(ScreenConfig(dataset=made_set(tmp_path / "made", examples), out=tmp_path / "out"))
+    run(ScreenConfig(dataset=made_set(tmp_path / "made", examples), out=tmp_path / "out"))
     said = capsys.readouterr().err
     assert "0 of 2 training dialogues are left out" in said
     assert "too few errors to say anything: T1, V2" in said

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from patience import WAIT_S
 
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
@@ -193,34 +191,27 @@ def test_options_are_refused_before_any_trial(
     assert not (tmp_path / "out").exists()
 
 
-DRIVER = """
-import sys
-from pathlib import Path
-from dialint.finetune.search import SearchConfig, Stage, run
-stage = Stage("toy_stage:toy", "train toy", "toy.json", "dev.loss", "minimize")
-run(SearchConfig(stage="scan", out=Path(sys.argv[1]), space=tuple(sys.argv[2:]), trials=6), [], stage)
-"""
+def search_in_child(searched: SearchConfig, toy: Stage, kill: str) -> int:
+    """The exit code of a process of its own that searches and is killed at `kill`."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.environ["KILL"] = kill
+            run(searched, [], toy)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def driven(folder: Path, out: Path, kill: str) -> int:
-    path = os.pathsep.join([str(folder), *sys.path])
-    result = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(out), *SPACE],
-        env={**os.environ, "PYTHONPATH": path, "KILL": kill}, capture_output=True, timeout=WAIT_S, check=False,
-    )  # fmt: skip
-    return result.returncode
-
-
-@pytest.mark.slow
 def test_a_killed_search_goes_on_as_if_it_had_not_been(toy: Stage, tmp_path: Path) -> None:
     whole = run(config(tmp_path, out=tmp_path / "whole"), [], toy)
-    out = tmp_path / "out"
+    searched, out = config(tmp_path), tmp_path / "out"
     for kill in ("trial-0002/1/before", "trial-0004/1/after"):
-        assert driven(tmp_path, out, kill) == -signal.SIGKILL
+        assert search_in_child(searched, toy, kill) == -signal.SIGKILL
         assert not (out / SEARCH).exists()
-    assert driven(tmp_path, out, "") == 0
-    found = read_manifest(out / SEARCH)
+    found = run(searched, [], toy)
     assert whole is not None
+    assert found is not None
     assert found["trials"] == whole["trials"]
     assert found["best"]["value"] == whole["best"]["value"]
     calls = [len((out / f"trial-{n:04d}/calls").read_text().splitlines()) for n in range(6)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from trl import GRPOTrainer
 
 from dialint.detector.engines import adapter_files, base_models
 from dialint.finetune.judge import grpo
@@ -63,9 +64,8 @@ def test_prompts_computed_once_come_to_what_trl_computes(
     def both(self: JudgeGRPOTrainer, model: torch.nn.Module, *given: object, **more: object) -> object:
         found = ours(self, model, *given, **more)
         self.restore_attention()
-        self.own_sampling = False
-        theirs = ours(self, model, *given, **more)
-        self.enable_own_sampling(100)
+        theirs = GRPOTrainer._get_per_token_logps_and_entropies(self, model, *given, **more)
+        self.pack_attention(100)
         assert self.packed
         there = found[0] != 0
         assert there.sum() > 8
@@ -113,8 +113,6 @@ def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: 
     """F13: the same steps, no reward twice, the same weights."""
     run(config(tiny, dataset, tmp_path / "whole"))
     killed = config(tiny, dataset, tmp_path / "killed")
-    from trl import GRPOTrainer
-
     learn = GRPOTrainer.compute_loss
 
     def breaks(self: GRPOTrainer, *args: object, **kw: object) -> object:

@@ -13,7 +13,7 @@ from dialint.detector.engines import packed
 from dialint.finetune.decoder.trainer import decoder_config, init_decoder
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.rl.sampling import sample
-from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.adapters import unwrap
 
 VOCABULARY = 60
 STOP = 2

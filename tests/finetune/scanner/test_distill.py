@@ -19,14 +19,12 @@ from safetensors.torch import load_file
 from tiny_encoder import write_encoder
 
 from dialint.detector.artifacts import file_entry, read_manifest, write_manifest
-from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.detector.render import Rendered, Slot
 from dialint.detector.scanner import TurnScores
-from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.scanner.distill import DistillConfig, distill, read_dialogues, scanner_teacher
-from dialint.finetune.scanner.losses import soft_targets
+from dialint.finetune.scanner.distill import DistillConfig, distill, read_dialogues, soft_targets
 from dialint.finetune.scanner.trained import evenly_spaced, read_scanner
 from dialint.finetune.scanner.trainer import ScanTrainer
 from dialint.finetune.train.options import RunOptions
@@ -170,60 +168,6 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
     assert student.shape["hidden_dropout_prob"] == 0
 
 
-def answers(path: Path, lines: list[dict[str, object]]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
-def test_a_judges_answers_teach_what_they_name(config: DistillConfig, base: Path, tmp_path: Path) -> None:
-    """The judge says T1 of every turn with the word w7 and of no other."""
-    dialogues = [dialogue(i) for i in range(60)]
-    lines: list[dict[str, object]] = [
-        {
-            "dialogue_id": d.id,
-            "turn": turn.index,
-            "code": "T1",
-            "probability": 0.95 if "w7" in turn.text else 0.02,
-        }
-        for d in dialogues
-        for turn in d.turns
-        if turn.role == "agent"
-    ]
-    judge = answers(tmp_path / "answers.jsonl", lines)
-    distill(replace(config, teacher=judge, base=base, layers=None, epochs=16, context_tokens=250))
-    student = read_scanner(config.out)
-    assert student.codes == ("T1",)
-    assert read_manifest(config.out / "training.json")["examples"] is None
-    assert student.taxonomy == load_taxonomy().version
-    scores = student.scanner(300, "fp32", "cpu").scan(dialogues)
-    told: dict[bool, list[float]] = {True: [], False: []}
-    for d, turns in zip(dialogues, scores, strict=True):
-        assert isinstance(turns, tuple)
-        for turn in turns:
-            told["w7" in d.turns[turn.turn].text].append(float(turn.scores[0]))
-    assert np.mean(told[True]) > np.mean(told[False]) + 1
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ({"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 1.5}, "E_ANSWERS"),
-        ({"dialogue_id": "d1", "turn": 1, "code": "T1"}, "E_ANSWERS"),
-        ({"dialogue_id": "d1", "turn": 1, "code": "X9", "probability": 0.5}, "E_CODE"),
-        ({"dialogue_id": "nobody", "turn": 1, "code": "T1", "probability": 0.5}, "E_ANSWERS"),
-        ({"dialogue_id": "d1", "turn": 77, "code": "T1", "probability": 0.5}, "E_ANSWERS"),
-        (None, "E_ANSWERS"),
-    ],
-)
-def test_answers_that_make_no_sense_are_refused(
-    config: DistillConfig, base: Path, tmp_path: Path, line: dict[str, object] | None, why: str
-) -> None:
-    judge = answers(tmp_path / "answers.jsonl", [line] if line else [])
-    with pytest.raises(DialintError) as refused:
-        distill(replace(config, teacher=judge, base=base, layers=None, context_tokens=250))
-    assert refused.value.code == why
-
-
 def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: Path, tmp_path: Path) -> None:
     empty = log_of(tmp_path / "few.jsonl", [dialogue(1)])
     with pytest.raises(ConfigError, match="--base, or --layers"):
@@ -234,10 +178,9 @@ def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: 
         distill(replace(config, learning_rate=0))
     with pytest.raises(ConfigError, match="leaves nothing to learn"):
         distill(replace(config, tokens=5))
-    with pytest.raises(ConfigError, match="no such file"):
-        distill(replace(config, teacher=tmp_path / "nothing"))
-    with pytest.raises(ConfigError, match="neither a release nor"):
-        distill(replace(config, teacher=base))
+    for no_scanner in (tmp_path / "nothing", base):
+        with pytest.raises(ConfigError, match="neither a release nor"):
+            distill(replace(config, teacher=no_scanner))
     with pytest.raises(InputRefused, match="too few"):
         distill(replace(config, dialogues=(str(empty),)))
     assert not config.out.exists()
@@ -273,8 +216,7 @@ def examples(tmp_path: Path) -> Path:
 def test_the_exams_dialogues_are_not_learnt(
     config: DistillConfig, examples: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    teacher = scanner_teacher(read_scanner(config.teacher), 300, config.running)
-    dialogues, _ = read_dialogues(replace(config, examples=examples), teacher)
+    dialogues, _ = read_dialogues(replace(config, examples=examples))
     assert {item.id for item in dialogues} == {f"d{i}" for i in range(9, 60)}
     assert "9 dialogues left out" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ import torch
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.render import Rendered, Slot
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.losses import cross_entropy, scan_loss
+from dialint.finetune.scanner.trainer import cross_entropy, scan_loss
 
 
 def target(chance: np.random.Generator) -> Target:

@@ -9,7 +9,6 @@ from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.distributed import resolve_device
 from dialint.finetune.train.options import RunOptions
 
 PATH = str(Path(__file__).parents[3] / "finetune" / "accelerate" / "ddp.yaml")
@@ -32,4 +31,4 @@ def test_the_launcher_takes_it() -> None:
 def test_a_model_is_not_cut_up_among_processes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "true")
     with pytest.raises(ConfigError, match=f"E_DEVICE: {name} is set"):
-        resolve_device(RunOptions())
+        RunOptions().resolve_device()

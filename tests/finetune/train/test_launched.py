@@ -18,7 +18,6 @@ from dialint.finetune.scanner.distill import DistillConfig, distill
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
-from dialint.finetune.train.distributed import resolve_device
 from dialint.finetune.train.options import RunOptions
 
 NOWHERE = Path("nowhere")
@@ -34,9 +33,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_process_takes_its_own_gpu(launched: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    assert [resolve_device(RunOptions(device=name)) for name in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
+    assert [RunOptions(device=name).resolve_device() for name in ("auto", "cuda")] == ["cuda:1", "cuda:1"]
     with pytest.raises(ConfigError, match="E_DEVICE: --device cuda:0: one GPU for 2 processes"):
-        resolve_device(RunOptions(device="cuda:0"))
+        RunOptions(device="cuda:0").resolve_device()
 
 
 ALONE: dict[str, Callable[[Path], Any]] = {
