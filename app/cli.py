@@ -58,7 +58,7 @@ LABEL: Commands = {
     "calibration": ("dialint.app.commands.aggregation:calibration", "Start a calibration session."),
     "appeals": ("dialint.app.commands.aggregation:appeals", "Send appeals to a blind second review."),
     "account": ("dialint.app.commands.accounts:account", "Create accounts, apply the rules."),
-    "gold": ("dialint.app.commands.gold:gold", "Import gold."),
+    "gold": ("dialint.app.commands.quality:gold", "Import gold."),
     "rules": ("dialint.app.commands.accounts:rules", "Show and set the rules for the status of labelers."),
     "agreement": ("dialint.app.commands.quality:agreement", "Measure inter-annotator agreement."),
     "watch": ("dialint.app.commands.quality:watch", "Detect labelers who guess, rush or copy."),

@@ -135,15 +135,7 @@ def percent_bounds(low: float, high: float) -> tuple[str, str]:
 
 
 def share_text(successes: int, n: int) -> str:
-    """``31% (16%–51%)``: a share with its Wilson interval; a dash without any."""
-    if not n:
-        return "–"
-    low, high = percent_bounds(*wilson_interval(successes, n))
-    return f"{show_percent(successes / n)} ({low}–{high})"
-
-
-def short_share(successes: int, n: int) -> str:
-    """``31% (16–51)``: as `share_text`, for a narrow column."""
+    """``31% (16–51)``: a share with its Wilson interval; a dash without any."""
     if not n:
         return "–"
     bounds = round_interval(*wilson_interval(successes, n), 2)

@@ -21,7 +21,15 @@ from typing import Any, cast
 
 from dialint.app.output import print_status
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.job import Chunk, Job, hash_ids, lock_job
+from dialint.app.scoring.job import (
+    Chunk,
+    GracefulShutdown,
+    Interrupted,
+    Job,
+    graceful_shutdown,
+    hash_ids,
+    lock_job,
+)
 from dialint.app.scoring.judging import (
     can_ask_from_actors,
     describe_usage,
@@ -34,7 +42,6 @@ from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
 from dialint.app.scoring.run import ScoringRun, exit_code_of_done, prepare_run, resolve_scan
-from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
 from dialint.detector.artifacts import (
     Appender,
     atomic_file,

@@ -13,13 +13,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import NoReturn
 
-from dialint.app.output import escape_controls
+from dialint.app.output import escape_controls, print_status
 from dialint.app.serving.client import ServerClient
 from dialint.detector.artifacts import create_private, disk_errors, make_output_folder
 from dialint.detector.errors import WorldError
@@ -36,90 +36,44 @@ _PR_SET_PDEATHSIG = 1
 class Stopped(Exception):
     """A signal asks the server to stop."""
 
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.exit_code = 130 if signum == signal.SIGINT else 0
+        """130 after Ctrl-C, 0 after SIGTERM, by which a service manager stops what it started."""
+
+
+def _raise_stopped(signum: int, _frame: FrameType | None) -> NoReturn:
+    raise Stopped(signum)
+
 
 class ServerProcess:
-    """A server that is started on entry and gone on exit, however that comes."""
+    """A server that runs, and the log of what it prints."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        self.command, self.environment, self.log = command, environment, log
-        self.signals: list[int] = []
-        self._earlier: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> ServerProcess:
-        """
-        Raises:
-            WorldError: E_WRITE, the log cannot be written; E_SERVER, the interpreter does not start.
-        """
-        with disk_errors(self.log):
-            make_output_folder(self.log.absolute().parent)
-            handle = create_private(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._earlier[number] = signal.signal(number, self._remember)
-        try:
-            self._process = subprocess.Popen(
-                self.command,
-                env=dict(self.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=handle,
-                stderr=handle,
-                start_new_session=True,
-                preexec_fn=_stop_with_parent,
-            )
-        except OSError as error:
-            self._restore()
-            raise WorldError("E_SERVER", f"{self.command[0]}: {error.strerror}") from None
-        finally:
-            os.close(handle)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self._stop()
-        finally:
-            self._restore()
-
-    def _remember(self, signum: int, _frame: FrameType | None) -> None:
-        self.signals.append(signum)
-
-    def _restore(self) -> None:
-        for number, handler in self._earlier.items():
-            signal.signal(number, handler)
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process, self.log = process, log
 
     def wait_ready(self, client: ServerClient, ready_s: float) -> None:
         """Wait until the server says that it is healthy.
 
         Raises:
-            Stopped: a signal came.
             WorldError: E_SERVER, it ended, or is not ready in time.
         """
         end_s = time.monotonic() + ready_s
         health = ServerClient(address=client.address, timeout_s=HEALTH_S)
         while time.monotonic() < end_s:
             self.check_running()
-            try:
+            with suppress(WorldError):  # not listening yet
                 if health.ask("/health").status == 200:
                     return
-            except WorldError:
-                pass  # not listening yet
             time.sleep(POLL_S)
         raise WorldError("E_SERVER", f"not ready within {ready_s:g} s (--ready-s); {self._last_words()}")
-
-    def wait_end(self) -> None:
-        """Wait for a signal; raises as `check_running`."""
-        while True:
-            self.check_running()
-            time.sleep(POLL_S)
 
     def check_running(self) -> None:
         """
         Raises:
-            Stopped: a signal came.
             WorldError: E_SERVER, the server ended by itself.
         """
-        if self.signals:
-            raise Stopped
-        code = self._process.poll()
-        if code is not None:
+        if (code := self.process.poll()) is not None:
             raise WorldError("E_SERVER", f"the server ended with exit code {code}; {self._last_words()}")
 
     def _last_words(self) -> str:
@@ -132,22 +86,53 @@ class ServerProcess:
         )
         return f"it said: {escape_controls(telling[-1].strip())[:TAIL_CHARS]} ({self.log})"
 
-    def _stop(self) -> None:
-        """End the server and everything in its process group. A further signal does not wait for it."""
-        first = len(self.signals)
-        end_s = time.monotonic() + STOP_S
-        if self._process.poll() is None:
-            self._process.terminate()
-        while self._process.poll() is None and time.monotonic() < end_s and len(self.signals) == first:
-            time.sleep(POLL_S)
-        with suppress(ProcessLookupError):  # nothing of the group is left
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
 
-    @property
-    def exit_code(self) -> int:
-        """130 after Ctrl-C, 0 after SIGTERM, by which a service manager stops what it started."""
-        return 130 if self.signals[:1] == [signal.SIGINT] else 0
+@contextmanager
+def running_server(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> Iterator[ServerProcess]:
+    """Start a server, which is gone when the context ends, however that comes. Within, SIGTERM and SIGINT
+    raise `Stopped`; one that comes while the server stops does not wait for it.
+
+    Raises:
+        WorldError: E_WRITE, the log cannot be written; E_SERVER, the interpreter does not start.
+    """
+    with disk_errors(log):
+        make_output_folder(log.absolute().parent)
+        handle = create_private(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    earlier = {each: signal.signal(each, _raise_stopped) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        try:
+            process = subprocess.Popen(
+                command,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=handle,
+                stderr=handle,
+                start_new_session=True,
+                preexec_fn=_stop_with_parent,
+            )
+        except OSError as error:
+            raise WorldError("E_SERVER", f"{command[0]}: {error.strerror}") from None
+        finally:
+            os.close(handle)
+        try:
+            yield ServerProcess(process, log)
+        finally:
+            try:
+                if process.poll() is None:
+                    print_status("stopping")
+                    process.terminate()
+                    process.wait(STOP_S)
+            except (subprocess.TimeoutExpired, Stopped):
+                pass
+            finally:
+                with suppress(ProcessLookupError):  # nothing of the group is left
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
 
 
 def _stop_with_parent() -> None:

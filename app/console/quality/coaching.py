@@ -13,7 +13,7 @@ from functools import partial
 
 import streamlit as st
 
-from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares
+from dialint.app.console.charts import MUTED, ShareMark, draw_shares
 from dialint.app.console.i18n import (
     _,
     from_ms,
@@ -36,13 +36,13 @@ from dialint.app.console.tables import (
     mean_text,
     select,
     share_change,
-    short_share,
+    share_text,
     show_outside,
     show_table,
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text, severity_title
-from dialint.detector.statistics import compare_shares, wilson_interval
+from dialint.detector.statistics import compare_shares
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import (
@@ -169,8 +169,7 @@ def _show_trend(scored: Sequence[CoachedDialogue], weeks: Period) -> None:
         if of_week:
             k, n = sum(one.has_error for one in of_week), len(of_week)
             label = f"{weeks.first + timedelta(days=7 * number):%m-%d}"
-            state = _("share, with its interval")
-            marks.append(ShareMark(label, k / n, *wilson_interval(k, n), state, STRONG, short_share(k, n)))
+            marks.append(ShareMark.of(label, k, n, _("share, with its interval")))
     if not marks:
         st.caption(_("No scored dialogue in these twelve weeks."))
         return
@@ -198,17 +197,13 @@ def _show_codes(rates: CodeRates, now: Sequence[CoachedDialogue], taxonomy: Taxo
     for code in codes:
         name = code_title(code, taxonomy)
         k = min(rates.own[code], n)
-        marks.append(ShareMark(name, k / n, *wilson_interval(k, n), own, STRONG, short_share(k, n)))
-        k_other = min(rates.other.get(code, 0), rates.other_dialogues)
-        if rates.other_dialogues:
-            interval = wilson_interval(k_other, rates.other_dialogues)
-            share = k_other / rates.other_dialogues
-            marks.append(
-                ShareMark(name, share, *interval, others, MUTED, short_share(k_other, rates.other_dialogues))
-            )
-        verdict = compare_shares(min(k, dialogues[code]), n, k_other, rates.other_dialogues)
-        own_text, other_text = short_share(k, n), short_share(k_other, rates.other_dialogues)
-        rows.append((name, own_text, other_text, words[verdict]))
+        marks.append(ShareMark.of(name, k, n, own))
+        n_other = rates.other_dialogues
+        k_other = min(rates.other.get(code, 0), n_other)
+        if n_other:
+            marks.append(ShareMark.of(name, k_other, n_other, others, MUTED))
+        verdict = compare_shares(min(k, dialogues[code]), n, k_other, n_other)
+        rows.append((name, share_text(k, n), share_text(k_other, n_other), words[verdict]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
     draw_shares(marks, _("Errors for each dialogue"), alt, n_rows=len(codes))
     show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)

@@ -33,13 +33,13 @@ from dialint.app.console.tables import (
     score_text,
     select,
     share_change,
-    short_share,
+    share_text,
     show_outside,
     show_table,
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text
-from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
+from dialint.detector.statistics import LEAST_EVENTS, compare_shares
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import count_cleared
@@ -209,27 +209,21 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
         return
     taxonomy = load_taxonomy()
     names = {group.key: code_title(group.key, taxonomy) for group in groups}
-    marks = [
-        ShareMark(
-            names[group.key], group.flagged / max(1, now.dialogues),
-            *wilson_interval(group.flagged, now.dialogues), _("Share of dialogues"),
-            detail=short_share(group.flagged, now.dialogues),
-        )
-        for group in groups
-    ]  # fmt: skip
+    share = _("Share of dialogues")
+    marks = [ShareMark.of(names[each.key], each.flagged, now.dialogues, share) for each in groups]
     alt = _("Share of dialogues with each error, with its interval; {first} is the most frequent.").format(
         first=names[groups[0].key]
     )
-    draw_shares(marks, _("Share of dialogues"), alt)
+    draw_shares(marks, share, alt)
     rows = [
         (
             PageLink(names[group.key], explore_address(code=group.key, kind="finding", **address)),
-            show_number(group.findings), short_share(group.flagged, now.dialogues),
-            short_share(group.confirmed, group.confirmed + group.rejected),
+            show_number(group.findings), share_text(group.flagged, now.dialogues),
+            share_text(group.confirmed, group.confirmed + group.rejected),
         )
         for group in groups
     ]  # fmt: skip
-    show_table((_("Error"), _("Findings"), _("Share of dialogues"), _("Confirmed of decided")), rows)
+    show_table((_("Error"), _("Findings"), share, _("Confirmed of decided")), rows)
 
 
 def _show_agents(
@@ -245,20 +239,14 @@ def _show_agents(
         return
     counts = {group.key: (group.flagged - cleared.get(group.key, 0), group.dialogues) for group in groups}
     ranked = sorted(
-        ((name, *rank_agent(name, counts)) for name in counts),
+        ((name, rank_agent(name, counts)) for name in counts),
         key=lambda row: (row[1] == 0, -row[1], -counts[row[0]][0] / counts[row[0]][1], row[0]),
     )[:N_AGENTS]
     states = {
         1: (_("more than the others"), MARKED), -1: (_("fewer than the others"), STRONG),
         0: (_("not enough evidence"), MUTED),
     }  # fmt: skip
-    marks = [
-        ShareMark(
-            name, counts[name][0] / counts[name][1], *wilson_interval(*counts[name]), *states[side],
-            short_share(*counts[name]),
-        )
-        for name, side, _mean in ranked
-    ]  # fmt: skip
+    marks = [ShareMark.of(name, *counts[name], *states[side]) for name, side in ranked]
     errors, dialogues = (sum(each) for each in zip(*counts.values(), strict=True))
     alt = _("Share of each agent's dialogues with an error that stands, with its interval.")
     draw_shares(marks, _("Dialogues with an error"), alt, errors / dialogues)
@@ -266,9 +254,9 @@ def _show_agents(
         (
             PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
             PageLink(show_number(counts[name][1]), explore_address(agent=name, **address)),
-            short_share(*counts[name]), states[side][0], score_text(scores.get(name)),
+            share_text(*counts[name]), states[side][0], score_text(scores.get(name)),
         )
-        for name, side, _mean in ranked
+        for name, side in ranked
     ]  # fmt: skip
     headings = (_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"))
     show_table((*headings, _("Score, people / model")), rows)
@@ -277,13 +265,12 @@ def _show_agents(
     st.caption(safe_markdown(text))
 
 
-def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> tuple[int, float | None]:
-    """Whether an agent has more errors than the others (1), fewer (-1), or cannot be told apart (0), and the
-    share of the others. `counts` are dialogues with an error and all, by agent."""
+def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> int:
+    """Return whether an agent has more errors than the others (1), fewer (-1), or cannot be told apart (0).
+    `counts` are dialogues with an error and all, by agent."""
     k, n = counts[name]
     others_k = sum(each for each, _n in counts.values()) - k
     others_n = sum(each for _k, each in counts.values()) - n
     if n < LEAST_DIALOGUES or not others_n:
-        return 0, None
-    sides = {"more": 1, "fewer": -1}
-    return sides.get(compare_shares(k, n, others_k, others_n), 0), others_k / others_n
+        return 0
+    return {"more": 1, "fewer": -1}.get(compare_shares(k, n, others_k, others_n), 0)

@@ -27,7 +27,6 @@ from dialint.detector.artifacts import MANIFEST
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.registry import KINDS, Registry, ReleaseKind, VerifiedFolder, verify_folder
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
-from dialint.detector.statistics import wilson_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
@@ -65,17 +64,8 @@ class ReleaseReport:
         return on_test if isinstance(on_test, dict) else {}
 
     def measurements(self, code: str) -> dict[str, Any]:
-        """What was measured of a code. An interval without width, as reports had it where all drawn dialogues
-        agreed, is replaced by Wilson's of the counts."""
-        measured: dict[str, Any] = {**self.measured.get("codes", {}).get(code, {})}
-        for name, count in (
-            ("precision", "flagged"),
-            ("recall", "n_errors"),
-            ("average_precision", "n_errors"),
-        ):
-            interval, n = measured.get(f"{name}_95"), measured.get(count)
-            if isinstance(interval, list) and interval[0] is not None and interval[0] == interval[1] and n:
-                measured[f"{name}_95"] = list(wilson_interval(measured[name] * n, n))
+        """What was measured of a code."""
+        measured: dict[str, Any] = self.measured.get("codes", {}).get(code, {})
         return measured
 
     def threshold(self, code: str) -> str:

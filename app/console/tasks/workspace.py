@@ -43,24 +43,6 @@ MIN_PROBABILITY = 0.01
 """Lower probabilities of the model are not sent along with the list of codes."""
 N_EXPANDED = 2
 """Items for which a labeler's instructions are unfolded; then they are known, and a click away."""
-HTML = """
-<div class="dialint-work" role="group">
-  <div class="dialint-left">
-    <div class="dialint-bar"></div>
-    <div class="dialint-frame">
-      <ol class="dialint-turns" tabindex="0"></ol>
-      <div class="dialint-map"></div>
-    </div>
-  </div>
-  <div class="dialint-panel">
-    <div class="dialint-top" role="status"></div>
-    <div class="dialint-cards" role="list"></div>
-    <div class="dialint-tools"></div>
-    <div class="dialint-foot"></div>
-    <div class="dialint-live" aria-live="polite"></div>
-  </div>
-</div>
-"""
 
 
 ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
@@ -153,7 +135,7 @@ def _describe_code(item: Item, code: str, mode: Mode, taxonomy: Taxonomy) -> dic
         "counter_example": safe_text(entry.counter_example),
         "severity": entry.severity,
         "severities": list(entry.severities),
-        "coverage": safe_text(coverage_text(item.verdict, code, None)) if covered else "",
+        "coverage": safe_text(coverage_text(item.verdict, code)) if covered else "",
     }
 
 
@@ -285,7 +267,7 @@ def _workspace() -> ComponentRenderer:
     folder = Path(__file__).parent
     return st.components.v2.component(
         "dialint.workspace",
-        html=HTML,
+        html=(folder / "workspace.html").read_text(encoding="utf-8"),
         css="\n".join((folder / name).read_text(encoding="utf-8") for name in STYLES),
         js="\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS),
         isolate_styles=False,  # browsers do not report selections inside a shadow root
