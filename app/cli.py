@@ -144,11 +144,14 @@ EXTRAS = {
 where they are."""
 
 
-def group(name: str, help: str, commands: Commands) -> App:
-    app = App(name=name, help=help)
+def add_commands(app: App, commands: Commands) -> App:
     for number, (command, (target, line)) in enumerate(commands.items()):
         app.command(target, name=command, help=line, sort_key=number)
     return app
+
+
+def group(name: str, help: str, commands: Commands) -> App:
+    return add_commands(App(name=name, help=help), commands)
 
 
 def format_default(value: Any) -> Any:
@@ -167,8 +170,7 @@ app = App(
     version=lambda: version("dialint"),
     default_parameter=Parameter(negative=(), show_default=format_default),
 )
-for number, (command, (target, line)) in enumerate(MAIN.items()):
-    app.command(target, name=command, help=line, sort_key=number)
+add_commands(app, MAIN)
 app.command(ingest)
 app.command(group("policy", "Write policies: rules that dialogues are checked against.", POLICY))
 app.command(group("label", "Make labels from the answers of many people.", LABEL))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -35,21 +34,13 @@ Language = Literal["en", "es", "ru"]
 Coverage: TypeAlias = Mapping[str, CodeRelease]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CodesConfig:
-    """Which taxonomy is shown, and how."""
-
-    taxonomy: Annotated[
-        Path | None, Parameter(help="A taxonomy file of your own in place of the packaged one.")
-    ] = None
-    language: Annotated[Language, Parameter(help="The language of the names.")] = "en"
-    as_json: Annotated[
-        bool, Parameter(name="--json", negative="", help="Write JSON; the same shape with and without CODE.")
-    ] = False
-
-
 def codes(
-    code: str | None = None, /, *, config: Annotated[CodesConfig, Parameter(name="*")] | None = None
+    code: str | None = None,
+    /,
+    *,
+    taxonomy: Path | None = None,
+    language: Language = "en",
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
     """Show the errors dialint knows, or everything about one code or category.
 
@@ -57,27 +48,32 @@ def codes(
     ----------
     code
         A code such as C1, or the letter of a category such as C. All of them if left out.
+    taxonomy
+        A taxonomy file of your own in place of the packaged one.
+    language
+        The language of the names.
+    as_json
+        Write JSON; the same shape with and without CODE.
     """
-    config = config or CodesConfig()
-    taxonomy = load_taxonomy(config.taxonomy)
-    chosen = taxonomy.select(code) if code is not None else tuple(taxonomy.codes.values())
-    covered = load_coverage(EMBEDDED, taxonomy) or {}
-    if config.as_json:
-        sys.stdout.write(json.dumps(as_json(taxonomy, chosen, covered), indent=2) + "\n")
+    loaded = load_taxonomy(taxonomy)
+    chosen = loaded.select(code) if code is not None else tuple(loaded.codes.values())
+    covered = load_coverage(EMBEDDED, loaded) or {}
+    if as_json:
+        sys.stdout.write(json.dumps(describe_codes(loaded, chosen, covered), indent=2) + "\n")
     elif code is not None:
         for number, entry in enumerate(chosen):
             if number:
                 print_line("")
-            _print_details(entry, taxonomy, covered, config.language)
+            _print_details(entry, loaded, covered, language)
     else:
         headings = ("code", "name", "severity", "scope", "needs", "covered by")
-        print_table(headings, _rows(taxonomy, covered, config.language))
+        print_table(headings, _rows(loaded, covered, language))
         print_line("")
-        for line in _summary(taxonomy, covered):
+        for line in _summary(loaded, covered):
             print_line(fill(line, PIPE_WIDTH))
 
 
-def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:
+def describe_codes(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:
     """Return the taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how the
     embedded release covers it (`covered_by`, `languages`, `checks`) where there is one."""
     categories = []

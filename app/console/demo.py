@@ -27,6 +27,7 @@ from dialint.app.console.system.job import ScoreOptions, create_job
 from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
 from dialint.detector.environment import home_folder
+from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.records import Dialogue, Finding, Label, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path
@@ -100,7 +101,7 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
             accounts.create(store, "admin", account, first)
         for name, password in by_name.items():
             authentication.choose_password(store, name, first, password)
-        sample = load_sample()
+        sample = list(load_dialogues([str(SAMPLE)]).values())
         scored = score_sample() if verdicts is None else None
         verdicts = list(read_verdicts(scored)) if scored is not None else verdicts or ()
         past = _add_log(location, sample, verdicts)
@@ -116,17 +117,6 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
             for path in (scored, rejects_path(scored), manifest_path(scored)):
                 shutil.copy(path, job.out.parent)
     return by_name
-
-
-def load_sample() -> list[Dialogue]:
-    """Return the dialogues of the sample log."""
-    from dialint.detector.ingest.config import ReadConfig
-    from dialint.detector.ingest.outcomes import Counts, Loaded
-    from dialint.detector.ingest.read import read
-    from dialint.detector.ingest.sources import open_logs
-
-    records = read(open_logs([str(SAMPLE)]), ReadConfig(), Counts())
-    return [record.dialogue for record in records if isinstance(record, Loaded)]
 
 
 def load_labels() -> list[Label]:

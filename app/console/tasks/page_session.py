@@ -269,7 +269,7 @@ def _apply(session: PageSession, batch: Batch) -> None:
         return
     before = answer
     taxonomy = load_taxonomy()
-    events = [each for each in batch.events if each[0] > answer.applied.get(batch.tab, 0)]
+    events = [each for each in batch.parse_events() if each[0] > answer.applied.get(batch.tab, 0)]
     if events:
         session.notices = []
         session.adding = None  # it has begun: a page that is drawn anew does not ask for the words again

@@ -288,7 +288,7 @@ def edited(answer: Answer, *events: dict[str, Any], only_turn: int | None = None
     raw = [{"seq": number, **event} for number, event in enumerate(events, 1)]
     batch = parse_batch({"tab": "one", "draft": answer.key, "events": raw})
     assert batch is not None
-    for _, event in batch.events:
+    for _, event in batch.parse_events():
         if event is not None:
             assert not isinstance(event, Act)
             codes = ("C1", "T1")
@@ -305,7 +305,7 @@ def test_a_code_that_is_shown_by_other_characters_is_meant_by_them() -> None:
     events = [{"seq": 1, "kind": "say", "code": safe_text(raw), "present": False}]
     batch = parse_batch({"tab": "one", "draft": "d", "events": events})
     assert batch is not None
-    ((_, said),) = batch.events
+    ((_, said),) = batch.parse_events()
     assert isinstance(said, Say)
     fresh = start_answer(None, (raw,), None, "key")
     answer = apply_edit(fresh, said, dialogue(), (raw,), None, load_taxonomy(), lambda _: None)
@@ -349,9 +349,9 @@ def test_what_is_no_log_is_passed_over(raw: Any) -> None:
 
 def test_events_without_sense_are_acknowledged_and_those_without_a_number_are_not() -> None:
     events: list[Any] = [{"seq": 1, "kind": "?"}, {"seq": True}, 7, {"seq": 2, **SET}, {"seq": -1}]
-    batch = parse_batch({"tab": "a", "draft": "d", "events": events})
+    batch = parse_batch({"tab": "a", "draft": "d", "events": events, "message": 3})
     assert batch is not None
-    assert [(number, event is None) for number, event in batch.events] == [(1, True), (2, False)]
+    assert [(number, event is None) for number, event in batch.parse_events()] == [(1, True), (2, False)]
 
 
 def test_a_draft_remembers_the_newest_tabs() -> None:
