@@ -47,11 +47,10 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.annotations import submit
-from dialint.labeling.store.api import Store, Transaction, import_annotations, upgrade
+from dialint.labeling.store.api import Store, import_annotations, upgrade
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.coaching import acknowledge_note, write_note
-from dialint.labeling.store.gold import set_gold
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.gold import import_gold
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
@@ -212,17 +211,16 @@ def _add_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
 
 
 def _add_gold(store: Store, known: Sequence[tuple[Dialogue, Sequence[Label]]]) -> None:
-    def put(transaction: Transaction) -> None:
-        require_permission(transaction, "expert", "decide")
-        for dialogue, labels in known:
-            errors = {(label.turn, label.code) for label in labels}
-            for turn in judged_turns(dialogue):
-                for code in CODES:
-                    is_there = (turn, code) in errors
-                    gold = Gold(dialogue=dialogue.id, turn=turn, code=code, present=is_there, source="expert")
-                    set_gold(transaction, "expert", gold)
-
-    store.write(put, repeatable=True)
+    rows = [
+        Gold(
+            dialogue=dialogue.id, turn=turn, code=code, source="expert",
+            present=any((label.turn, label.code) == (turn, code) for label in labels),
+        )
+        for dialogue, labels in known
+        for turn in judged_turns(dialogue)
+        for code in CODES
+    ]  # fmt: skip
+    import_gold(store, "expert", rows)
 
 
 def _add_answers(store: Store, past: Sequence[Past]) -> None:

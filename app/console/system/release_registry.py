@@ -261,13 +261,10 @@ def _show_rollback(store: Store, account: Account) -> None:
     st.markdown(f"**{safe_markdown(_('Roll back'))}**")
     before: dict[ReleaseKind, str] = {}
     for kind in KINDS:
-        try:
+        with suppress(DialintError):  # a damaged one, which the page names above
             pointer = Registry(kind).current()
-        except DialintError as damaged:
-            st.error(safe_markdown(explain_as_sentence(damaged)))
-            continue
-        if pointer is not None and pointer.earlier:
-            before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
+            if pointer is not None and pointer.earlier:
+                before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
     if not before:
         st.info(_("There is no release before the current one to go back to."))
         return
@@ -329,12 +326,9 @@ def _show_history(store: Store, account: Account) -> None:
         st.caption(_("Nothing was changed in the console yet."))
     rows = []
     for kind in KINDS:
-        try:
-            rows += [
-                (line.at, kind, line.action, line.before or "–", line.id) for line in Registry(kind).history()
-            ]
-        except DialintError as damaged:
-            st.error(safe_markdown(explain_as_sentence(damaged)))
+        with suppress(DialintError):
+            history = Registry(kind).history()
+            rows += [(line.at, kind, line.action, line.before or "–", line.id) for line in history]
     if rows:
         with st.expander(_("The registry’s own history, by the command line, too")):
             show_table(

@@ -35,10 +35,6 @@ class Erasure:
         current: Erasure = st.session_state.setdefault("erasure", Erasure())
         return current
 
-    def forget_proof(self) -> None:
-        """Begin anew."""
-        self.proof = None
-
 
 def show_retention(store: Store, account: Account) -> None:
     """Search, preview, erase, and the erasures so far."""
@@ -160,7 +156,7 @@ def _show_proof(proof: erasure.Proof) -> None:
     st.caption(safe_markdown(_describe(proof.counts)))
     st.caption(paragraph("Keep it elsewhere. Its head"))
     st.code(safe_text(proof.model_dump_json(indent=2)), language="json", height=320)
-    st.button(_("Done"), key="proof read", on_click=Erasure.current().forget_proof)
+    st.button(_("Done"), key="proof read", on_click=setattr, args=(Erasure.current(), "proof", None))
 
 
 def _show_past(store: Store, account: Account) -> None:
