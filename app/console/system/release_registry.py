@@ -10,7 +10,7 @@ changes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -161,17 +161,19 @@ def _verify(folder: Path, changed_ns: int) -> VerifiedFolder:
     return verify_folder(folder)
 
 
+def read_figure(measured: Mapping[str, Any], name: str) -> tuple[float | None, tuple[float, float] | None]:
+    """Return a measured figure and its 95 % interval, as far as there are."""
+    low, high = measured.get(f"{name}_95") or (None, None)
+    return measured.get(name), None if low is None or high is None else (low, high)
+
+
 def show_reports(one: ReleaseReport, two: ReleaseReport) -> None:
     """Show what two releases were measured to do, code by code, and their thresholds."""
 
     def pair(first: dict[str, Any], second: dict[str, Any], name: str) -> tuple[str, str]:
-        values, intervals = (
-            (first.get(name), second.get(name)),
-            (first.get(f"{name}_95"), second.get(f"{name}_95")),
-        )
-        texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
-        a, b = intervals
-        if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
+        (x, a), (y, b) = read_figure(first, name), read_figure(second, name)
+        texts = ["–" if each is None else show_number(each, "0.00") for each in (x, y)]
+        if a is not None and b is not None:
             texts[0] += " ▲" if a[0] > b[1] else ""
             texts[1] += " ▲" if b[0] > a[1] else ""
         return texts[0], texts[1]

@@ -277,11 +277,5 @@ def _workspace() -> ComponentRenderer:
 @cache
 def _book() -> ComponentRenderer:
     """Hands the book to the workspace: Streamlit sends an element that did not change as a reference only."""
-    script = """
-    export default function ({ data, parentElement }) {
-      window.dialintBooks = { [data.name]: data.book };
-      parentElement.closest(".stElementContainer")?.classList.add("dialint-hidden");
-      window.dispatchEvent(new Event("dialint-book"));
-    }
-    """
+    script = Path(__file__).with_name("book.js").read_text(encoding="utf-8")
     return st.components.v2.component("dialint.book", html="<span></span>", js=script, isolate_styles=False)
