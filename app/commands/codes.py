@@ -61,10 +61,15 @@ def codes(
     if as_json:
         sys.stdout.write(json.dumps(describe_codes(loaded, chosen, covered), indent=2) + "\n")
     elif code is not None:
+        from rich.text import Text
+
         for number, entry in enumerate(chosen):
-            if number:
-                print_line("")
-            _print_details(entry, loaded, covered, language)
+            category = next(each for each in loaded.categories if entry in each.codes)
+            names = getattr(entry.name, language), getattr(category.name, language)
+            gap = "\n" if number else ""
+            print_line(f"{gap}{entry.code}  {names[0]}  [{category.code} {names[1]}]")
+            lines = _lines(entry, loaded, covered)
+            print_table((), [(Text(label, "dim"), value) for label, value in lines])
     else:
         headings = ("code", "name", "severity", "scope", "needs", "covered by")
         print_table(headings, _rows(loaded, covered, language))
@@ -124,16 +129,6 @@ def _summary(taxonomy: Taxonomy, covered: Coverage) -> list[str]:
         groups = group_by_coverage(taxonomy.codes, covered)
         lines += [f"{name}: {' '.join(codes)}" for name, codes in groups.items()]
     return lines
-
-
-def _print_details(code: Code, taxonomy: Taxonomy, covered: Coverage, language: Language) -> None:
-    from rich.text import Text
-
-    category = next(each for each in taxonomy.categories if code in each.codes)
-    names = getattr(code.name, language), getattr(category.name, language)
-    print_line(f"{code.code}  {names[0]}  [{category.code} {names[1]}]")
-    lines = _lines(code, taxonomy, covered)
-    print_table((), [(Text(label, "dim"), value) for label, value in lines])
 
 
 def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage) -> list[tuple[str, str]]:

@@ -127,15 +127,11 @@ def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) ->
     both = [(finding, False) for finding in verdict.findings]
     both += [(finding, True) for finding in verdict.suggestions]
     relevant = [each for each in both if each[0].code in codes and turn in (None, each[0].turn)]
+    sure = {"probability": 1.0}  # as a person is of a finding, or would reject it
     return tuple(
-        Choice(id=str(n), finding=_as_certain(finding), proposed=finding, suggested=suggested)
+        Choice(id=str(n), finding=finding.model_copy(update=sure), proposed=finding, suggested=suggested)
         for n, (finding, suggested) in enumerate(relevant)
     )
-
-
-def _as_certain(finding: Finding) -> Finding:
-    """The model's finding as a person's: they are sure of it, or would reject it."""
-    return finding.model_copy(update={"probability": 1.0})
 
 
 def find_choice(answer: Answer, name: str) -> int | None:
