@@ -254,7 +254,3 @@ def exit_after_defect(error: Exception) -> NoReturn:
         file=sys.stderr,
     )
     sys.exit(3)
-
-
-if __name__ == "__main__":
-    main()

@@ -20,7 +20,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, show_money, show_number
 from dialint.app.console.tasks.answer import Answer, Choice, list_reasons, load_reasons
-from dialint.app.console.tasks.dialogue_view import find_page, load_words, translate_words, view_data
+from dialint.app.console.tasks.dialogue_view import find_page, load_words, translate_words, view_turns
 from dialint.app.console.tasks.evidence import Evidence, describe_source, find_evidence
 from dialint.app.console.tasks.items import Item
 from dialint.app.console.tasks.page_session import PageSession, receive
@@ -76,11 +76,9 @@ def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
     assert answer is not None
     taxonomy, words = load_taxonomy(), load_words()
     texts = words["texts"]
-    visible = (session.page, session.pages[session.page])
-    view = view_data(item.dialogue, item.turn, [], None, 0, visible)
     turns = [
         {**turn, "pieces": [{"text": piece["text"], "name": piece["name"]} for piece in turn["pieces"]]}
-        for turn in view["turns"]
+        for turn in view_turns(item.dialogue, item.turn, [], session.pages[session.page])
     ]
     return {
         "turns": turns,
