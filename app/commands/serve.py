@@ -15,8 +15,7 @@ from cyclopts import Parameter
 
 from dialint.app.output import print_line, print_status
 from dialint.app.ports import check_port
-from dialint.app.serving.client import ServerClient, sample_request
-from dialint.app.serving.process import Stopped, running_server
+from dialint.app.serving.server import ServerClient, Stopped, running_server, sample_request
 from dialint.app.serving.vllm_command import (
     VllmConfig,
     format_command,
