@@ -1,11 +1,11 @@
 """A model server on this machine: a client for it, the exchange of its adapter, and its process.
 
-The client asks in JSON, within a time, with a key that is shown nowhere. It follows no redirect, uses no proxy,
-and repeats nothing; the engine that judges by a server is in `dialint.detector.engines`.
+The client asks in JSON, within a time, with a key that is shown nowhere. It follows no redirect, uses no
+proxy, and repeats nothing; the engine that judges by a server is in `dialint.detector.engines`.
 
-The process is started, waited for, and stopped with all that it started. It has a process group of its own, so
-that Ctrl-C reaches it through us alone. It gets SIGTERM and time to answer what runs; what is left of its group
-then is killed. If our process dies, the kernel tells the server to stop.
+The process is started, waited for, and stopped with all that it started. It has a process group of its own,
+so that Ctrl-C reaches it through us alone. It gets SIGTERM and time to answer what runs; what is left of its
+group then is killed. If our process dies, the kernel tells the server to stop.
 """
 
 from __future__ import annotations
