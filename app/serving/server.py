@@ -177,8 +177,8 @@ def _refusal(client: ServerClient, reply: ServerReply, what: str) -> ConfigError
     return WorldError("E_SERVER", f"{client.address}: refused {what} (status {reply.status})")
 
 
-class Stopped(Exception):
-    """A signal asks the server to stop."""
+class Stopped(BaseException):
+    """A signal asks the server to stop. Not an `Exception`: only the owner of the process may catch it."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
