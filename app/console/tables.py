@@ -5,7 +5,7 @@ words.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
@@ -27,15 +27,6 @@ SCORE_HELP = N_(
 
 
 @dataclass(frozen=True)
-class DialogueLink:
-    """A cell that leads to a dialogue's page; `name` is its id, `filters` of the search that it is a result
-    of."""
-
-    name: str
-    filters: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class PageLink:
     """A cell that leads to an address of ours (`links`)."""
 
@@ -53,13 +44,11 @@ class Chips:
     chips: tuple[tuple[str, Colour], ...]
 
 
-Cell = str | DialogueLink | PageLink | Chips
+Cell = str | PageLink | Chips
 
 
 def table_cell(cell: Cell) -> str:
     """A cell as Markdown, inert but for the link."""
-    if isinstance(cell, DialogueLink):
-        return link(cell.name, dialogue_address(cell.name, **cell.filters))
     if isinstance(cell, PageLink):
         return link(cell.text, cell.address)
     if isinstance(cell, Chips):
@@ -211,6 +200,11 @@ def dialogue_address(name: str, **filters: str | None) -> str:
     """The address of a dialogue's page; with `filters`, as one of the results of that search."""
     chosen = {key: value for key, value in filters.items() if value}
     return f"/dialogue?{urlencode({'id': name, **chosen}, quote_via=quote, safe='')}"
+
+
+def dialogue_cell(name: str, **filters: str) -> PageLink:
+    """Return a cell that leads to a dialogue's page, as one of the results of the search with `filters`."""
+    return PageLink(name, dialogue_address(name, **filters))
 
 
 def dialogue_link(name: str, *, is_open: bool) -> str:

@@ -13,7 +13,7 @@ import streamlit as st
 from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_percent, show_time
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore import read_place, show_steps
-from dialint.app.console.tables import DialogueLink, go_to, select, show_table
+from dialint.app.console.tables import dialogue_cell, go_to, select, show_table
 from dialint.app.console.tasks.answer import Selection, load_reasons
 from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.tasks.items import claim_dialogue
@@ -129,7 +129,7 @@ def dialogue_page(store: Store, account: Account) -> None:
                     (_("Dialogue"), _("Same words"), _("Agent"), _("Findings")),
                     [
                         (
-                            DialogueLink(each.dialogue), show_percent(each.similarity), each.agent or "–",
+                            dialogue_cell(each.dialogue), show_percent(each.similarity), each.agent or "–",
                             show_number(each.n_findings),
                         )
                         for each in similar

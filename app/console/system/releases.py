@@ -31,9 +31,9 @@ from dialint.app.console.system.spot_checks import show_spot_checks
 from dialint.app.console.system.threshold import show_threshold
 from dialint.app.console.tables import (
     Cell,
-    DialogueLink,
     choose_rows,
     choose_view,
+    dialogue_cell,
     percent_bounds,
     select,
     show_table,
@@ -278,7 +278,7 @@ def _show_stored(compared: Comparison, first: str, second: str) -> None:
     show_table(
         (_("Dialogue"), _("Only {name}").format(name=first), _("Only {name}").format(name=second)),
         [
-            (DialogueLink(each.dialogue), _list(each.only_first), _list(each.only_second))
+            (dialogue_cell(each.dialogue), _list(each.only_first), _list(each.only_second))
             for each in choose_rows(compared.different, PER_PAGE, "compare page")
         ],
     )

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_number, show_time
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import DialogueLink, select, show_paging, show_table, to_ms
+from dialint.app.console.tables import dialogue_cell, select, show_paging, show_table, to_ms
 from dialint.app.console.text import safe_markdown, safe_text, shorten_text
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, erasure, history
@@ -100,7 +100,7 @@ def _show_matches(store: Store, account: Account, matches: list[erasure.Dialogue
         (_("Dialogue"), _("Agent"), _("Team"), _("Channel"), _("Imported")),
         (
             (
-                DialogueLink(each.id), each.agent or "", each.team or "", each.channel or "",
+                dialogue_cell(each.id), each.agent or "", each.team or "", each.channel or "",
                 show_time(from_ms(each.added_ms)),
             )
             for each in matches[:MAX_ROWS]

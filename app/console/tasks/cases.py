@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.messages import report_refusals, set_notice
-from dialint.app.console.tables import DialogueLink, select, show_table
+from dialint.app.console.tables import dialogue_cell, select, show_table
 from dialint.app.console.tasks.answer import Selection, make_finding
 from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
@@ -62,7 +62,7 @@ def show_queue(store: Store, account: Account, project: str) -> None:
         (_("Dialogue"), _("Turn"), _("Expected cost of the doubt"), _("State")),
         (
             (
-                DialogueLink(one.dialogue), str(one.turn), show_number(one.priority, "0.00"),
+                dialogue_cell(one.dialogue), str(one.turn), show_number(one.priority, "0.00"),
                 _("waiting") if one.state == "open" else _("with an expert"),
             )
             for one in waiting
@@ -166,7 +166,7 @@ def _accept_form(store: Store, account: Account, sources: dict[str, Project], ta
         st.caption(_("A random sample of them; read a few before you accept."))
         rows = [
             (
-                DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.n_yes else _("no"),
+                dialogue_cell(one.dialogue), str(one.turn), one.code, _("yes") if one.n_yes else _("no"),
                 str(one.n_labelers), show_percent(one.probability),
             )
             for one in found.sample

@@ -103,6 +103,13 @@ class PageSession:
     """Held while what the browser reports is applied: Streamlit runs the page for the next report while the
     run before may still be at work."""
 
+    @property
+    def in_hand(self) -> tuple[Item, Answer]:
+        """The current item and its draft; there must be one."""
+        assert self.item is not None
+        assert self.answer is not None
+        return self.item, self.answer
+
     def notify(self, kind: str, text: str) -> None:
         """Show a message at the top of the page; `kind` is success, info, warning or error. It stays until
         the person does the next thing: what one run of the page draws may never reach the browser, if a newer

@@ -71,9 +71,7 @@ def show_workspace(
 
 def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """What stays while the page of the item's dialogue is visible."""
-    item, answer = session.item, session.answer
-    assert item is not None
-    assert answer is not None
+    item, answer = session.in_hand
     taxonomy, words = load_taxonomy(), load_words()
     texts = words["texts"]
     turns = [
@@ -155,9 +153,7 @@ def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvid
 
 def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
     """Return the evidence of each finding under its present code, by the id of its choice."""
-    item, answer = session.item, session.answer
-    assert item is not None
-    assert answer is not None
+    item, answer = session.in_hand
     evidence = {}
     for choice in answer.choices:
         finding = choice.finding
@@ -169,9 +165,7 @@ def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
 
 def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """What changes with each event."""
-    item, answer = session.item, session.answer
-    assert item is not None
-    assert answer is not None
+    item, answer = session.in_hand
     turns = {choice.finding.turn for choice in answer.choices}
     n_pages, here, page_text = len(session.pages), session.pages[session.page], ""
     if n_pages > 1:
