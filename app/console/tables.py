@@ -28,7 +28,7 @@ SCORE_HELP = N_(
 
 @dataclass(frozen=True)
 class PageLink:
-    """A cell that leads to an address of ours (`links`)."""
+    """A cell that leads to an address of ours."""
 
     text: str
     address: str
@@ -97,7 +97,7 @@ def split_commas(text: str) -> tuple[str, ...]:
     return tuple(sorted({each.strip() for each in text.split(",") if each.strip()}))
 
 
-def choose_rows(rows: Sequence[T], per_page: int, key: str) -> Sequence[T]:
+def choose_rows(rows: Sequence[T], key: str, per_page: int = 50) -> Sequence[T]:
     """Return the rows of the page that is chosen above the table; a choice only where there are several."""
     n_pages = -(-len(rows) // per_page)
     if n_pages < 2:

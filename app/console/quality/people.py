@@ -121,7 +121,7 @@ def _measure(
 
 def _show_everybody(people: Sequence[Labeler], accounts: dict[str, Account]) -> None:
     rows = []
-    for person in choose_rows(people, PER_PAGE, "people page"):
+    for person in choose_rows(people, "people page", PER_PAGE):
         quality, registered = person.overall, accounts.get(person.name)
         rows.append((
             person.name,

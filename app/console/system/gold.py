@@ -19,7 +19,6 @@ from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Gold
 from dialint.labeling.store.tasks import add_control_tasks
 
-PER_PAGE = 50
 OPENED = "gold opened"
 
 
@@ -56,7 +55,7 @@ def _show_list(store: Store, account: Account) -> None:
                 _("retired") if one.retired else _("in doubt") if one.doubt else _("in use"),
                 one.doubt or one.reason or "",
             )
-            for one in choose_rows(visible, PER_PAGE, "gold page")
+            for one in choose_rows(visible, "gold page")
         ),
     )  # fmt: skip
     st.caption(safe_markdown(ngettext("{n} known answer", "{n} known answers", len(visible))))

@@ -220,9 +220,6 @@ def _share(measured: Mapping[str, Any], name: str) -> str:
     return text if interval is None else "{} ({}–{})".format(text, *percent_bounds(*interval))
 
 
-PER_PAGE = 50
-
-
 def show_comparison(
     store: Store, account: Account, reports: dict[str, ReleaseReport], stored: list[str]
 ) -> None:
@@ -279,7 +276,7 @@ def _show_stored(compared: Comparison, first: str, second: str) -> None:
         (_("Dialogue"), _("Only {name}").format(name=first), _("Only {name}").format(name=second)),
         [
             (dialogue_cell(each.dialogue), _list(each.only_first), _list(each.only_second))
-            for each in choose_rows(compared.different, PER_PAGE, "compare page")
+            for each in choose_rows(compared.different, "compare page")
         ],
     )
 

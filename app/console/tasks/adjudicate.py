@@ -1,7 +1,7 @@
 """The Adjudicate page: experts settle what answers do not.
 
 Looking at the queue takes no case: only the button does. What a lead may do beside it (sending questions to
-experts, accepting in bulk what all agree on) is in `adjudicate_queue`.
+experts, accepting in bulk what all agree on) is in `cases`.
 """
 
 from __future__ import annotations

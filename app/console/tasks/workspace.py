@@ -2,7 +2,7 @@
 
 A *book* has what stays while an item is open (the turns of the visible page, the codes, the words of the
 screen); the rest is sent after each event, so an acknowledgement is small. The browser applies decisions at
-once and reports them as events (`edits.py`); on a blind page nothing that it gets tells a control task from
+once and reports them as events (`answer.py`); on a blind page nothing that it gets tells a control task from
 another.
 """
 
