@@ -339,7 +339,7 @@ def describe_output(
             for source, entry in zip(run.sources, description["inputs"], strict=True)
         ],
         "counts": run.tally.counts(),
-        **describe_usage(run.detector.judge_info, run.config.judge, run.tally.judge.counts()),
+        **describe_usage(run.detector.judge_info, run.config.judge, run.tally.judge_counts()),
         "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
         "reading": run.read_counts,
         "versions": package_versions(*PACKAGES),

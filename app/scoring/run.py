@@ -215,7 +215,7 @@ class ScoringRun:
                     self.detector,
                     self.demoted,
                     self.notes,
-                    judge_lines(self.detector.judge_info, self.config.judge, self.tally.judge.counts()),
+                    judge_lines(self.detector.judge_info, self.config.judge, self.tally.judge_counts()),
                 ),
                 to_stderr=stdout_has_result,
             )

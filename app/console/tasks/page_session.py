@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -57,12 +57,6 @@ COUNTED_S = 60.0
 """The length of the queue is counted anew after this long."""
 
 
-class Adding(NamedTuple):
-    """The wish to add an error, in the words that are selected, if any."""
-
-    selection: Selection | None
-
-
 @dataclass
 class PageSession:
     """State of one page. On a `blind` page nothing is shown of what others say of the item."""
@@ -88,8 +82,10 @@ class PageSession:
     pages: tuple[tuple[TurnSlice, ...], ...] = ((),)
     page: int = 0
     """The visible page of a long dialogue."""
-    adding: Adding | None = None
-    """What was chosen on the page of the dialogue, if the person came from there to add an error."""
+    adding: bool = False
+    """Whether the person came from the page of the dialogue to add an error."""
+    selected: Selection | None = None
+    """The words that were selected there for it."""
     back: dict[str, str] | None = None
     """What the address said of the dialogue that the person came from to review it."""
     n_items: int = 0
@@ -126,7 +122,7 @@ class PageSession:
     def open_item(self, claimed: tuple[Item, Answer, bool] | None) -> None:
         """Make an item the current one; None closes the current one."""
         self.item, self.answer = (None, None) if claimed is None else claimed[:2]
-        self.conflict = self.adding = None
+        self.conflict, self.adding, self.selected = None, False, None
         self.pages, self.page = (((),) if self.item is None else paginate(self.item.dialogue)), 0
         self.clicked_s = self.renewed_s = time.monotonic()
         self.n_items += 1
@@ -279,7 +275,7 @@ def _apply(session: PageSession, batch: Batch) -> None:
     events = [each for each in batch.parse_events() if each[0] > answer.applied.get(batch.tab, 0)]
     if events:
         session.notices = []
-        session.adding = None  # it has begun: a page that is drawn anew does not ask for the words again
+        session.adding = False  # it has begun: a page that is drawn anew does not ask for the words again
     for number, event in events:
         answer = acknowledge(answer, batch.tab, number)
         if isinstance(event, Act):
