@@ -66,9 +66,9 @@ def safe_html(text: str) -> str:
     return html.escape(safe_text(text))
 
 
-def shorten_text(text: str, most: int = MAX_CELL) -> str:
-    """The text, or its beginning, by default for a cell of a table."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def shorten_text(text: str) -> str:
+    """The text, or its beginning, for a cell of a table."""
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def percent(probability: float) -> str:

@@ -31,14 +31,7 @@ from dialint.app.console.tasks.cases import (
     turn_text,
 )
 from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
-from dialint.app.console.text import (
-    explain_code,
-    lookup_code,
-    safe_markdown,
-    safe_text,
-    severity_title,
-    shorten_text,
-)
+from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text, severity_title
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import expert_cases, leases, projects, task_view
 from dialint.labeling.store.api import Store
@@ -225,7 +218,7 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
     with left:
         for who, findings in yes.items():
             for finding in findings:
-                quote = shorten_text(finding.quote, MAX_QUOTE)
+                quote = finding.quote if len(finding.quote) <= MAX_QUOTE else f"{finding.quote[:MAX_QUOTE]}…"
                 st.text(safe_text(f"✓ {names[who]} · {finding.severity} · “{quote}”"))
         for finding in evidence(session.case, question):
             if session.case.verdict is not None and finding.probability < 1.0:

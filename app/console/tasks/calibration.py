@@ -25,14 +25,7 @@ from dialint.app.console.i18n import (
 from dialint.app.console.messages import attempt, report_refusals, show_notice
 from dialint.app.console.tables import estimate_text, select, show_table
 from dialint.app.console.tasks.dialogue_view import Mark, show_marked_dialogue
-from dialint.app.console.text import (
-    code_title,
-    explain_code,
-    lookup_code,
-    safe_markdown,
-    safe_text,
-    shorten_text,
-)
+from dialint.app.console.text import code_title, explain_code, lookup_code, safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.adjudication.calibration_session import (
@@ -287,7 +280,7 @@ def _show_disputed(
             for who in yes:
                 st.text(safe_text(f"✓ {who}"))
                 for finding in one.votes[who]:
-                    quote = shorten_text(finding.quote, MAX_QUOTE)
+                    quote = finding.quote[:MAX_QUOTE] + ("…" if len(finding.quote) > MAX_QUOTE else "")
                     st.caption(safe_markdown(f"{finding.severity} “{quote}”"))
         with for_no, st.container(border=True):
             st.markdown(f"**{safe_markdown(_('No'))}**")
