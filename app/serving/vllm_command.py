@@ -65,6 +65,8 @@ class VllmConfig:
     """Base model: a folder, small_decoder (it ships), smollm2 (`dialint base fetch`), or a name on a hub,
     org/name or org/name@revision.
     Beside --release: where its base is, if not where it was in training."""
+    adapter: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """NAME=FOLDER: an adapter of the base and the name it is asked by; may be repeated."""
     name: str = "judge"
     """Name by which the judge of --release is asked."""
     swap: bool = False
@@ -93,8 +95,11 @@ class VllmConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
-        if not SERVED_NAME.fullmatch(self.name):
-            raise ConfigError("E_OPTION", "--name: expected letters and digits")
+        for name in (self.name, *(each.partition("=")[0] for each in self.adapter)):
+            if not SERVED_NAME.fullmatch(name):
+                raise ConfigError(
+                    "E_OPTION", "--adapter: expected NAME=FOLDER, the name of letters and digits"
+                )
 
     @property
     def is_loopback(self) -> bool:
@@ -118,48 +123,72 @@ class VllmConfig:
 
 @dataclass(frozen=True)
 class ServedModels:
-    """What the server loads: the base as vLLM is told it, its revision and name, and the adapter of the judge
-    with its own name, if the judge is one."""
+    """What the server loads: the base as vLLM is told it, its revision, the names of the base, and the
+    adapters by name."""
 
     model: str
     revision: str | None
-    base_name: str
-    adapter_name: str = ""
-    adapter: JudgeFolder | None = None
+    names: tuple[str, ...]
+    adapters: Mapping[str, JudgeFolder]
 
     @property
     def served_names(self) -> tuple[str, ...]:
-        """The names that requests use, the judge before the base."""
-        return (self.base_name,) if self.adapter is None else (self.adapter_name, self.base_name)
+        """The names that requests use, the judges before the base."""
+        return (*self.adapters, *self.names)
 
 
 def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
     """The models that `config` names, verified; `release` is the folder of its release.
 
     Raises:
-        ConfigError: E_JUDGE or E_BASE, what is there cannot be served, or not together.
+        ConfigError: E_JUDGE, E_ADAPTER or E_BASE, what is there cannot be served, or not together.
     """
-    judge = None if release is None else read_judge(release)
-    if judge is not None and judge.base is None:
+    if config.release is None and config.base is None and not config.adapter:
+        raise ConfigError("E_OPTION", "name what to serve: --release, --base or --adapter")
+    folders = dict(each.split("=", 1) for each in config.adapter if "=" in each)
+    if len(folders) < len(config.adapter):
+        raise ConfigError("E_OPTION", "--adapter: expected NAME=FOLDER, each name once")
+    adapters = {name: read_judge(Path(folder)) for name, folder in folders.items()}
+    if wrong := [name for name, judge in adapters.items() if judge.base is None]:
+        raise ConfigError(
+            "E_ADAPTER", f"--adapter {wrong[0]}: a whole model; serve it by --base or --release"
+        )
+    whole = None
+    if release is not None:
+        judge = read_judge(release)
+        if judge.base is None:
+            whole = judge
+        elif config.name in adapters:
+            raise ConfigError(
+                "E_OPTION", f"--adapter {config.name}: the release has this name; --name another"
+            )
+        else:
+            adapters = {config.name: judge, **adapters}
+    if whole is not None:
         if config.base is not None:
             raise ConfigError("E_OPTION", "--base: the release is a whole model, it needs no base")
-        return ServedModels(resolve_model(str(judge.folder), ""), None, config.name)
-    if config.base is not None:
-        base, _, own = config.base.partition("@")
+        base_name, revision = str(whole.folder), None
+    elif config.base is not None:
+        base_name, _, own = config.base.partition("@")
         revision = own or None
-    elif judge is not None:
-        base, revision = str(judge.base), judge.revision
     else:
-        raise ConfigError("E_OPTION", "name what to serve: --release or --base")
+        first = next(iter(adapters.values()))
+        base_name, revision = str(first.base), first.revision
+    hashes = {judge.base_sha256 for judge in adapters.values()}
+    if len(hashes) > 1:
+        raise ConfigError("E_ADAPTER", "the adapters are of different bases: start a server for each")
     try:
-        model = resolve_model(base, "" if judge is None else judge.base_sha256)
+        model = resolve_model(base_name, next(iter(hashes), ""))
     except ConfigError as error:
         hint = "" if config.base is not None else "; name where the base is by --base"
         raise ConfigError(error.code, error.message + hint) from None
-    name = Path(base).name if Path(base).is_dir() else base.rstrip("/")
-    if judge is not None and name == config.name:
-        raise ConfigError("E_OPTION", f"--name {name}: the base has this name")
-    return ServedModels(model, None if Path(model).is_dir() else revision, name, config.name, judge)
+    if Path(model).is_dir():
+        revision = None
+    own_name = config.name if whole is not None else base_name.rstrip("/")
+    names = (Path(own_name).name if Path(own_name).is_dir() else own_name,)
+    if names[0] in adapters:
+        raise ConfigError("E_OPTION", f"--adapter {names[0]}: the base has this name")
+    return ServedModels(model, revision, names, adapters)
 
 
 def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
@@ -169,25 +198,27 @@ def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
         ConfigError: E_ADAPTER, a rank that vLLM does not serve; E_OPTION, --extra is wrong.
     """
     context = config.max_model_len or min(CONTEXT, context_of(models.model) or CONTEXT)
-    adapter, options = models.adapter, ["--served-model-name", models.base_name]
+    options = ["--served-model-name", *models.names]
     if models.revision is not None:
         options += ["--revision", models.revision]
     options += ["--host", config.host, "--port", str(config.port), "--max-model-len", str(context)]
     options += [*FLAGS, "--override-generation-config", f'{{"max_new_tokens":{config.max_tokens}}}']
-    if not has_chat_template(models.model):  # that of the adapter, for a base alone the plain one
-        own = None if adapter is None else adapter.folder / CHAT_TEMPLATE
-        options += ["--chat-template", PLAIN_TEMPLATE if own is None or not own.exists() else str(own)]
-    if adapter is not None or config.swap:
-        wanted = max(1 if adapter is None else adapter.rank, LEAST_RANK if config.swap else 1)
+    if not has_chat_template(models.model):  # that of the adapters, for a base alone the plain one
+        files = (judge.folder / CHAT_TEMPLATE for judge in models.adapters.values())
+        options += ["--chat-template", next((str(file) for file in files if file.exists()), PLAIN_TEMPLATE)]
+    if models.adapters or config.swap:
+        wanted = max((judge.rank for judge in models.adapters.values()), default=1)
+        wanted = max(wanted, LEAST_RANK if config.swap else 1)
         rank = next((each for each in LORA_RANKS if each >= wanted), None)
         if rank is None:
             raise ConfigError("E_ADAPTER", f"rank {wanted}: vLLM serves adapters up to rank {LORA_RANKS[-1]}")
-        most = (adapter is not None) + config.swap  # a candidate beside the one in use
+        most = len(models.adapters) + config.swap  # a candidate beside those in use
         options += ["--enable-lora", "--max-loras", str(most), "--max-lora-rank", str(rank)]
-    if adapter is not None:
-        path, name = str(adapter.folder), models.adapter_name
-        module = json.dumps({"name": name, "path": path}) if "," in path else f"{name}={path}"
-        options += ["--lora-modules", module]
+    if models.adapters:
+        options.append("--lora-modules")
+    for name, judge in models.adapters.items():
+        path = str(judge.folder)
+        options.append(json.dumps({"name": name, "path": path}) if "," in path else f"{name}={path}")
     try:
         extra = shlex.split(config.extra)
     except ValueError as error:

@@ -42,7 +42,7 @@ def test_the_command_is_the_one_that_serve_prints(
     key = home.parent / "judge.key"
     key.write_text("sk-1")
     config = VllmConfig(
-        base=str(models / "base"), release=str(judge), swap=True, key_file=key, python=Path("/none")
+        base=str(models / "base"), adapter=(f"judge={judge}",), swap=True, key_file=key, python=Path("/none")
     )
     assert vllm(config=config, print_=True) == 0
     words = shlex.split(capsys.readouterr().out.replace("\\\n", ""))

@@ -51,15 +51,15 @@ def test_the_command_of_a_base_alone(home: Path, capsys: pytest.CaptureFixture[s
 def test_the_command_of_a_judge(
     home: Path, make_judge: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    judge = make_judge("ju,dge", rank=40)
+    first, second = make_judge("first", rank=12), make_judge("se,cond", rank=40)
     key = home.parent / "my key"
     key.write_text("sk-1\n")
-    words = printed(capsys, release=str(judge), name="mine", swap=True, key_file=key)
+    words = printed(capsys, release=str(first), adapter=(f"other={second}",), swap=True, key_file=key)
     text = " ".join(words)
     own = printed(capsys, base="small_decoder", extra="--enforce-eager --seed 1", python=home / "none")
     assert own[-3:] == ["--enforce-eager", "--seed", "1"]
-    assert "--enable-lora --max-loras 2 --max-lora-rank 64" in text
-    assert words[-2:] == ["--lora-modules", json.dumps({"name": "mine", "path": str(judge)})]
+    assert "--enable-lora --max-loras 3 --max-lora-rank 64" in text
+    assert words[-2:] == [f"judge={first}", json.dumps({"name": "other", "path": str(second)})]
     assert "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True" in words
     assert f"VLLM_API_KEY=$(cat '{key}')" in words  # a reference, no key
     assert "sk-1" not in text
@@ -182,10 +182,12 @@ def test_each_mistake_is_one_line_that_says_what_to_do(
     assert "a reward model" in refusal(release=str(make_judge("reward", kind="reward")))
     gone = make_judge("gone", base={"base": "/build/gone"})
     assert "name where the base is by --base" in refusal(release=str(gone))
-    assert "made for other weights" in refusal(release=str(make_judge("other", base={"sha256": "0"})))
+    other = make_judge("other", base={"sha256": "0"})
+    assert "made for other weights" in refusal(release=str(other))
+    assert "different bases" in refusal(release=str(judge), adapter=(f"o={other}",))
     assert "the base has this name" in refusal(release=str(judge), name="small_decoder")
     assert "up to rank 512" in refusal(release=str(make_judge("wide", rank=1024)))
-    assert "--name: expected letters and digits" in refusal(release=str(judge), name="a=b")
+    assert "--adapter: expected NAME=FOLDER" in refusal(release=str(judge), adapter=("folder",))
     assert "--host 0.0.0.0 needs a key" in refusal(base="small_decoder", host="0.0.0.0")
     assert "--swap needs a key" in refusal(release=str(judge), swap=True)
     monkeypatch.setenv("DIALINT_JUDGE_KEY", "sk-1")
