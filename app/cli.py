@@ -58,7 +58,7 @@ LABEL: Commands = {
     "calibration": ("dialint.app.commands.aggregation:calibration", "Start a calibration session."),
     "appeals": ("dialint.app.commands.aggregation:appeals", "Send appeals to a blind second review."),
     "account": ("dialint.app.commands.accounts:account", "Create accounts, apply the rules."),
-    "gold": ("dialint.app.commands.gold:gold", "Import gold."),
+    "gold": ("dialint.app.commands.quality:gold", "Import gold."),
     "rules": ("dialint.app.commands.accounts:rules", "Show and set the rules for the status of labelers."),
     "agreement": ("dialint.app.commands.quality:agreement", "Measure inter-annotator agreement."),
     "watch": ("dialint.app.commands.quality:watch", "Detect labelers who guess, rush or copy."),
@@ -140,11 +140,14 @@ EXTRAS = {
 where they are."""
 
 
-def group(name: str, help: str, commands: Commands) -> App:
-    app = App(name=name, help=help)
+def add_commands(app: App, commands: Commands) -> App:
     for number, (command, (target, line)) in enumerate(commands.items()):
         app.command(target, name=command, help=line, sort_key=number)
     return app
+
+
+def group(name: str, help: str, commands: Commands) -> App:
+    return add_commands(App(name=name, help=help), commands)
 
 
 def format_default(value: Any) -> Any:
@@ -164,8 +167,7 @@ app = App(
     default_parameter=Parameter(negative=(), show_default=format_default),
     result_action="return_int_as_exit_code_else_zero",
 )
-for number, (command, (target, line)) in enumerate(MAIN.items()):
-    app.command(target, name=command, help=line, sort_key=number)
+add_commands(app, MAIN)
 app.command(ingest)
 app.command(group("policy", "Write policies: rules that dialogues are checked against.", POLICY))
 app.command(group("label", "Make labels from the answers of many people.", LABEL))
@@ -249,7 +251,3 @@ def exit_after_defect(error: Exception) -> NoReturn:
         file=sys.stderr,
     )
     sys.exit(3)
-
-
-if __name__ == "__main__":
-    main()

@@ -14,11 +14,14 @@ from dialint.detector.errors import DialintError, WorldError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal obeys instead of showing them, except line ends and tabs."""
 
 
+PIPE_WIDTH = 100
+"""Columns of a table where neither a terminal nor $COLUMNS says how wide it is."""
 ERROR_FILE_VARIABLE = "DIALINT_ERROR_FILE"
 """Environment: where a command that ends with an error also leaves it as JSON, its code and its message with
 the values, for a program that started the command and shows it in another language."""
@@ -35,14 +38,19 @@ def print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """Print a table, coloured on a terminal only, no line with blanks at its end; a `Text` is one of ours."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*headings, box=None, pad_edge=False)
+    table = Table(*headings, show_header=bool(headings), box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
-        table.add_row(*map(escape_controls, row))
-    Console(highlight=False, markup=False, emoji=False).print(table)
+        table.add_row(*(escape_controls(cell) if isinstance(cell, str) else cell for cell in row))
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
+    with console.capture() as capture:
+        console.print(table)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
 def print_status(line: str) -> None:

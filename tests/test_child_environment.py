@@ -11,7 +11,7 @@ from patience import wait_for
 
 from dialint.app.console.system import log_preview
 from dialint.app.console.system.job import Job, ScoreOptions, create_job, make_file
-from dialint.app.serving.process import ServerProcess
+from dialint.app.serving.server import running_server
 from dialint.app.serving.vllm_command import probe_vllm, server_environment
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import DialintError, WorldError
@@ -52,9 +52,8 @@ def _judge(job: Job) -> None:
 
 def _serve(job: Job) -> None:
     environment = server_environment({}, "key of this server alone")
-    with ServerProcess([sys.executable], environment, job.path / "server.log") as server:
-        assert server._process is not None
-        server._process.wait()
+    with running_server([sys.executable], environment, job.path / "server.log") as server:
+        server.process.wait()
 
 
 def _probe(job: Job) -> None:

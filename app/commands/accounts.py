@@ -128,8 +128,8 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
     from pydantic import ValidationError
 
     from dialint.detector.errors import ConfigError
-    from dialint.labeling.store.rater_status import Rules, get_rules
-    from dialint.labeling.store.rater_status import set_rules as replace
+    from dialint.labeling.store import rater_status
+    from dialint.labeling.store.rater_status import Rules
 
     if not settings:
         raise ConfigError("E_OPTION", "expected RULE=VALUE; `dialint label rules show` lists all rules")
@@ -141,7 +141,7 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
             raise ConfigError("E_OPTION", f"{setting[:80]!r}: {expected}")
         changes[name] = Rules.model_fields[name].default if value == "default" else value
     with session.open() as (store, actor):
-        before = get_rules(store, actor)
+        before = rater_status.get_rules(store, actor)
         try:
             after = Rules.model_validate({**before.model_dump(), **changes}, strict=False)
         except ValidationError as error:
@@ -149,7 +149,7 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
             where = "".join(f"{part}: " for part in first["loc"])
             raise ConfigError("E_OPTION", f"{where}{first['msg']}") from None
         if after != before:
-            replace(store, actor, after)
+            rater_status.set_rules(store, actor, after)
     for name in changes:
         old, new = getattr(before, name), getattr(after, name)
         print_line(f"{name}: {new:g}" + (f", was {old:g}" if new != old else ", unchanged"))

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
+from dialint.app.output import PIPE_WIDTH, print_line, print_table
 from dialint.detector.calibration import (
     NEEDS_JUDGE,
     POLICY_CHECK,
@@ -27,31 +28,19 @@ from dialint.detector.release import EMBEDDED, load_coverage
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-
-PIPE_WIDTH = 100
-"""Columns of the output where no terminal says how wide it is."""
+    from rich.text import Text
 
 Language = Literal["en", "es", "ru"]
 Coverage: TypeAlias = Mapping[str, CodeRelease]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CodesConfig:
-    """Which taxonomy is shown, and how."""
-
-    taxonomy: Annotated[
-        Path | None, Parameter(help="A taxonomy file of your own in place of the packaged one.")
-    ] = None
-    language: Annotated[Language, Parameter(help="The language of the names.")] = "en"
-    as_json: Annotated[
-        bool, Parameter(name="--json", negative="", help="Write JSON; the same shape with and without CODE.")
-    ] = False
-
-
 def codes(
-    code: str | None = None, /, *, config: Annotated[CodesConfig, Parameter(name="*")] | None = None
+    code: str | None = None,
+    /,
+    *,
+    taxonomy: Path | None = None,
+    language: Language = "en",
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
     """Show the errors dialint knows, or everything about one code or category.
 
@@ -59,20 +48,37 @@ def codes(
     ----------
     code
         A code such as C1, or the letter of a category such as C. All of them if left out.
+    taxonomy
+        A taxonomy file of your own in place of the packaged one.
+    language
+        The language of the names.
+    as_json
+        Write JSON; the same shape with and without CODE.
     """
-    config = config or CodesConfig()
-    taxonomy = load_taxonomy(config.taxonomy)
-    chosen = taxonomy.select(code) if code is not None else tuple(taxonomy.codes.values())
-    covered = load_coverage(EMBEDDED, taxonomy) or {}
-    if config.as_json:
-        sys.stdout.write(json.dumps(as_json(taxonomy, chosen, covered), indent=2) + "\n")
+    loaded = load_taxonomy(taxonomy)
+    chosen = loaded.select(code) if code is not None else tuple(loaded.codes.values())
+    covered = load_coverage(EMBEDDED, loaded) or {}
+    if as_json:
+        sys.stdout.write(json.dumps(describe_codes(loaded, chosen, covered), indent=2) + "\n")
     elif code is not None:
-        _show(*_details(taxonomy, chosen, covered, config.language))
+        from rich.text import Text
+
+        for number, entry in enumerate(chosen):
+            category = next(each for each in loaded.categories if entry in each.codes)
+            names = getattr(entry.name, language), getattr(category.name, language)
+            gap = "\n" if number else ""
+            print_line(f"{gap}{entry.code}  {names[0]}  [{category.code} {names[1]}]")
+            lines = _lines(entry, loaded, covered)
+            print_table((), [(Text(label, "dim"), value) for label, value in lines])
     else:
-        _show(_table(taxonomy, covered, config.language), f"\n{_summary(taxonomy, covered)}")
+        headings = ("code", "name", "severity", "scope", "needs", "covered by")
+        print_table(headings, _rows(loaded, covered, language))
+        print_line("")
+        for line in _summary(loaded, covered):
+            print_line(fill(line, PIPE_WIDTH))
 
 
-def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:
+def describe_codes(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage) -> dict[str, Any]:
     """Return the taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how the
     embedded release covers it (`covered_by`, `languages`, `checks`) where there is one."""
     categories = []
@@ -101,46 +107,17 @@ def _languages(how: CodeRelease | None) -> tuple[str, ...]:
     return how.scan.languages if how and how.scan else ()
 
 
-def _show(*parts: RenderableType) -> None:
-    """Print to standard output, coloured only on a terminal, no line with blanks at its end."""
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    console = Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-
-
-def _columns(**options: Any) -> Table:
-    from rich.table import Table
-
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), **options)
-
-
-def _table(taxonomy: Taxonomy, covered: Coverage, language: Language) -> Table:
+def _rows(taxonomy: Taxonomy, covered: Coverage, language: Language) -> Iterator[tuple[str | Text, ...]]:
     from rich.text import Text
 
-    table = _columns(header_style="bold")
-    for heading in ("code", "name", "severity", "scope", "needs", "covered by"):
-        table.add_column(heading, no_wrap=heading == "code")
     for category in taxonomy.categories:
-        table.add_row(category.code, Text(getattr(category.name, language), "bold"))
+        yield Text(category.code, "bold"), Text(getattr(category.name, language), "bold")
         for code in category.codes:
-            row = [
-                code.code,
-                getattr(code.name, language),
-                _severities(code),
-                code.scope,
-                ", ".join(code.needs),
-                describe_coverage(covered, code.code),
-            ]
-            table.add_row(*(Text(cell) for cell in row))
-    return table
+            needs, how = ", ".join(code.needs), describe_coverage(covered, code.code)
+            yield code.code, getattr(code.name, language), _severities(code), code.scope, needs, how
 
 
-def _summary(taxonomy: Taxonomy, covered: Coverage) -> str:
+def _summary(taxonomy: Taxonomy, covered: Coverage) -> list[str]:
     languages = sorted({language for how in covered.values() for language in _languages(how)})
     in_languages = f" in {' and '.join(map(language_name, languages))}" if languages else ""
     lines = [
@@ -151,26 +128,7 @@ def _summary(taxonomy: Taxonomy, covered: Coverage) -> str:
     if covered:
         groups = group_by_coverage(taxonomy.codes, covered)
         lines += [f"{name}: {' '.join(codes)}" for name, codes in groups.items()]
-    return "\n".join(lines)
-
-
-def _details(
-    taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage, language: Language
-) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    for number, code in enumerate(chosen):
-        category = next(each for each in taxonomy.categories if code in each.codes)
-        if number:
-            yield ""
-        names = getattr(code.name, language), getattr(category.name, language)
-        yield Text(f"{code.code}  {names[0]}  [{category.code} {names[1]}]", "bold")
-        grid = _columns(show_header=False)
-        grid.add_column(no_wrap=True)
-        grid.add_column()
-        for label, value in _lines(code, taxonomy, covered):
-            grid.add_row(Text(label, "dim"), Text(value))
-        yield grid
+    return lines
 
 
 def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage) -> list[tuple[str, str]]:

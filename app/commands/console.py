@@ -85,7 +85,13 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         ConfigError: the store cannot be used.
         WorldError: the store cannot be reached, or the disk is full.
     """
-    from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, run_server
+    from dialint.app.console.launch import (
+        FIRST_ACCOUNT,
+        prepare_store,
+        run_server,
+        server_command,
+        server_environment,
+    )
 
     if config.oidc is not None:
         from dialint.app.console.oidc import read_config
@@ -113,12 +119,6 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
             )
         host = config.address if ":" not in config.address else f"[{config.address}]"
         print_line(f"http://{host}:{config.port}  (Ctrl-C ends it)")
-        return run_server(
-            config.port,
-            config.address,
-            store,
-            config.idle_minutes * 60,
-            config.hosts,
-            config.proxy,
-            config.oidc,
-        )
+        command = server_command(config.port, config.address, config.hosts)
+        idle_s = config.idle_minutes * 60
+        return run_server(command, server_environment(store, idle_s, config.hosts, config.proxy, config.oidc))

@@ -17,18 +17,16 @@ def upgrade(*, config: StoreOption = DEFAULT_STORE, backup_to: Path | None = Non
     backup_to
         Folder for the backup; without it a new one beside a SQLite file. PostgreSQL needs it.
     """
-    from dialint.labeling.store.api import VERSION
-    from dialint.labeling.store.api import upgrade as upgrade_store
+    from dialint.labeling.store import api
 
-    before, saved = upgrade_store(config.store, backup_to=backup_to)
+    before, saved = api.upgrade(config.store, backup_to=backup_to)
     if saved is not None:
         print_line(f"backup: {saved}")
-    if before == VERSION:
-        print_line(f"the store is at version {VERSION} already")
+    if before == api.VERSION:
+        print_line(f"the store is at version {api.VERSION} already")
     else:
-        print_line(
-            f"the store was {'made' if before is None else f'at {before}'}, is at version {VERSION} now"
-        )
+        was = "made" if before is None else f"at {before}"
+        print_line(f"the store was {was}, is at version {api.VERSION} now")
     return 0
 
 
@@ -41,12 +39,11 @@ def verify(*, config: StoreOption = DEFAULT_STORE, expect_head: str | None = Non
         A head that was printed before and kept elsewhere, as ID:HASH. An older copy of the store, or one
         whose newest entries were cut off, does not hold it.
     """
-    from dialint.labeling.store.api import Head, Store
-    from dialint.labeling.store.api import verify as verify_store
+    from dialint.labeling.store import api
 
-    expected = None if expect_head is None else Head.parse(expect_head)
-    with Store.open(config.store, interface="command line") as store:
-        whole = verify_store(store, expected)
+    expected = None if expect_head is None else api.Head.parse(expect_head)
+    with api.Store.open(config.store, interface="command line") as store:
+        whole = api.verify(store, expected)
     print_line(
         f"whole: {whole.audit_entries} audit entries, {whole.annotations} annotations, "
         f"{whole.dialogues} dialogues, {whole.verdicts} verdicts"
@@ -63,12 +60,11 @@ def backup(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     folder
         Where the backup goes: a folder that is empty or not there yet.
     """
-    from dialint.labeling.store.api import Store, read_head
-    from dialint.labeling.store.api import backup as back_up
+    from dialint.labeling.store import api
 
-    with Store.open(config.store, interface="command line") as store:
-        print_line(f"backup: {back_up(store, folder)}")
-    print_line(f"head: {read_head(folder)}")
+    with api.Store.open(config.store, interface="command line") as store:
+        print_line(f"backup: {api.backup(store, folder)}")
+    print_line(f"head: {api.read_head(folder)}")
     return 0
 
 
@@ -80,15 +76,12 @@ def restore(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     folder
         The backup, as dialint db backup wrote it.
     """
-    from dialint.labeling.store.api import Store
-    from dialint.labeling.store.api import restore as put_back
-    from dialint.labeling.store.api import upgrade as upgrade_store
-    from dialint.labeling.store.api import verify as verify_store
+    from dialint.labeling.store import api
 
-    put_back(folder, config.store)
-    upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
-    with Store.open(config.store, interface="command line") as store:
-        whole = verify_store(store)
+    api.restore(folder, config.store)
+    api.upgrade(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
+    with api.Store.open(config.store, interface="command line") as store:
+        whole = api.verify(store)
     print_line(f"restored and verified: {folder}")
     print_line(f"head: {whole.head}")
     return 0
@@ -104,14 +97,12 @@ def rekey(new_key: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
         A file with the new key; where there is none, it is made. Put it where the old one was, or set
         DIALINT_STORE_KEY_FILE to it.
     """
-    from dialint.labeling.store.api import Store, read_key, write_key
-    from dialint.labeling.store.api import new_key as generate_key
-    from dialint.labeling.store.api import rekey as rekey_store
+    from dialint.labeling.store import api
 
-    with Store.open(config.store, interface="command line") as store:
-        write_key(new_key, generate_key())
-        key = read_key(new_key)
-        rekey_store(store, key)
+    with api.Store.open(config.store, interface="command line") as store:
+        api.write_key(new_key, api.new_key())
+        key = api.read_key(new_key)
+        api.rekey(store, key)
     print_line(f"sealed with the key {key.id}, which is in {new_key}")
     return 0
 

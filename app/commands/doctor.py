@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
+from dialint.app.output import print_line, print_table
 from dialint.detector import environment
 from dialint.detector.errors import DialintError
 
@@ -35,20 +35,11 @@ class Fact:
 def doctor() -> int:
     """Say what works on this machine, and what does not."""
     facts = list(diagnose())
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("", "what", "found", "remedy"):
-        table.add_column(column, overflow="fold")
     marks = {"ok": "ok", "missing": "--", "broken": "!!"}
-    for fact in facts:
-        table.add_row(marks[fact.state], *map(escape, (fact.what, fact.result, fact.remedy)))
-    screen = Console(width=None if sys.stdout.isatty() else 120, soft_wrap=not sys.stdout.isatty())
-    screen.print(table)
+    rows = [(marks[fact.state], fact.what, fact.result, fact.remedy) for fact in facts]
+    print_table(("", "what", "found", "remedy"), rows)
     broken = [fact.what for fact in facts if fact.needed and fact.state != "ok"]
-    screen.print(
+    print_line(
         f"\ndialint score would not run: {', '.join(broken)}" if broken else "\ndialint score can run here."
     )
     return 1 if broken else 0

@@ -6,7 +6,7 @@ judges nothing: all of it stands in the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,12 +30,19 @@ def explain(dialogue_id: str, verdicts: Path, /, *logs: str) -> None:
     """
     from rich.console import Console
 
+    from dialint.detector.ingest.outcomes import Counts, Loaded
+    from dialint.detector.ingest.read import ReadConfig, open_logs, read
     from dialint.detector.verdict_files import read_verdicts
 
     verdict = next((each for each in read_verdicts(verdicts) if each.dialogue_id == dialogue_id), None)
     if verdict is None:
         raise ConfigError("E_OPTION", f"{verdicts}: no verdict on a dialogue {dialogue_id[:80]!r}")
-    dialogue = _find_dialogue(dialogue_id, logs or _scored_logs(verdicts))
+    paths = logs or _scored_logs(verdicts)
+    outcomes = read(open_logs(list(paths)), ReadConfig(), Counts())
+    read_dialogues = (each.dialogue for each in outcomes if isinstance(each, Loaded))
+    dialogue = next((each for each in read_dialogues if each.id == dialogue_id), None)
+    if dialogue is None:
+        raise ConfigError("E_OPTION", f"{', '.join(paths)}: no dialogue {dialogue_id[:80]!r}")
     console = Console(markup=False, emoji=False, highlight=False)
     for line, style in render(verdict, dialogue):
         console.print(line, style=style)
@@ -53,17 +60,6 @@ def _scored_logs(verdicts: Path) -> list[str]:
     if missing := [name for name in names if not Path(name).exists()]:
         raise ConfigError("E_OPTION", f"{missing[0]}: not found from here; name the log behind {verdicts}")
     return names
-
-
-def _find_dialogue(dialogue_id: str, logs: Sequence[str]) -> Dialogue:
-    from dialint.detector.ingest.outcomes import Counts, Loaded
-    from dialint.detector.ingest.read import ReadConfig, read
-    from dialint.detector.ingest.sources import open_logs
-
-    for outcome in read(open_logs(list(logs)), ReadConfig(), Counts()):
-        if isinstance(outcome, Loaded) and outcome.dialogue.id == dialogue_id:
-            return outcome.dialogue
-    raise ConfigError("E_OPTION", f"{', '.join(logs)}: no dialogue {dialogue_id[:80]!r}")
 
 
 def render(verdict: Verdict, dialogue: Dialogue) -> Iterator[tuple[str, str]]:

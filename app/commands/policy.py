@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from pydantic import Field
 
 from dialint.app.output import print_line, print_table
+from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.option_ranges import check_ranges
 from dialint.detector.policy import Policy, load_policy
 
-
-@dataclass(frozen=True, kw_only=True)
-class CheckConfig:
-    """Options of `dialint policy check`."""
-
-    limit: Annotated[int | None, Field(ge=1)] = None
-    """Read at most this many dialogues."""
-    examples: Annotated[int, Field(ge=0)] = 3
-    """Ids of dialogues that are shown for each clause."""
-    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
-    """How the log is read."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-
-DEFAULT = CheckConfig()
+READ = ReadConfig()
+N_EXAMPLES = 3
+"""Ids of dialogues that are shown for each clause."""
 
 
 def check(
-    file: Path, log: str | None = None, /, *, config: Annotated[CheckConfig, Parameter(name="*")] = DEFAULT
+    file: Path,
+    log: str | None = None,
+    /,
+    *,
+    limit: int | None = None,
+    read: Annotated[ReadConfig, Parameter(name="*")] = READ,
 ) -> int:
     """Validate a policy file; with a log, show how often each clause fires, and on which dialogues.
 
@@ -48,7 +37,11 @@ def check(
         The policy, a YAML file.
     log
         A log file to try it on.
+    limit
+        Read at most this many dialogues.
     """
+    if limit is not None and limit < 1:
+        raise ConfigError("E_OPTION", "--limit: expected at least 1")
     policy = load_policy(file)
     tools = policy.tools
     listed = ", ".join(
@@ -60,22 +53,22 @@ def check(
     print_line(f"{file}: policy {policy.policy}, {clauses}, codes {' '.join(policy.codes)}")
     print_line(f"tools: {listed or 'none listed, so names of tools are not checked'}")
     if log is not None:
-        _try_on(policy, log, config)
+        _try_on(policy, log, limit, read)
     return 0
 
 
-def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
+def _try_on(policy: Policy, log: str, limit: int | None, config: ReadConfig) -> None:
     from dialint.detector.checks.policy import broken_clauses
     from dialint.detector.ingest.outcomes import Loaded
     from dialint.detector.ingest.read import Counts, open_logs, read
 
     counts = Counts()
-    records = (record for record in read(open_logs([log]), config.read, counts) if isinstance(record, Loaded))
+    records = (record for record in read(open_logs([log]), config, counts) if isinstance(record, Loaded))
     hits: dict[str, Counter[str]] = {clause.id: Counter() for clause in policy.clauses}
     dialogues: dict[str, list[str]] = {clause.id: [] for clause in policy.clauses}
     calls: Counter[str] = Counter()
     n = n_other = n_broken = 0
-    for record in islice(records, config.limit):
+    for record in islice(records, limit):
         dialogue = record.dialogue
         if dialogue.policy not in (None, policy.policy):
             n_other += 1
@@ -105,8 +98,8 @@ def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
         ),
     )
     for name, ids in dialogues.items():
-        if ids[: config.examples]:
-            print_line(f"{name}, for instance: {' '.join(ids[: config.examples])}")
+        if ids:
+            print_line(f"{name}, for instance: {' '.join(ids[:N_EXAMPLES])}")
     listed = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
     unknown = [f"{name} ({count:,})" for name, count in calls.most_common() if name not in listed]
     if unknown:

@@ -16,7 +16,7 @@ from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session
 from dialint.detector.errors import ConfigError
 from dialint.labeling.exchange.demotion import Counts, DemoteConfig
-from dialint.labeling.queue.dispatch import DispatchResult, RouteConfig
+from dialint.labeling.queue.dispatch import RouteConfig
 from dialint.labeling.queue.sampling import SamplingConfig
 from dialint.labeling.store.records import Project, Purpose, TaskState
 
@@ -75,12 +75,19 @@ class ProjectConfig:
 
         taxonomy = load_taxonomy(self.taxonomy)
         codes = tuple(dict.fromkeys(code.code for one in self.codes for code in taxonomy.select(one)))
+        deadline = self.deadline
+        if deadline is not None and deadline.tzinfo is None:
+            deadline = deadline.replace(tzinfo=UTC)
+        try:
+            instructions = "" if self.instructions is None else self.instructions.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError("E_PATH", f"{self.instructions}: {type(error).__name__}") from None
         values: dict[str, Any] = {
             "id": name, "codes": codes, "purpose": self.purpose, "prelabelled": self.prelabelled,
-            "masked": self.masked, "instructions": self._instructions(), "overlap": self.overlap,
+            "masked": self.masked, "instructions": instructions, "overlap": self.overlap,
             "most": max(5, self.overlap) if self.most is None else self.most, "skills": self.skill,
             "fair_share": self.fair_share, "control_share": self.control_share, "lease_s": self.lease_s,
-            "deadline": self._deadline(), "pay": self._pay(),
+            "deadline": deadline, "pay": self._pay(),
         }  # fmt: skip
         try:
             return Project(**values)
@@ -89,14 +96,6 @@ class ProjectConfig:
             option = ".".join(str(part) for part in first["loc"]).replace("_", "-")
             option = {"pay.amount": "pay", "pay.currency": "currency"}.get(option, option)
             raise ConfigError("E_OPTION", f"--{option}: {first['msg']}") from None
-
-    def _instructions(self) -> str:
-        if self.instructions is None:
-            return ""
-        try:
-            return self.instructions.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError("E_PATH", f"{self.instructions}: {type(error).__name__}") from None
 
     def _pay(self) -> dict[str, Any] | None:
         if (self.pay is None) != (self.currency is None):
@@ -109,11 +108,6 @@ class ProjectConfig:
             return {"amount": Decimal(self.pay), "currency": self.currency}
         except InvalidOperation:
             raise ConfigError("E_OPTION", "--pay: expected an amount such as 0.12") from None
-
-    def _deadline(self) -> datetime | None:
-        if self.deadline is None or self.deadline.tzinfo is not None:
-            return self.deadline
-        return self.deadline.replace(tzinfo=UTC)
 
 
 @project.command(name="create")
@@ -171,7 +165,12 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
         if not config.dry_run:
             mix_in_gold(store, actor, config.label)
         summary = dispatch(store, actor, config)
-    print_table(("fate", "dialogues", "minutes", "expected value"), _routing(summary))
+    rows = []
+    for fate, n in sorted(summary.fates.items()):
+        some = [one for one in summary.routed if one.fate == fate]
+        minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
+        rows.append((fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"))
+    print_table(("fate", "dialogues", "minutes", "expected value"), rows)
     print_line(
         f"{summary.fates['clean']:,} dialogues without a finding; {summary.fates['accept']:,} with "
         f"{summary.accepted:,} findings accepted unseen, by the policy"
@@ -220,13 +219,6 @@ def _confirmations(counts: Counts, config: DemoteConfig) -> Iterator[tuple[str, 
                 f"{upper:.0%}",
                 kind,
             )
-
-
-def _routing(summary: DispatchResult) -> Iterator[tuple[str, ...]]:
-    for fate, n in sorted(summary.fates.items()):
-        some = [one for one in summary.routed if one.fate == fate]
-        minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
-        yield fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"
 
 
 def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> int:

@@ -39,7 +39,7 @@ class SwapConfig:
             return None
         if kind != "judge":
             raise ConfigError("E_OPTION", "--server: servers run judges, and this is a scan")
-        from dialint.app.serving.client import ServerClient, swap_adapter
+        from dialint.app.serving.server import ServerClient, swap_adapter
         from dialint.detector.judge.config import read_key
 
         key, note = read_key(self.key_file, "--key-file")

@@ -22,7 +22,6 @@ from dialint.detector.option_ranges import check_ranges
 
 if TYPE_CHECKING:
     from dialint.app.reporting.figures import ListedFinding
-    from dialint.detector.records import Dialogue, Finding, Verdict
     from dialint.eval.breakdowns import Excerpt
 
 BEFORE = 3
@@ -120,28 +119,22 @@ def _list_reportable(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple
 def _excerpts(
     listed: Sequence[ListedFinding], config: ReportConfig, manifest: Mapping[str, Any]
 ) -> dict[tuple[str, int, int, str], Excerpt]:
-    """The turn of each finding with those before it, by the finding's place."""
-    dialogues = _dialogues(config, manifest, {each.verdict.dialogue_id for each in listed})
-    return {
-        each.place: _in_context(each.verdict, each.finding, dialogues[each.verdict.dialogue_id])
-        for each in listed
-    }
-
-
-def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[str]) -> dict[str, Dialogue]:
-    """The dialogues of the log that are `wanted`.
+    """The turn of each finding with those before it, masked and without what the customer did not see, by the
+    finding's place.
 
     Raises:
-        ConfigError: it is not the log that was scored.
+        ConfigError: `config.log` is not the log that was scored.
     """
     from dialint.detector.ingest.outcomes import Counts, Loaded
     from dialint.detector.ingest.read import inspect, open_logs, read
+    from dialint.eval.breakdowns import excerpt_at
 
     sources = open_logs(list(config.log))
     scored_hashes = {entry["sha256"] for entry in manifest.get("inputs", ())}
     for source in sources:
         if scored_hashes and inspect(source, config.read) not in scored_hashes:
             raise ConfigError("E_OPTION", f"--log {source.name}: these bytes were not what was scored")
+    wanted = {each.verdict.dialogue_id for each in listed}
     dialogues = {
         item.dialogue.id: item.dialogue
         for item in read(sources, config.read, Counts())
@@ -149,18 +142,17 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
     }
     if missing := len(wanted - dialogues.keys()):
         raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues with findings are not in it")
-    return dialogues
-
-
-def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excerpt:
-    """The finding's turn with the turns before it, masked and without what the customer did not see."""
-    from dialint.eval.breakdowns import excerpt_at
-
-    if all(turn.index != finding.turn for turn in dialogue.turns):
-        raise ConfigError("E_OPTION", f"--log: dialogue {verdict.dialogue_id} has no turn {finding.turn}")
-    placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
-    excerpt = excerpt_at(dialogue, finding.turn, (placed.start, placed.end), BEFORE)
-    return replace(excerpt, turns=tuple((role, _inert(text)) for role, text in excerpt.turns))
+    excerpts = {}
+    for each in listed:
+        dialogue, turn = dialogues[each.verdict.dialogue_id], each.finding.turn
+        if all(one.index != turn for one in dialogue.turns):
+            raise ConfigError("E_OPTION", f"--log: dialogue {dialogue.id} has no turn {turn}")
+        alone = each.verdict.model_copy(update={"findings": (each.finding,)})
+        placed = alone.placed_in(dialogue).findings[0]
+        excerpt = excerpt_at(dialogue, turn, (placed.start, placed.end), BEFORE)
+        inert = tuple((role, _inert(text)) for role, text in excerpt.turns)
+        excerpts[each.place] = replace(excerpt, turns=inert)
+    return excerpts
 
 
 def _inert(text: str) -> str:

@@ -15,8 +15,7 @@ from cyclopts import Parameter
 
 from dialint.app.output import print_line, print_status
 from dialint.app.ports import check_port
-from dialint.app.serving.client import ServerClient, sample_request
-from dialint.app.serving.process import ServerProcess, Stopped
+from dialint.app.serving.server import ServerClient, Stopped, running_server, sample_request
 from dialint.app.serving.vllm_command import (
     VllmConfig,
     format_command,
@@ -82,36 +81,25 @@ def vllm(
             f"{config.host} can be reached from other machines without TLS, and vLLM asks for the key under "
             "/v1 only: put a proxy before it that lets nothing else through"
         )
-    with ServerProcess(command, server_environment(variables, key), log) as server:
-        try:
+    try:
+        with running_server(command, server_environment(variables, key), log) as server:
             server.wait_ready(client, config.ready_s)
             for name in models.served_names:
-                _warm_up(server, client, name)
+                try:  # the first question compiles what is compiled at first use
+                    reply = client.ask("/v1/chat/completions", sample_request(name))
+                finally:
+                    server.check_running()
+                if reply.status != 200:
+                    refused = f"{name}: the first question was refused with status {reply.status}"
+                    raise WorldError("E_SERVER", refused)
             model = f" --judge-model {models.served_names[0]}" if len(models.served_names) > 1 else ""
             key_option = "" if key is None or os.environ.get(KEY_VARIABLE) else " --judge-key-file FILE"
             print_line(
                 f"ready: {address}/v1 serves {', '.join(models.served_names)}; dialint score LOG --judge "
                 f"{address}/v1{model}{key_option}"
             )
-            server.wait_end()
-        except Stopped:
-            print_status("stopping")
-    return server.exit_code
-
-
-def _warm_up(server: ServerProcess, client: ServerClient, name: str) -> None:
-    """Ask one question, which compiles what is compiled at first use. Its failure means little where a signal
-    came or the server ended, which is raised instead.
-
-    Raises:
-        Stopped: a signal came.
-        WorldError: E_SERVER, the server ended, or does not answer it.
-    """
-    try:
-        status = client.ask("/v1/chat/completions", sample_request(name)).status
-    except WorldError:
-        server.check_running()
-        raise
-    server.check_running()
-    if status != 200:
-        raise WorldError("E_SERVER", f"{name}: the first question was refused with status {status}")
+            server.process.wait()
+            server.check_running()
+    except Stopped as stopped:
+        exit_code = stopped.exit_code
+    return exit_code

@@ -47,30 +47,13 @@ STREAMLIT_INDEX = Path(st.__file__).parent / "static" / "index.html"
 _ASSETS = re.compile(
     r'<script type="module"[^<>]*+></script>|<link rel="(?:modulepreload|stylesheet)"[^<>]*+>'
 )
-_HTML = """<!DOCTYPE html>
-<html lang="en">
-  <head>
-    <meta charset="UTF-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <link rel="shortcut icon" href=".{icon}" />
-    <title>dialint</title>
-    <script src=".{static}/server.js"></script>
-    <script src=".{static}/empty_page.js" defer></script>
-    <script src=".{static}/document.js" defer></script>
-    {assets}
-  </head>
-  <body>
-    <noscript>dialint needs JavaScript.</noscript>
-    <div id="root"></div>
-  </body>
-</html>
-"""
 
 
 def make_index(streamlit_html: str) -> str:
     """The HTML, with the scripts and styles that Streamlit's own loads."""
     assets = "\n    ".join(_ASSETS.findall(streamlit_html))
-    return _HTML.format(icon=ICON, static=STATIC_PATH, assets=assets)
+    html = Path(__file__).with_name("index.html").read_text(encoding="utf-8")
+    return html.format(icon=ICON, static=STATIC_PATH, assets=assets)
 
 
 def index_routes(addresses: Iterable[str]) -> list[Route]:

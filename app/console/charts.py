@@ -17,7 +17,9 @@ from typing import Any
 import streamlit as st
 
 from dialint.app.console.i18n import _
+from dialint.app.console.tables import share_text
 from dialint.app.console.text import safe_text
+from dialint.detector.statistics import wilson_interval
 
 STRONG, MUTED, MARKED = "#3b82d6", "#808a97", "#d9722a"
 """Colours of marks; each has a contrast of 3 or more on the backgrounds of both themes (WCAG 1.4.11)."""
@@ -48,6 +50,11 @@ class ShareMark:
     state: str
     color: str = STRONG
     detail: str = ""
+
+    @classmethod
+    def of(cls, label: str, k: int, n: int, state: str, color: str = STRONG) -> ShareMark:
+        """Return the mark of `k` of `n`, with Wilson's interval."""
+        return cls(label, k / n, *wilson_interval(k, n), state, color, share_text(k, n))
 
 
 def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str, label: str = "%m-%d") -> None:

@@ -27,6 +27,7 @@ from dialint.app.console.system.job import ScoreOptions, create_job
 from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
 from dialint.detector.environment import home_folder
+from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.records import Dialogue, Finding, Label, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path
@@ -46,11 +47,10 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.annotations import submit
-from dialint.labeling.store.api import Store, Transaction, import_annotations, upgrade
+from dialint.labeling.store.api import Store, import_annotations, upgrade
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.coaching import acknowledge_note, write_note
-from dialint.labeling.store.gold import set_gold
-from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.gold import import_gold
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
@@ -100,7 +100,7 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
             accounts.create(store, "admin", account, first)
         for name, password in by_name.items():
             authentication.choose_password(store, name, first, password)
-        sample = load_sample()
+        sample = list(load_dialogues([str(SAMPLE)]).values())
         scored = score_sample() if verdicts is None else None
         verdicts = list(read_verdicts(scored)) if scored is not None else verdicts or ()
         past = _add_log(location, sample, verdicts)
@@ -116,17 +116,6 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
             for path in (scored, rejects_path(scored), manifest_path(scored)):
                 shutil.copy(path, job.out.parent)
     return by_name
-
-
-def load_sample() -> list[Dialogue]:
-    """Return the dialogues of the sample log."""
-    from dialint.detector.ingest.config import ReadConfig
-    from dialint.detector.ingest.outcomes import Counts, Loaded
-    from dialint.detector.ingest.read import read
-    from dialint.detector.ingest.sources import open_logs
-
-    records = read(open_logs([str(SAMPLE)]), ReadConfig(), Counts())
-    return [record.dialogue for record in records if isinstance(record, Loaded)]
 
 
 def load_labels() -> list[Label]:
@@ -222,17 +211,16 @@ def _add_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
 
 
 def _add_gold(store: Store, known: Sequence[tuple[Dialogue, Sequence[Label]]]) -> None:
-    def put(transaction: Transaction) -> None:
-        require_permission(transaction, "expert", "decide")
-        for dialogue, labels in known:
-            errors = {(label.turn, label.code) for label in labels}
-            for turn in judged_turns(dialogue):
-                for code in CODES:
-                    is_there = (turn, code) in errors
-                    gold = Gold(dialogue=dialogue.id, turn=turn, code=code, present=is_there, source="expert")
-                    set_gold(transaction, "expert", gold)
-
-    store.write(put, repeatable=True)
+    rows = [
+        Gold(
+            dialogue=dialogue.id, turn=turn, code=code, source="expert",
+            present=any((label.turn, label.code) == (turn, code) for label in labels),
+        )
+        for dialogue, labels in known
+        for turn in judged_turns(dialogue)
+        for code in CODES
+    ]  # fmt: skip
+    import_gold(store, "expert", rows)
 
 
 def _add_answers(store: Store, past: Sequence[Past]) -> None:

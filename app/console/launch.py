@@ -95,19 +95,10 @@ def prepare_store(location: str | None) -> str | None:
     return password
 
 
-def run_server(
-    port: int,
-    address: str,
-    store: str | None,
-    idle_s: float,
-    hosts: Sequence[str] = (),
-    proxies: Sequence[str] = (),
-    oidc: Path | None = None,
-) -> int:
+def run_server(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run the server until it ends or a signal stops it. Returns its exit code, 0 if a signal stopped it."""
     load_pages()  # here, where what is wrong with a package's page is one line
-    environment = server_environment(store, idle_s, hosts, proxies, oidc)
-    server = subprocess.Popen(server_command(port, address, hosts), env=environment)
+    server = subprocess.Popen(command, env=environment)
     stopped = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

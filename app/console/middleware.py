@@ -24,6 +24,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -122,15 +125,13 @@ class SecurityMiddleware:
 
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [pair for pair in message["headers"] if pair[0].decode().lower() not in HEADERS]
-                headers += [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                is_page = any(
-                    name.lower() == b"content-type" and b"text/html" in value for name, value in headers
-                )
+                lower = [(name.lower(), value) for name, value in message["headers"]]
+                headers = MutableHeaders(raw=lower)
+                headers.update(HEADERS)
+                is_page = "text/html" in headers.get("content-type", "")
                 if is_page and scope["path"] not in self.sign_in_paths:
-                    made = set_cookie(BROWSER_COOKIE, browser, scope["scheme"])
-                    headers.append((b"set-cookie", made.encode()))
-                message = {**message, "headers": headers}
+                    headers.append("set-cookie", set_cookie(BROWSER_COOKIE, browser, scope["scheme"]))
+                message = {**message, "headers": headers.raw}
             await send(message)
 
         status = self._rejection(scope, request)
@@ -138,12 +139,8 @@ class SecurityMiddleware:
             session = hash_secret(cookies[SESSION_COOKIE])
             if session and self._is_same_origin(request):
                 status = None if await self.may_upload(session) else 404
-        if status is None:
-            await self.app(scope, receive, send_secured)
-        else:
-            empty = [(b"content-length", b"0")]
-            await send_secured({"type": "http.response.start", "status": status, "headers": empty})
-            await send_secured({"type": "http.response.body", "body": b""})
+        answer = self.app if status is None else Response(status_code=status)
+        await answer(scope, receive, send_secured)
 
     def _rejection(self, scope: Scope, request: Mapping[str, str]) -> int | None:
         """The status with which a request is rejected; None if it is allowed."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -50,14 +51,7 @@ def sign_out() -> None:
 
 @cache
 def _exchange() -> ComponentRenderer:
-    script = """
-    let sent = false;
-    export default function ({ data }) {
-      if (sent) return;
-      sent = true;
-      fetch(data.path, { method: "POST", body: data.ticket }).finally(() => location.reload());
-    }
-    """
+    script = Path(__file__).with_name("exchange.js").read_text(encoding="utf-8")
     return st.components.v2.component("dialint.exchange", html="<span></span>", js=script)
 
 

@@ -5,7 +5,7 @@ words.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
@@ -27,17 +27,8 @@ SCORE_HELP = N_(
 
 
 @dataclass(frozen=True)
-class DialogueLink:
-    """A cell that leads to a dialogue's page; `name` is its id, `filters` of the search that it is a result
-    of."""
-
-    name: str
-    filters: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class PageLink:
-    """A cell that leads to an address of ours (`links`)."""
+    """A cell that leads to an address of ours."""
 
     text: str
     address: str
@@ -53,13 +44,11 @@ class Chips:
     chips: tuple[tuple[str, Colour], ...]
 
 
-Cell = str | DialogueLink | PageLink | Chips
+Cell = str | PageLink | Chips
 
 
 def table_cell(cell: Cell) -> str:
     """A cell as Markdown, inert but for the link."""
-    if isinstance(cell, DialogueLink):
-        return link(cell.name, dialogue_address(cell.name, **cell.filters))
     if isinstance(cell, PageLink):
         return link(cell.text, cell.address)
     if isinstance(cell, Chips):
@@ -108,7 +97,7 @@ def split_commas(text: str) -> tuple[str, ...]:
     return tuple(sorted({each.strip() for each in text.split(",") if each.strip()}))
 
 
-def choose_rows(rows: Sequence[T], per_page: int, key: str) -> Sequence[T]:
+def choose_rows(rows: Sequence[T], key: str, per_page: int = 50) -> Sequence[T]:
     """Return the rows of the page that is chosen above the table; a choice only where there are several."""
     n_pages = -(-len(rows) // per_page)
     if n_pages < 2:
@@ -135,15 +124,7 @@ def percent_bounds(low: float, high: float) -> tuple[str, str]:
 
 
 def share_text(successes: int, n: int) -> str:
-    """``31% (16%–51%)``: a share with its Wilson interval; a dash without any."""
-    if not n:
-        return "–"
-    low, high = percent_bounds(*wilson_interval(successes, n))
-    return f"{show_percent(successes / n)} ({low}–{high})"
-
-
-def short_share(successes: int, n: int) -> str:
-    """``31% (16–51)``: as `share_text`, for a narrow column."""
+    """``31% (16–51)``: a share with its Wilson interval; a dash without any."""
     if not n:
         return "–"
     bounds = round_interval(*wilson_interval(successes, n), 2)
@@ -219,6 +200,11 @@ def dialogue_address(name: str, **filters: str | None) -> str:
     """The address of a dialogue's page; with `filters`, as one of the results of that search."""
     chosen = {key: value for key, value in filters.items() if value}
     return f"/dialogue?{urlencode({'id': name, **chosen}, quote_via=quote, safe='')}"
+
+
+def dialogue_cell(name: str, **filters: str) -> PageLink:
+    """Return a cell that leads to a dialogue's page, as one of the results of the search with `filters`."""
+    return PageLink(name, dialogue_address(name, **filters))
 
 
 def dialogue_link(name: str, *, is_open: bool) -> str:

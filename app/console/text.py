@@ -153,30 +153,21 @@ def _embedded_codes() -> dict[str, frozenset[str]]:
     return {str(described["id"]): frozenset(described["codes"])}
 
 
-def coverage_text(verdict: Verdict | None, code: str, turn: int | None) -> str:
-    """What the model says of a code, in a sentence; of one `turn`, if it is not None."""
+def coverage_text(verdict: Verdict | None, code: str) -> str:
+    """Whether the model looked for a code, in a sentence."""
     if verdict is None:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
         return f"{verdict.release} failed on this dialogue, so it judged no code."
-    gaps = [gap for gap in verdict.not_judged if turn is None or turn in gap.turns]
-    names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.codes))
-    checked = " and ".join(
-        dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.check_only)
-    )
-    if names:
-        return f"{verdict.release} did not judge this code in {names}."
-    if checked:
-        return f"{verdict.release} looked for this code in {checked} by an exact check only."
+    gaps = verdict.not_judged
+    if names := dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.codes):
+        return f"{verdict.release} did not judge this code in {' and '.join(names)}."
+    if names := dict.fromkeys(language_name(gap.language) for gap in gaps if code in gap.check_only):
+        return f"{verdict.release} looked for this code in {' and '.join(names)} by an exact check only."
     codes = judged_codes(verdict)
     if codes is None:
         return f"It is not known whether {verdict.release} judges this code."
-    if code not in codes:
-        return f"{verdict.release} did not judge this code."
-    probability = None if turn is None else (verdict.probabilities or {}).get(turn, {}).get(code)
-    if probability is None:
-        return f"{verdict.release} judged this code."
-    return f"{verdict.release} gives this code {percent(probability)} in turn {turn}."
+    return f"{verdict.release} {'judged' if code in codes else 'did not judge'} this code."
 
 
 def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0) -> str:

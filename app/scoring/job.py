@@ -7,6 +7,9 @@ list. When all is scored the complete files and their manifest are made in there
 last, publish them. Each step can be repeated, so each can be interrupted. The lock is the kernel's and dies
 with its process, however that dies.
 
+SIGTERM and SIGINT stop the job after the current chunk, never in the middle of one. A chunk that takes longer
+than `GRACE_S`, or meets a second signal, is dropped, and the next run makes it again.
+
 At-least-once work, one committed result for each dialogue. This module does not know what a verdict is.
 """
 
@@ -17,10 +20,12 @@ import fcntl
 import hashlib
 import json
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any, NotRequired, TypedDict
 
 from dialint.detector.artifacts import (
@@ -366,3 +371,61 @@ def lock_job(out: Path) -> Iterator[Job]:
                     folder.rmdir()
                 fsync_folder(folder.parent)
         os.close(lock)
+
+
+GRACE_S = 20
+
+
+class Interrupted(BaseException):
+    """A signal ended the job. Not an `Exception`: only the owner of the job may catch it."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+    @property
+    def exit_code(self) -> int:
+        """130 for Ctrl-C; 0 for SIGTERM, by which a scheduler stops what may be resumed."""
+        return 130 if self.signum == signal.SIGINT else 0
+
+
+class GracefulShutdown:
+    """Remembers the first signal until the current chunk is committed."""
+
+    def __init__(self) -> None:
+        self._requested: int | None = None
+        self._busy = False
+
+    @contextmanager
+    def chunk(self) -> Iterator[None]:
+        """Context of making and committing one chunk. Raises `Interrupted` after it if a signal came."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+        if self._requested is not None:
+            raise Interrupted(self._requested)
+
+    def handle(self, signum: int, frame: FrameType | None) -> None:
+        first = self._requested is None
+        if signum != signal.SIGALRM:
+            self._requested = self._requested or signum
+        if self._busy and first:
+            signal.alarm(GRACE_S)
+        else:
+            raise Interrupted(self._requested or signum)
+
+
+@contextmanager
+def graceful_shutdown() -> Iterator[GracefulShutdown]:
+    """Install the handlers for the duration of the job, then restore the earlier ones."""
+    shutdown = GracefulShutdown()
+    signals = (signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
+    earlier = [signal.signal(number, shutdown.handle) for number in signals]
+    try:
+        yield shutdown
+    finally:
+        signal.alarm(0)
+        for number, handler in zip(signals, earlier, strict=True):
+            signal.signal(number, handler)

@@ -3,8 +3,7 @@ manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,27 +34,6 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
     """
     parts = [part for group in names for part in group.split(",")]
     return frozenset(code.code for part in parts for code in taxonomy.select(part))
-
-
-@contextmanager
-def open_engine(config: JudgeConfig, engine: JudgeEngine | None = None) -> Iterator[JudgeEngine | None]:
-    """The engine of the judge that the options name, if any; closed afterwards. Tests pass their own.
-
-    Raises:
-        ConfigError: no such judge, or a missing extra or key.
-        WorldError: the server does not answer.
-    """
-    if config.judge is None:
-        yield None
-        return
-    if engine is None:
-        from dialint.detector.engines.judge_engines import open_judge
-
-        engine = open_judge(config)
-    try:
-        yield engine
-    finally:
-        engine.close()
 
 
 def judged_detector(

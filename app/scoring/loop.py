@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -21,20 +21,26 @@ from typing import Any, cast
 
 from dialint.app.output import print_status
 from dialint.app.scoring.cluster import ClusterDetector
-from dialint.app.scoring.job import Chunk, Job, hash_ids, lock_job
+from dialint.app.scoring.job import (
+    Chunk,
+    GracefulShutdown,
+    Interrupted,
+    Job,
+    graceful_shutdown,
+    hash_ids,
+    lock_job,
+)
 from dialint.app.scoring.judging import (
     can_ask_from_actors,
     describe_usage,
     judge_contract,
     judged_detector,
-    open_engine,
     print_notes,
 )
 from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
 from dialint.app.scoring.run import ScoringRun, exit_code_of_done, prepare_run, resolve_scan
-from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
 from dialint.detector.artifacts import (
     Appender,
     atomic_file,
@@ -43,11 +49,11 @@ from dialint.detector.artifacts import (
     fingerprint,
     package_versions,
 )
+from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Loaded, Reject
 from dialint.detector.ingest.read import read
 from dialint.detector.interface import Detector
-from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.manifests import MAX_NAME, is_plain
 from dialint.detector.progress import progress
@@ -102,8 +108,7 @@ def _run(
     if is_cluster:
         contract = None
         if actors_ask:  # measured here, so that not every actor does it
-            with open_engine(config.judge) as measured:
-                assert measured is not None
+            with closing(open_judge(config.judge)) as measured:
                 contract = judge_contract(measured, config, load_taxonomy(config.detector.taxonomy))
         asks = config if actors_ask else None
         scorer_context = ClusterDetector(
@@ -111,11 +116,9 @@ def _run(
         )
     elif config.watch.dialogue_seconds:
         scorer_context = WatchedDetector(detector or config.detector, config.watch, print_status)
-    with (
-        scorer_context as scorer,
-        open_engine(JudgeConfig() if actors_ask else config.judge, engine) as judge,
-    ):
-        if judge is not None:
+    with scorer_context as scorer, ExitStack() as stack:
+        if config.judge.judge is not None and not actors_ask:
+            judge = stack.enter_context(closing(engine or open_judge(config.judge)))
             scorer = judged_detector(scorer, judge, config)
         if scorer is not None and scorer.judge_info is not None:
             print_notes(scorer.judge_info)
@@ -336,7 +339,7 @@ def describe_output(
             for source, entry in zip(run.sources, description["inputs"], strict=True)
         ],
         "counts": run.tally.counts(),
-        **describe_usage(run.detector.judge_info, run.config.judge, run.tally.judge.counts()),
+        **describe_usage(run.detector.judge_info, run.config.judge, run.tally.judge_counts()),
         "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
         "reading": run.read_counts,
         "versions": package_versions(*PACKAGES),

@@ -13,7 +13,6 @@ import hashlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from dialint.app.output import print_status
@@ -22,56 +21,6 @@ from dialint.detector.environment import home_folder
 from dialint.detector.errors import OutputRefused
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects, store_object
 from dialint.detector.verdict_files import JobManifest, manifest_path, output_stem
-
-
-@dataclass(frozen=True)
-class ObjectOutput:
-    """The output object `name`, made as the file `out`."""
-
-    name: str
-    out: Path
-
-    def fetch(self, *, restart: bool) -> bool:
-        """Copy what is in the store to this machine, the manifest last, unless a job of this machine is under
-        way, or with `restart`, when it is replaced. Whether there was something.
-
-        Raises:
-            OutputRefused: there is such an object without a manifest.
-        """
-        job = self.out.with_name(f".{output_stem(self.out)}.job")
-        if restart or manifest_path(self.out).exists() or job.exists():
-            return False
-        manifest = self._sibling(manifest_path(self.out))
-        if not list_objects(manifest):
-            if list_objects(self.name):
-                raise OutputRefused(
-                    "E_OUTPUT_EXISTS", f"{self.name}: is there already, without a manifest; move it away"
-                )
-            return False
-        incomplete = self.out.with_name("fetched.json")
-        with atomic_file(incomplete) as file:
-            copy_object(manifest, file)
-        for entry in read_manifest(incomplete, expected=JobManifest)["files"]:
-            path = self.out.parent / entry["name"]
-            with atomic_file(path) as file:
-                copy_object(self._sibling(path), file)
-        incomplete.replace(manifest_path(self.out))
-        return True
-
-    def publish(self) -> None:
-        """Store the complete files, the manifest last, if the job is done, and remove the folder."""
-        manifest = manifest_path(self.out)
-        if not manifest.exists():
-            return
-        entries = read_manifest(manifest, expected=JobManifest)["files"]
-        verify_files(self.out.parent, entries)
-        for path in (*(self.out.parent / entry["name"] for entry in entries), manifest):
-            store_object(path, self._sibling(path))
-        print_status(f"{self.name}: stored, {entries[0]['rows']:,} verdicts")
-        shutil.rmtree(self.out.parent)
-
-    def _sibling(self, path: Path) -> str:
-        return f"{self.name.rpartition('/')[0]}/{path.name}"
 
 
 @contextmanager
@@ -89,12 +38,49 @@ def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
         return
     folder = home_folder() / "s3" / hashlib.sha256(name.encode()).hexdigest()[:16]
     make_output_folder(folder)
-    staged = ObjectOutput(name, folder / name.rpartition("/")[2])
-    is_copy = staged.fetch(restart=restart)
+    store, _, own_name = name.rpartition("/")
+    staged = folder / own_name
+    is_copy = _fetch(staged, store, restart=restart)
     try:
-        yield staged.out
-        if not is_copy:
-            staged.publish()
+        yield staged
+        if not is_copy and manifest_path(staged).exists():
+            _publish(staged, store)
     finally:
         if is_copy:  # of a complete output: the next command must not take it for its own
             shutil.rmtree(folder)
+
+
+def _fetch(out: Path, store: str, *, restart: bool) -> bool:
+    """Copy what is in the `store` to this machine, the manifest last, unless a job of this machine is under
+    way, or with `restart`, when it is replaced. Whether there was something.
+
+    Raises:
+        OutputRefused: there is such an object without a manifest.
+    """
+    manifest = manifest_path(out)
+    if restart or manifest.exists() or out.with_name(f".{output_stem(out)}.job").exists():
+        return False
+    if not list_objects(f"{store}/{manifest.name}"):
+        if list_objects(f"{store}/{out.name}"):
+            raise OutputRefused(
+                "E_OUTPUT_EXISTS", f"{store}/{out.name}: is there already, without a manifest; move it away"
+            )
+        return False
+    incomplete = out.with_name("fetched.json")
+    with atomic_file(incomplete) as file:
+        copy_object(f"{store}/{manifest.name}", file)
+    for entry in read_manifest(incomplete, expected=JobManifest)["files"]:
+        with atomic_file(out.parent / entry["name"]) as file:
+            copy_object(f"{store}/{entry['name']}", file)
+    incomplete.replace(manifest)
+    return True
+
+
+def _publish(out: Path, store: str) -> None:
+    """Store the complete files, the manifest last, and remove the folder."""
+    entries = read_manifest(manifest_path(out), expected=JobManifest)["files"]
+    verify_files(out.parent, entries)
+    for name in (*(entry["name"] for entry in entries), manifest_path(out).name):
+        store_object(out.with_name(name), f"{store}/{name}")
+    print_status(f"{store}/{out.name}: stored, {entries[0]['rows']:,} verdicts")
+    shutil.rmtree(out.parent)

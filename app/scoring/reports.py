@@ -223,7 +223,15 @@ def write_sarif(
     notification of level error, a language or policy that is not covered one of level warning; they are kept
     in `spool` until the results end."""
     order = {code: index for index, code in enumerate(taxonomy.codes)}
-    driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
+    rules = [
+        {
+            "id": code, "shortDescription": {"text": entry.name.en},
+            "fullDescription": {"text": entry.definition},
+            "defaultConfiguration": {"level": LEVELS[entry.severity]},
+        }
+        for code, entry in taxonomy.codes.items()
+    ]  # fmt: skip
+    driver = {"name": "dialint", "version": version, "rules": rules}
     out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
     out.write(f'"tool":{{"driver":{_json(driver)}}},"columnKind":"unicodeCodePoints","results":['.encode())
 
@@ -255,16 +263,6 @@ def write_sarif(
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _rule(code: str, taxonomy: Taxonomy) -> dict[str, Any]:
-    entry = taxonomy.codes[code]
-    return {
-        "id": code,
-        "shortDescription": {"text": entry.name.en},
-        "fullDescription": {"text": entry.definition},
-        "defaultConfiguration": {"level": LEVELS[entry.severity]},
-    }
 
 
 def _location(file: str, line: int) -> dict[str, Any]:

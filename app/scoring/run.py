@@ -52,43 +52,37 @@ NOT_IN_READ = ("max_bad",)
 """Options that change no byte of the output, or are part of the job's description in another form."""
 
 
-@dataclass(frozen=True)
-class FindingFilter:
-    """Which findings and suggestions are reported. `codes` are whole codes; empty means all. `needs_policy`:
-    a dialogue to which no policy applies was not judged as a whole."""
+def select_reported(
+    verdict: Verdict, codes: frozenset[str], taxonomy: Taxonomy, *, needs_policy: bool
+) -> Verdict:
+    """Return the verdict with only the findings and suggestions of `codes`, of all if there are none; its
+    quality is derived from these findings. `needs_policy`: a dialogue to which no policy applies was not
+    judged as a whole."""
 
-    codes: frozenset[str]
-    taxonomy: Taxonomy
-    needs_policy: bool = False
+    def is_reported(code: str) -> bool:
+        return not codes or code in codes
 
-    def __call__(self, verdict: Verdict) -> Verdict:
-        """The verdict with only the findings and suggestions that are reported; its quality is derived from
-        these findings."""
-
-        def is_reported(code: str) -> bool:
-            return not self.codes or code in self.codes
-
-        findings = tuple(each for each in verdict.findings if is_reported(each.code))
-        suggestions = tuple(each for each in verdict.suggestions if is_reported(each.code))
-        gaps = narrow_gaps(verdict.not_judged, is_reported)
-        no_policy = tuple(filter(is_reported, verdict.no_policy))
-        if verdict.status == "not_judged":
-            gaps = gaps or verdict.not_judged
-        lacks_policy = self.needs_policy and verdict.policy is None and bool(no_policy)
-        is_whole = verdict.status == "scored" and not (gaps or verdict.judge_failures or lacks_policy)
-        quality = self.taxonomy.quality(findings) if is_whole else None
-        changed = {
-            "findings": findings, "suggestions": suggestions, "quality": quality, "not_judged": gaps,
-            "no_policy": no_policy,
-        }  # fmt: skip
-        if all(getattr(verdict, name) == value for name, value in changed.items()):
-            return verdict
-        return Verdict.model_validate({**dict(verdict), **changed})
+    findings = tuple(each for each in verdict.findings if is_reported(each.code))
+    suggestions = tuple(each for each in verdict.suggestions if is_reported(each.code))
+    gaps = narrow_gaps(verdict.not_judged, is_reported)
+    no_policy = tuple(filter(is_reported, verdict.no_policy))
+    if verdict.status == "not_judged":
+        gaps = gaps or verdict.not_judged
+    lacks_policy = needs_policy and verdict.policy is None and bool(no_policy)
+    is_whole = verdict.status == "scored" and not (gaps or verdict.judge_failures or lacks_policy)
+    changed = {
+        "findings": findings, "suggestions": suggestions, "not_judged": gaps, "no_policy": no_policy,
+        "quality": taxonomy.quality(findings) if is_whole else None,
+    }  # fmt: skip
+    if all(getattr(verdict, name) == value for name, value in changed.items()):
+        return verdict
+    return Verdict.model_validate({**dict(verdict), **changed})
 
 
 @dataclass
 class ScoringRun:
-    """One pass over the logs: sources, detector, filter and counts. `demoted` maps codes that may only be
+    """One pass over the logs: sources, detector, the `codes` that are reported (all, if there are none) and
+    counts. `demoted` maps codes that may only be
     suggested to why; `notes` are lines on a log that is far from what the release was calibrated on, and on
     the team's overrides."""
 
@@ -96,7 +90,7 @@ class ScoringRun:
     sources: list[Source]
     detector: Detector
     taxonomy: Taxonomy
-    filter: FindingFilter
+    codes: frozenset[str]
     demoted: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     counts: Counts = field(default_factory=Counts)
@@ -174,9 +168,10 @@ class ScoringRun:
         self.meter.scoring_s += time.monotonic() - started_s
         if [verdict.dialogue_id for verdict in raw] != [dialogue.id for dialogue in dialogues]:
             raise RuntimeError("the detector did not answer each dialogue once and in order")
-        verdicts = []
+        verdicts, needs_policy = [], bool(self.codes or self.config.detector.policy)
         for verdict, dialogue in zip(raw, dialogues, strict=True):
-            verdicts.append(self.filter(verdict.with_origin(dialogue)))
+            placed = verdict.with_origin(dialogue)
+            verdicts.append(select_reported(placed, self.codes, self.taxonomy, needs_policy=needs_policy))
             self.tally.add(verdicts[-1])
         on_batch(len(chunk), *self._in_chunk)
         self._share_before = share
@@ -220,7 +215,7 @@ class ScoringRun:
                     self.detector,
                     self.demoted,
                     self.notes,
-                    judge_lines(self.detector.judge_info, self.config.judge, self.tally.judge.counts()),
+                    judge_lines(self.detector.judge_info, self.config.judge, self.tally.judge_counts()),
                 ),
                 to_stderr=stdout_has_result,
             )
@@ -337,11 +332,8 @@ def prepare_run(
         "options": requested["options"],
     }
     detector = detector.with_log(log)
-    needs_policy = bool(codes or config.detector.policy)
-    filter = FindingFilter(codes, taxonomy, needs_policy)
     notes = ([far] if far else []) + lines
-    run = ScoringRun(config, sources, detector, taxonomy, filter, overrides.demotions, notes)
-    return run, description
+    return ScoringRun(config, sources, detector, taxonomy, codes, overrides.demotions, notes), description
 
 
 def describe_far(release: str, domain: Domain, distance: float | None, option: str) -> str:

@@ -28,7 +28,7 @@ from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.validation import STRIPPED
 from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
-from dialint.detector.records import JudgeRecord, Severity, Verdict
+from dialint.detector.records import Severity, Verdict
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SERIOUS = ("S1", "S2")
@@ -63,27 +63,6 @@ QUESTIONS = ("readings", "second_looks")
 """The kinds of questions to a judge."""
 
 
-class JudgeTally:
-    """What the judge was asked, over verdicts: questions, and dialogues by code or failure."""
-
-    def __init__(self) -> None:
-        self.totals: Counter[str] = Counter()
-        self.dialogues = {name: Counter[str]() for name in JUDGED}
-
-    def add(self, record: JudgeRecord) -> None:
-        self.totals.update({name: getattr(record, name) for name in QUESTIONS})
-        by_name = (record.codes, record.unasked, record.unmet, record.failures.keys())
-        for name, codes in zip(JUDGED, by_name, strict=True):
-            self.dialogues[name].update(codes)
-
-    def counts(self) -> dict[str, Any]:
-        """The counts for the manifest, in a fixed order."""
-        return {
-            "questions": {name: self.totals[name] for name in QUESTIONS},
-            **{name: dict(sorted(by.items())) for name, by in self.dialogues.items()},
-        }
-
-
 @dataclass
 class Tally:
     """Counts over verdicts; its size does not depend on how many there are."""
@@ -99,7 +78,10 @@ class Tally:
     suggestions: dict[str, Counter[str]] = field(default_factory=dict)
     """By code and what demoted them."""
     languages: dict[str, LanguageTally] = field(default_factory=dict)
-    judge: JudgeTally = field(default_factory=JudgeTally)
+    questions: Counter[str] = field(default_factory=Counter)
+    """To the judge, by their kind."""
+    judged: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in JUDGED})
+    """Dialogues by code, or failure, that the judge's records name."""
     failures: Counter[str] = field(default_factory=Counter)
     """Dialogues that failed, or that the judge gave no usable answer about, by the error's code."""
     uncovered: Counter[str] = field(default_factory=Counter)
@@ -182,8 +164,11 @@ class Tally:
         return 0
 
     def add(self, verdict: Verdict) -> None:
-        if verdict.judge is not None:
-            self.judge.add(verdict.judge)
+        if (record := verdict.judge) is not None:
+            self.questions.update({name: getattr(record, name) for name in QUESTIONS})
+            by_name = (record.codes, record.unasked, record.unmet, record.failures.keys())
+            for name, codes in zip(JUDGED, by_name, strict=True):
+                self.judged[name].update(codes)
         if verdict.status == "failed":
             self.failed += 1
             self.failures[verdict.failure or "?"] += 1
@@ -220,6 +205,13 @@ class Tally:
             self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
         for finding in verdict.suggestions:
             self.suggestions.setdefault(finding.code, Counter())[proof_name(finding)] += 1
+
+    def judge_counts(self) -> dict[str, Any]:
+        """The counts of the judge's part of the manifest, in a fixed order."""
+        return {
+            "questions": {name: self.questions[name] for name in QUESTIONS},
+            **{name: dict(sorted(by.items())) for name, by in self.judged.items()},
+        }
 
     def counts(self) -> dict[str, Any]:
         """The counts for the manifest, in a fixed order."""

@@ -32,8 +32,9 @@ from typing import Any
 import numpy as np
 from console_client import ConsoleClient, Run
 
-from dialint.app.console.demo import REVIEW, load_sample, make_demo, score_sample
+from dialint.app.console.demo import REVIEW, SAMPLE, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
+from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.store import accounts, authentication, dialogues, tasks
 from dialint.labeling.store.database.transactions import Store
@@ -59,7 +60,7 @@ def fill_store(place: str, people: int, n_tasks: int) -> None:
     """The demo, reviewers, and copies of the sample's flagged dialogues so that nobody runs out of tasks."""
     make_demo(place)
     verdicts = {verdict.dialogue_id: verdict for verdict in read_verdicts(score_sample())}
-    flagged = [each for each in load_sample() if verdicts[each.id].findings]
+    flagged = [each for each in load_dialogues([str(SAMPLE)]).values() if verdicts[each.id].findings]
     with Store.open(place) as store:
         for number in range(people):
             name = person_name(number)

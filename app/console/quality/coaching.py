@@ -13,16 +13,8 @@ from functools import partial
 
 import streamlit as st
 
-from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares
-from dialint.app.console.i18n import (
-    _,
-    from_ms,
-    ngettext,
-    paragraph,
-    show_day,
-    show_number,
-    show_percent,
-)
+from dialint.app.console.charts import MUTED, ShareMark, draw_shares
+from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number, show_percent
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
 from dialint.app.console.tables import (
     DAY_MS,
@@ -36,29 +28,16 @@ from dialint.app.console.tables import (
     mean_text,
     select,
     share_change,
-    short_share,
+    share_text,
     show_outside,
     show_table,
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text, severity_title
-from dialint.detector.statistics import compare_shares, wilson_interval
+from dialint.detector.statistics import compare_shares
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.store import coaching
 from dialint.labeling.store.api import Store
-from dialint.labeling.store.coaching import (
-    MAX_CHARACTERS,
-    MAX_DIALOGUES,
-    CoachedDialogue,
-    CodeRates,
-    Note,
-    acknowledge_note,
-    compare_codes,
-    list_agents,
-    list_dialogues,
-    list_notes,
-    read_confirmed,
-    write_note,
-)
 from dialint.labeling.store.insights import ReviewedScore, read_extent, read_reviewed_scores, read_totals
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
@@ -78,7 +57,7 @@ def coaching_page(store: Store, account: Account) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         agent, team, extent = account.agent or "", None, None
-        if is_lead and (teams := dict(list_agents(store, account.id))):
+        if is_lead and (teams := dict(coaching.list_agents(store, account.id))):
             names = {name: f"{name} · {team}" if team else name for name, team in teams.items()}
             usual = st.query_params.get("agent", "")
             agent = select(_("Agent"), names, f"coached:{usual}", usual=usual, width=260)
@@ -91,20 +70,20 @@ def coaching_page(store: Store, account: Account) -> None:
         return
     weeks = last_days(7 * WEEKS, period.last)
     since_ms = min(weeks.since_ms, period.before.since_ms)
-    listed = list_dialogues(store, account.id, agent, since_ms, period.until_ms)
+    listed = coaching.list_dialogues(store, account.id, agent, since_ms, period.until_ms)
     scored = [one for one in listed if one.status == "scored"]
     span = (period.since_ms, period.until_ms)
     now = [one for one in scored if span[0] <= one.at_ms < span[1]]
     before = [one for one in scored if period.before.since_ms <= one.at_ms < period.before.until_ms]
-    rates = compare_codes(store, account.id, agent, *span, team)
+    rates = coaching.compare_codes(store, account.id, agent, *span, team)
     st.caption(safe_markdown(_("Agent {name}: {days}.").format(name=agent, days=period.compared_text())))
     if extent is not None:
         whole, totals = Period(*extent), partial(read_totals, store, account.id, agent=agent)
         n_all = totals(whole.since_ms, whole.until_ms).stored
         show_outside("coaching period", totals(*span).stored, n_all)
-    if len(listed) == MAX_DIALOGUES:
+    if len(listed) == coaching.MAX_DIALOGUES:
         text = _("Only the newest {n} dialogues of the agent are counted here; there may be more.")
-        st.caption(safe_markdown(text.format(n=show_number(MAX_DIALOGUES))))
+        st.caption(safe_markdown(text.format(n=show_number(coaching.MAX_DIALOGUES))))
     score = next(iter(read_reviewed_scores(store, account.id, "total", *span, agent=agent)), None)
     _show_tiles(now, before, score, agent if is_lead else None, period)
     left, right = st.columns(2, gap="medium")
@@ -117,8 +96,8 @@ def coaching_page(store: Store, account: Account) -> None:
 
 
 def _show_tiles(
-    now: Sequence[CoachedDialogue],
-    before: Sequence[CoachedDialogue],
+    now: Sequence[coaching.CoachedDialogue],
+    before: Sequence[coaching.CoachedDialogue],
     score: ReviewedScore | None,
     agent: str | None,
     period: Period,
@@ -160,7 +139,7 @@ def _show_tiles(
         )  # fmt: skip
 
 
-def _show_trend(scored: Sequence[CoachedDialogue], weeks: Period) -> None:
+def _show_trend(scored: Sequence[coaching.CoachedDialogue], weeks: Period) -> None:
     st.markdown(f"**{safe_markdown(_('Dialogues with an error by week'))}**")
     marks = []
     for number in range(WEEKS):
@@ -169,8 +148,7 @@ def _show_trend(scored: Sequence[CoachedDialogue], weeks: Period) -> None:
         if of_week:
             k, n = sum(one.has_error for one in of_week), len(of_week)
             label = f"{weeks.first + timedelta(days=7 * number):%m-%d}"
-            state = _("share, with its interval")
-            marks.append(ShareMark(label, k / n, *wilson_interval(k, n), state, STRONG, short_share(k, n)))
+            marks.append(ShareMark.of(label, k, n, _("share, with its interval")))
     if not marks:
         st.caption(_("No scored dialogue in these twelve weeks."))
         return
@@ -181,7 +159,9 @@ def _show_trend(scored: Sequence[CoachedDialogue], weeks: Period) -> None:
     st.caption(_("By the first day of the week. A line is the 95 % interval: short weeks say little."))
 
 
-def _show_codes(rates: CodeRates, now: Sequence[CoachedDialogue], taxonomy: Taxonomy) -> None:
+def _show_codes(
+    rates: coaching.CodeRates, now: Sequence[coaching.CoachedDialogue], taxonomy: Taxonomy
+) -> None:
     st.markdown(f"**{safe_markdown(_('Confirmed errors against the others'))}**")
     codes = sorted(rates.own, key=lambda code: (-rates.own[code], code))[:N_CODES]
     if not codes or not rates.own_dialogues:
@@ -198,17 +178,13 @@ def _show_codes(rates: CodeRates, now: Sequence[CoachedDialogue], taxonomy: Taxo
     for code in codes:
         name = code_title(code, taxonomy)
         k = min(rates.own[code], n)
-        marks.append(ShareMark(name, k / n, *wilson_interval(k, n), own, STRONG, short_share(k, n)))
-        k_other = min(rates.other.get(code, 0), rates.other_dialogues)
-        if rates.other_dialogues:
-            interval = wilson_interval(k_other, rates.other_dialogues)
-            share = k_other / rates.other_dialogues
-            marks.append(
-                ShareMark(name, share, *interval, others, MUTED, short_share(k_other, rates.other_dialogues))
-            )
-        verdict = compare_shares(min(k, dialogues[code]), n, k_other, rates.other_dialogues)
-        own_text, other_text = short_share(k, n), short_share(k_other, rates.other_dialogues)
-        rows.append((name, own_text, other_text, words[verdict]))
+        marks.append(ShareMark.of(name, k, n, own))
+        n_other = rates.other_dialogues
+        k_other = min(rates.other.get(code, 0), n_other)
+        if n_other:
+            marks.append(ShareMark.of(name, k_other, n_other, others, MUTED))
+        verdict = compare_shares(min(k, dialogues[code]), n, k_other, n_other)
+        rows.append((name, share_text(k, n), share_text(k_other, n_other), words[verdict]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
     draw_shares(marks, _("Errors for each dialogue"), alt, n_rows=len(codes))
     show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
@@ -230,7 +206,7 @@ def _show_codes(rates: CodeRates, now: Sequence[CoachedDialogue], taxonomy: Taxo
 
 
 def _show_dialogues(
-    store: Store, account: Account, agent: str, now: Sequence[CoachedDialogue], *, is_lead: bool
+    store: Store, account: Account, agent: str, now: Sequence[coaching.CoachedDialogue], *, is_lead: bool
 ) -> None:
     taxonomy = load_taxonomy()
     penalties: dict[str, float] = {level.code: level.penalty for level in taxonomy.severities}
@@ -243,7 +219,7 @@ def _show_dialogues(
         key=lambda one: (one.review != "reviewed", -(one.quality or 0.0), -one.at_ms),
     )[:N_DIALOGUES]
 
-    confirmed = read_confirmed(store, account.id, agent, [one.dialogue for one in worst])
+    confirmed = coaching.read_confirmed(store, account.id, agent, [one.dialogue for one in worst])
     decisions = {
         "confirmed": _("confirmed"), "changed": _("corrected by a reviewer"),
         "added": _("added by a reviewer"),
@@ -287,7 +263,7 @@ def show_notes(
     store: Store, account: Account, agent: str, dialogues: Sequence[str], *, is_lead: bool
 ) -> None:
     """Show the newest notes to an agent; a lead can write one, and the agent acknowledges them."""
-    notes = list_notes(store, account.id, agent, n=PER_PAGE)
+    notes = coaching.list_notes(store, account.id, agent, n=PER_PAGE)
     st.markdown(f"**{safe_markdown(_('Notes'))}**")
     show_notice(NOTICE)
     left, right = st.columns([3, 2], gap="medium")
@@ -305,7 +281,7 @@ def show_notes(
             st.caption(paragraph("Your leads write here. Acknowledging"))
 
 
-def _show_note(store: Store, account: Account, note: Note) -> None:
+def _show_note(store: Store, account: Account, note: coaching.Note) -> None:
     with st.container(border=True, gap="xsmall"):
         written = _("{author}, {day}").format(author=note.author, day=show_day(from_ms(note.at_ms)))
         about = "" if note.dialogue is None else _(" · about dialogue {name}").format(name=note.dialogue)
@@ -321,7 +297,7 @@ def _show_note(store: Store, account: Account, note: Note) -> None:
 
             def acknowledge() -> None:
                 with report_refusals(NOTICE):
-                    acknowledge_note(store, account.id, note.id)
+                    coaching.acknowledge_note(store, account.id, note.id)
 
             st.button(_("I have read it"), key=f"acknowledge:{note.id}", type="primary", on_click=acknowledge)
         else:
@@ -340,12 +316,14 @@ def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[s
             return
         chosen = st.session_state[text], st.session_state[about]
         with report_refusals(NOTICE):
-            write_note(store, account.id, agent, chosen[0], chosen[1] or None)
+            coaching.write_note(store, account.id, agent, chosen[0], chosen[1] or None)
             sent[agent] += 1
             set_notice(NOTICE, "success", _("The note was sent."))
 
     with st.form(f"note:{agent}:{number}"):
-        st.text_area(_("Write a note that the agent reads"), max_chars=MAX_CHARACTERS, height=120, key=text)
+        st.text_area(
+            _("Write a note that the agent reads"), max_chars=coaching.MAX_CHARACTERS, height=120, key=text
+        )
         select(
             _("About"),
             {name: name or _("the agent's work as a whole") for name in [ABOUT_AGENT, *dialogues[:200]]},

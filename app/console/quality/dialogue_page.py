@@ -13,11 +13,11 @@ import streamlit as st
 from dialint.app.console.i18n import _, choose_name, from_ms, ngettext, show_number, show_percent, show_time
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore import read_place, show_steps
-from dialint.app.console.tables import DialogueLink, go_to, select, show_table
+from dialint.app.console.tables import dialogue_cell, go_to, select, show_table
 from dialint.app.console.tasks.answer import Selection, load_reasons
 from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.tasks.items import claim_dialogue
-from dialint.app.console.tasks.page_session import Adding, find_session, list_open
+from dialint.app.console.tasks.page_session import find_session, list_open
 from dialint.app.console.text import (
     code_title,
     coverage_lists,
@@ -129,7 +129,7 @@ def dialogue_page(store: Store, account: Account) -> None:
                     (_("Dialogue"), _("Same words"), _("Agent"), _("Findings")),
                     [
                         (
-                            DialogueLink(each.dialogue), show_percent(each.similarity), each.agent or "–",
+                            dialogue_cell(each.dialogue), show_percent(each.similarity), each.agent or "–",
                             show_number(each.n_findings),
                         )
                         for each in similar
@@ -174,7 +174,7 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
             session.notices = []
             session.project, session.started, session.waiting = project, False, None
             session.open_item(claimed)
-            session.adding, session.back = Adding(selection) if add else None, back
+            session.adding, session.selected, session.back = add, selection if add else None, back
     except DialintError as refused:
         st.error(safe_markdown(explain_as_sentence(refused)))
         return

@@ -18,7 +18,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import N_, _, choose_name, from_ms, ngettext, show_number, show_time
 from dialint.app.console.messages import report_refusals, set_notice, show_notice
-from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, go_to, select, show_table
+from dialint.app.console.tables import Cell, Chips, Colour, dialogue_cell, go_to, select, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store import projects, tasks
@@ -79,7 +79,7 @@ def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -
             "–" if each is None else show_number(round(each)) for each in (hit.quality, hit.reviewed_quality)
         ]
         at = show_time(from_ms(hit.at_ms)).removesuffix(" UTC")
-        row: list[Cell] = [at, DialogueLink(hit.dialogue, place), origin, _chips(hit.findings)]
+        row: list[Cell] = [at, dialogue_cell(hit.dialogue, **place), origin, _chips(hit.findings)]
         rows.append([*row, _describe_status(hit), *scores])
         if with_text:
             rows[-1].insert(4, "" if hit.snippet is None else hit.snippet.text)

@@ -12,15 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from dialint.app.console.charts import (
-    MARKED,
-    MUTED,
-    STRONG,
-    DayCount,
-    ShareMark,
-    draw_days,
-    draw_shares,
-)
+from dialint.app.console.charts import MARKED, MUTED, STRONG, DayCount, ShareMark, draw_days, draw_shares
 from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_percent
 from dialint.app.console.tables import (
     SCORE_HELP,
@@ -33,27 +25,17 @@ from dialint.app.console.tables import (
     score_text,
     select,
     share_change,
-    short_share,
+    share_text,
     show_outside,
     show_table,
     show_tile,
 )
 from dialint.app.console.text import code_title, safe_markdown, safe_text
-from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
+from dialint.detector.statistics import LEAST_EVENTS, compare_shares
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store import insights
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.coaching import count_cleared
-from dialint.labeling.store.insights import (
-    Backlog,
-    Group,
-    ReviewedScore,
-    Totals,
-    read_backlog,
-    read_extent,
-    read_groups,
-    read_reviewed_scores,
-    read_totals,
-)
 from dialint.labeling.store.records import Account
 
 N_CODES = N_AGENTS = 8
@@ -70,31 +52,35 @@ def overview_page(store: Store, account: Account) -> None:
     st.subheader(_("Overview"), anchor=False)
     filters: dict[str, Any] = {}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        extent = read_extent(store, account.id)
+        extent = insights.read_extent(store, account.id)
         period = choose_period("overview period", extent)
-        everything = {"team": (_("Team"), _("All teams")), "channel": (_("Channel"), _("All channels"))}
+        both_ms = (period.before.since_ms, period.until_ms)
+        everything: dict[insights.Dimension, tuple[str, str]] = {
+            "team": (_("Team"), _("All teams")), "channel": (_("Channel"), _("All channels")),
+        }  # fmt: skip
         for dimension, (label, usual) in everything.items():
-            since_ms = period.before.since_ms
-            groups = read_groups(store, account.id, dimension, since_ms, period.until_ms, limit=N_CHOICES)  # type: ignore[arg-type]
+            groups = insights.read_groups(store, account.id, dimension, *both_ms, limit=N_CHOICES)
             names = {ALL: usual, **{name: name for name in sorted(each.key for each in groups) if name}}
             if chosen := select(safe_text(label), names, f"overview {dimension}", width=190):
                 filters[dimension] = chosen
-    span = (period.since_ms, period.until_ms)
-    now = read_totals(store, account.id, *span, **filters)
-    before = read_totals(store, account.id, period.before.since_ms, period.before.until_ms, **filters)
-    days = read_groups(store, account.id, "day", *span, **filters, limit=4000)
-    codes = read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
-    agents = read_groups(store, account.id, "agent", *span, **filters, limit=1000)
+    span, earlier = ((each.since_ms, each.until_ms) for each in (period, period.before))
+    now = insights.read_totals(store, account.id, *span, **filters)
+    before = insights.read_totals(store, account.id, *earlier, **filters)
+    days = insights.read_groups(store, account.id, "day", *span, **filters, limit=4000)
+    codes = insights.read_groups(store, account.id, "code", *span, **filters, limit=N_CODES)
+    agents = insights.read_groups(store, account.id, "agent", *span, **filters, limit=1000)
     cleared = count_cleared(store, account.id, *span, **filters)
-    score = next(iter(read_reviewed_scores(store, account.id, "total", *span, **filters)), None)
-    scores = {each.key: each for each in read_reviewed_scores(store, account.id, "agent", *span, **filters)}
-    backlog = read_backlog(store, account.id)
+    score = next(iter(insights.read_reviewed_scores(store, account.id, "total", *span, **filters)), None)
+    scores = {
+        each.key: each for each in insights.read_reviewed_scores(store, account.id, "agent", *span, **filters)
+    }
+    backlog = insights.read_backlog(store, account.id)
     address = {**period.filters, **filters}
     text = _("{days}, by the day of the dialogue (UTC).")
     st.caption(safe_markdown(text.format(days=period.compared_text())))
     if extent is not None:
         whole = Period(*extent)
-        stored = read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters).stored
+        stored = insights.read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters).stored
         show_outside("overview period", now.stored, stored)
     _show_strip(now, before, score, backlog, address)
     _show_days(days, period)
@@ -106,10 +92,10 @@ def overview_page(store: Store, account: Account) -> None:
 
 
 def _show_strip(
-    now: Totals,
-    before: Totals,
-    score: ReviewedScore | None,
-    backlog: Sequence[Backlog],
+    now: insights.Totals,
+    before: insights.Totals,
+    score: insights.ReviewedScore | None,
+    backlog: Sequence[insights.Backlog],
     address: dict[str, str],
 ) -> None:
     decided, decided_before = now.confirmed + now.rejected, before.confirmed + before.rejected
@@ -166,7 +152,7 @@ def _show_strip(
         )  # fmt: skip
 
 
-def _backlog_text(backlog: Sequence[Backlog]) -> str:
+def _backlog_text(backlog: Sequence[insights.Backlog]) -> str:
     """How long all open tasks take: at least the time of the projects where that is known."""
     waiting = [each for each in backlog if each.n_open]
     minutes = [each.minutes for each in waiting if each.minutes is not None]
@@ -181,7 +167,7 @@ def _minutes_text(minutes: float) -> str:
     return _("{n} h").format(n=show_number(round(minutes / 60, 1), "#,##0.0"))
 
 
-def _show_days(groups: Sequence[Group], period: Period) -> None:
+def _show_days(groups: Sequence[insights.Group], period: Period) -> None:
     by_day = {group.key: group for group in groups}
     by_month = period.n_days > MAX_BARS
     bars: dict[date, list[int]] = {}  # of each bar: dialogues, and those with a finding
@@ -201,7 +187,7 @@ def _show_days(groups: Sequence[Group], period: Period) -> None:
     draw_days(counts, (_("With a finding"), _("Without")), alt, "%Y-%m" if by_month else "%m-%d")
 
 
-def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) -> None:
+def _show_codes(codes: Sequence[insights.Group], now: insights.Totals, address: dict[str, str]) -> None:
     st.markdown(f"**{safe_markdown(_('Most frequent errors'))}**")
     groups = [group for group in codes if group.findings]
     if not groups:
@@ -209,33 +195,27 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
         return
     taxonomy = load_taxonomy()
     names = {group.key: code_title(group.key, taxonomy) for group in groups}
-    marks = [
-        ShareMark(
-            names[group.key], group.flagged / max(1, now.dialogues),
-            *wilson_interval(group.flagged, now.dialogues), _("Share of dialogues"),
-            detail=short_share(group.flagged, now.dialogues),
-        )
-        for group in groups
-    ]  # fmt: skip
+    share = _("Share of dialogues")
+    marks = [ShareMark.of(names[each.key], each.flagged, now.dialogues, share) for each in groups]
     alt = _("Share of dialogues with each error, with its interval; {first} is the most frequent.").format(
         first=names[groups[0].key]
     )
-    draw_shares(marks, _("Share of dialogues"), alt)
+    draw_shares(marks, share, alt)
     rows = [
         (
             PageLink(names[group.key], explore_address(code=group.key, kind="finding", **address)),
-            show_number(group.findings), short_share(group.flagged, now.dialogues),
-            short_share(group.confirmed, group.confirmed + group.rejected),
+            show_number(group.findings), share_text(group.flagged, now.dialogues),
+            share_text(group.confirmed, group.confirmed + group.rejected),
         )
         for group in groups
     ]  # fmt: skip
-    show_table((_("Error"), _("Findings"), _("Share of dialogues"), _("Confirmed of decided")), rows)
+    show_table((_("Error"), _("Findings"), share, _("Confirmed of decided")), rows)
 
 
 def _show_agents(
-    agents: Sequence[Group],
+    agents: Sequence[insights.Group],
     cleared: dict[str, int],
-    scores: dict[str, ReviewedScore],
+    scores: dict[str, insights.ReviewedScore],
     address: dict[str, str],
 ) -> None:
     st.markdown(f"**{safe_markdown(_('Agents'))}**")
@@ -245,20 +225,14 @@ def _show_agents(
         return
     counts = {group.key: (group.flagged - cleared.get(group.key, 0), group.dialogues) for group in groups}
     ranked = sorted(
-        ((name, *rank_agent(name, counts)) for name in counts),
+        ((name, rank_agent(name, counts)) for name in counts),
         key=lambda row: (row[1] == 0, -row[1], -counts[row[0]][0] / counts[row[0]][1], row[0]),
     )[:N_AGENTS]
     states = {
         1: (_("more than the others"), MARKED), -1: (_("fewer than the others"), STRONG),
         0: (_("not enough evidence"), MUTED),
     }  # fmt: skip
-    marks = [
-        ShareMark(
-            name, counts[name][0] / counts[name][1], *wilson_interval(*counts[name]), *states[side],
-            short_share(*counts[name]),
-        )
-        for name, side, _mean in ranked
-    ]  # fmt: skip
+    marks = [ShareMark.of(name, *counts[name], *states[side]) for name, side in ranked]
     errors, dialogues = (sum(each) for each in zip(*counts.values(), strict=True))
     alt = _("Share of each agent's dialogues with an error that stands, with its interval.")
     draw_shares(marks, _("Dialogues with an error"), alt, errors / dialogues)
@@ -266,9 +240,9 @@ def _show_agents(
         (
             PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
             PageLink(show_number(counts[name][1]), explore_address(agent=name, **address)),
-            short_share(*counts[name]), states[side][0], score_text(scores.get(name)),
+            share_text(*counts[name]), states[side][0], score_text(scores.get(name)),
         )
-        for name, side, _mean in ranked
+        for name, side in ranked
     ]  # fmt: skip
     headings = (_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"))
     show_table((*headings, _("Score, people / model")), rows)
@@ -277,13 +251,12 @@ def _show_agents(
     st.caption(safe_markdown(text))
 
 
-def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> tuple[int, float | None]:
-    """Whether an agent has more errors than the others (1), fewer (-1), or cannot be told apart (0), and the
-    share of the others. `counts` are dialogues with an error and all, by agent."""
+def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> int:
+    """Return whether an agent has more errors than the others (1), fewer (-1), or cannot be told apart (0).
+    `counts` are dialogues with an error and all, by agent."""
     k, n = counts[name]
     others_k = sum(each for each, _n in counts.values()) - k
     others_n = sum(each for _k, each in counts.values()) - n
     if n < LEAST_DIALOGUES or not others_n:
-        return 0, None
-    sides = {"more": 1, "fewer": -1}
-    return sides.get(compare_shares(k, n, others_k, others_n), 0), others_k / others_n
+        return 0
+    return {"more": 1, "fewer": -1}.get(compare_shares(k, n, others_k, others_n), 0)

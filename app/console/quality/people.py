@@ -33,11 +33,7 @@ from dialint.detector.statistics import round_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.raters.anomalies import Flag, Kind
 from dialint.labeling.raters.estimates import Figure, Speed
-from dialint.labeling.raters.people import (
-    Labeler,
-    People,
-    measure_store,
-)
+from dialint.labeling.raters.people import Labeler, People, measure_store
 from dialint.labeling.store.accounts import list_accounts
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.projects import list_projects
@@ -121,7 +117,7 @@ def _measure(
 
 def _show_everybody(people: Sequence[Labeler], accounts: dict[str, Account]) -> None:
     rows = []
-    for person in choose_rows(people, PER_PAGE, "people page"):
+    for person in choose_rows(people, "people page", PER_PAGE):
         quality, registered = person.overall, accounts.get(person.name)
         rows.append((
             person.name,

@@ -28,7 +28,6 @@ from dialint.labeling.store.records import Account, AccountRole, Status
 
 TAB = "tab"
 """Parameter of the address that names a view."""
-PER_PAGE = 50
 EMPTY: dict[str, str | bool] = {
     "users new name": "", "users new skills": "", "users new agent": "", "users training": False,
 }  # fmt: skip
@@ -58,7 +57,7 @@ def _show_list(everybody: list[Account]) -> None:
     matches = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
     rows = [
         (each.id, role_name(each.role), status_name(each.status), ", ".join(each.skills), each.agent or "")
-        for each in choose_rows(matches, PER_PAGE, "users page")
+        for each in choose_rows(matches, "users page")
     ]
     show_table((_("Name"), _("Role"), _("Status"), _("Skills"), _("Agent")), rows)
     st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(matches))))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, paragraph
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import DialogueLink, choose_rows, choose_view, select, show_table
+from dialint.app.console.tables import choose_rows, choose_view, dialogue_cell, select, show_table
 from dialint.app.console.text import safe_markdown
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import gold, projects
@@ -19,7 +19,6 @@ from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Gold
 from dialint.labeling.store.tasks import add_control_tasks
 
-PER_PAGE = 50
 OPENED = "gold opened"
 
 
@@ -51,12 +50,12 @@ def _show_list(store: Store, account: Account) -> None:
         (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("Source"), _("State"), _("Doubt or reason")),
         (
             (
-                DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),
+                dialogue_cell(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),
                 sources[one.source],
                 _("retired") if one.retired else _("in doubt") if one.doubt else _("in use"),
                 one.doubt or one.reason or "",
             )
-            for one in choose_rows(visible, PER_PAGE, "gold page")
+            for one in choose_rows(visible, "gold page")
         ),
     )  # fmt: skip
     st.caption(safe_markdown(ngettext("{n} known answer", "{n} known answers", len(visible))))

@@ -202,7 +202,3 @@ def main() -> None:
         refused = Message("the log takes too much memory to be looked at")
         content = LogPreview(Preview("", Message(""), refused=refused), "", 0)
     sys.stdout.buffer.write(pickle.dumps(content))
-
-
-if __name__ == "__main__":
-    main()

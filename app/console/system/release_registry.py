@@ -10,7 +10,7 @@ changes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,7 +27,6 @@ from dialint.detector.artifacts import MANIFEST
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.registry import KINDS, Registry, ReleaseKind, VerifiedFolder, verify_folder
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
-from dialint.detector.statistics import wilson_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.api import Store
 from dialint.labeling.store.records import Account
@@ -65,17 +64,8 @@ class ReleaseReport:
         return on_test if isinstance(on_test, dict) else {}
 
     def measurements(self, code: str) -> dict[str, Any]:
-        """What was measured of a code. An interval without width, as reports had it where all drawn dialogues
-        agreed, is replaced by Wilson's of the counts."""
-        measured: dict[str, Any] = {**self.measured.get("codes", {}).get(code, {})}
-        for name, count in (
-            ("precision", "flagged"),
-            ("recall", "n_errors"),
-            ("average_precision", "n_errors"),
-        ):
-            interval, n = measured.get(f"{name}_95"), measured.get(count)
-            if isinstance(interval, list) and interval[0] is not None and interval[0] == interval[1] and n:
-                measured[f"{name}_95"] = list(wilson_interval(measured[name] * n, n))
+        """What was measured of a code."""
+        measured: dict[str, Any] = self.measured.get("codes", {}).get(code, {})
         return measured
 
     def threshold(self, code: str) -> str:
@@ -171,17 +161,19 @@ def _verify(folder: Path, changed_ns: int) -> VerifiedFolder:
     return verify_folder(folder)
 
 
+def read_figure(measured: Mapping[str, Any], name: str) -> tuple[float | None, tuple[float, float] | None]:
+    """Return a measured figure and its 95 % interval, as far as there are."""
+    low, high = measured.get(f"{name}_95") or (None, None)
+    return measured.get(name), None if low is None or high is None else (low, high)
+
+
 def show_reports(one: ReleaseReport, two: ReleaseReport) -> None:
     """Show what two releases were measured to do, code by code, and their thresholds."""
 
     def pair(first: dict[str, Any], second: dict[str, Any], name: str) -> tuple[str, str]:
-        values, intervals = (
-            (first.get(name), second.get(name)),
-            (first.get(f"{name}_95"), second.get(f"{name}_95")),
-        )
-        texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
-        a, b = intervals
-        if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
+        (x, a), (y, b) = read_figure(first, name), read_figure(second, name)
+        texts = ["–" if each is None else show_number(each, "0.00") for each in (x, y)]
+        if a is not None and b is not None:
             texts[0] += " ▲" if a[0] > b[1] else ""
             texts[1] += " ▲" if b[0] > a[1] else ""
         return texts[0], texts[1]
@@ -271,13 +263,10 @@ def _show_rollback(store: Store, account: Account) -> None:
     st.markdown(f"**{safe_markdown(_('Roll back'))}**")
     before: dict[ReleaseKind, str] = {}
     for kind in KINDS:
-        try:
+        with suppress(DialintError):  # a damaged one, which the page names above
             pointer = Registry(kind).current()
-        except DialintError as damaged:
-            st.error(safe_markdown(explain_as_sentence(damaged)))
-            continue
-        if pointer is not None and pointer.earlier:
-            before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
+            if pointer is not None and pointer.earlier:
+                before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
     if not before:
         st.info(_("There is no release before the current one to go back to."))
         return
@@ -339,12 +328,9 @@ def _show_history(store: Store, account: Account) -> None:
         st.caption(_("Nothing was changed in the console yet."))
     rows = []
     for kind in KINDS:
-        try:
-            rows += [
-                (line.at, kind, line.action, line.before or "–", line.id) for line in Registry(kind).history()
-            ]
-        except DialintError as damaged:
-            st.error(safe_markdown(explain_as_sentence(damaged)))
+        with suppress(DialintError):
+            history = Registry(kind).history()
+            rows += [(line.at, kind, line.action, line.before or "–", line.id) for line in history]
     if rows:
         with st.expander(_("The registry’s own history, by the command line, too")):
             show_table(

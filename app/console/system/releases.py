@@ -7,8 +7,10 @@ last view changes anything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 
 import streamlit as st
 
@@ -19,6 +21,7 @@ from dialint.app.console.system.release_registry import (
     ReleaseEntry,
     ReleaseReport,
     list_releases,
+    read_figure,
     read_report,
     read_reports,
     show_changes,
@@ -28,9 +31,9 @@ from dialint.app.console.system.spot_checks import show_spot_checks
 from dialint.app.console.system.threshold import show_threshold
 from dialint.app.console.tables import (
     Cell,
-    DialogueLink,
     choose_rows,
     choose_view,
+    dialogue_cell,
     percent_bounds,
     select,
     show_table,
@@ -152,8 +155,8 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
             (columns[3], "wrong_findings_per_100_turns", _("Wrong per 100 turns"),
              _("Wrong findings of all codes together, on the same dialogues.")),
         ):  # fmt: skip
-            value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
-            if not isinstance(value, int | float):
+            value, interval = read_figure(measured, name)
+            if value is None:
                 continue
             is_share = name != "wrong_findings_per_100_turns"
             figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
@@ -209,23 +212,12 @@ def _show_codes(report: ReleaseReport) -> None:
     st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
 
 
-def _share(measured: dict[str, object], name: str) -> str:
-    value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
-    if not isinstance(value, int | float):
+def _share(measured: Mapping[str, Any], name: str) -> str:
+    value, interval = read_figure(measured, name)
+    if value is None:
         return "–"
     text = show_percent(value)
     return text if interval is None else "{} ({}–{})".format(text, *percent_bounds(*interval))
-
-
-def _read_interval(ends: object) -> tuple[float, float] | None:
-    """The interval of a report's figure; none where it has none, or one without width."""
-    low, high = ends if isinstance(ends, list) and len(ends) == 2 else (None, None)
-    if isinstance(low, int | float) and isinstance(high, int | float) and low < high:
-        return low, high
-    return None
-
-
-PER_PAGE = 50
 
 
 def show_comparison(
@@ -283,8 +275,8 @@ def _show_stored(compared: Comparison, first: str, second: str) -> None:
     show_table(
         (_("Dialogue"), _("Only {name}").format(name=first), _("Only {name}").format(name=second)),
         [
-            (DialogueLink(each.dialogue), _list(each.only_first), _list(each.only_second))
-            for each in choose_rows(compared.different, PER_PAGE, "compare page")
+            (dialogue_cell(each.dialogue), _list(each.only_first), _list(each.only_second))
+            for each in choose_rows(compared.different, "compare page")
         ],
     )
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_number, show_time
 from dialint.app.console.messages import ADMIN, attempt
-from dialint.app.console.tables import DialogueLink, select, show_paging, show_table, to_ms
+from dialint.app.console.tables import dialogue_cell, select, show_paging, show_table, to_ms
 from dialint.app.console.text import safe_markdown, safe_text, shorten_text
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, erasure, history
@@ -34,10 +34,6 @@ class Erasure:
         """The one of this session."""
         current: Erasure = st.session_state.setdefault("erasure", Erasure())
         return current
-
-    def forget_proof(self) -> None:
-        """Begin anew."""
-        self.proof = None
 
 
 def show_retention(store: Store, account: Account) -> None:
@@ -104,7 +100,7 @@ def _show_matches(store: Store, account: Account, matches: list[erasure.Dialogue
         (_("Dialogue"), _("Agent"), _("Team"), _("Channel"), _("Imported")),
         (
             (
-                DialogueLink(each.id), each.agent or "", each.team or "", each.channel or "",
+                dialogue_cell(each.id), each.agent or "", each.team or "", each.channel or "",
                 show_time(from_ms(each.added_ms)),
             )
             for each in matches[:MAX_ROWS]
@@ -160,7 +156,7 @@ def _show_proof(proof: erasure.Proof) -> None:
     st.caption(safe_markdown(_describe(proof.counts)))
     st.caption(paragraph("Keep it elsewhere. Its head"))
     st.code(safe_text(proof.model_dump_json(indent=2)), language="json", height=320)
-    st.button(_("Done"), key="proof read", on_click=Erasure.current().forget_proof)
+    st.button(_("Done"), key="proof read", on_click=setattr, args=(Erasure.current(), "proof", None))
 
 
 def _show_past(store: Store, account: Account) -> None:

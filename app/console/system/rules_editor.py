@@ -18,7 +18,7 @@ from dialint.app.console.system.rules_preview import (
     preview_policy,
     preview_taxonomy,
 )
-from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.tables import dialogue_cell, show_table
 from dialint.app.console.text import safe_markdown
 from dialint.detector.calibration import describe_coverage
 from dialint.detector.errors import ConfigError
@@ -291,7 +291,7 @@ def _show_policy_preview(preview: PolicyPreview) -> None:
             (_("Dialogue"), _("Turn"), _("Clause"), _("Change"), _("Why")),
             (
                 (
-                    DialogueLink(one.dialogue), str(one.turn), f"{one.code} {one.clause}",
+                    dialogue_cell(one.dialogue), str(one.turn), f"{one.code} {one.clause}",
                     _("+ found") if one.gained else _("− not found"), one.why,
                 )
                 for one in preview.changes[:MAX_LISTED]

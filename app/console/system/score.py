@@ -76,7 +76,7 @@ def score_page(store: Store, account: Account) -> None:
         chosen = st.query_params.get(JOB, jobs[0].id if jobs else "")
         if jobs:
             st.markdown(f"**{safe_markdown(_('Jobs of all leads'))}**")
-            for job in choose_rows(jobs, PER_PAGE, "jobs page"):
+            for job in choose_rows(jobs, "jobs page", PER_PAGE):
                 _show_row(job, is_chosen=job.id == chosen)
     with right:
         if not chosen:

@@ -20,7 +20,7 @@ from dialint.app.console.i18n import _, ngettext, paragraph, show_number, show_p
 from dialint.app.console.messages import attempt
 from dialint.app.console.sessions import lead_route
 from dialint.app.console.system.job import AddedCounts, Job, available_files, load_job, make_file
-from dialint.app.console.tables import Cell, DialogueLink, explore_address, link, select, show_table
+from dialint.app.console.tables import Cell, dialogue_cell, explore_address, link, select, show_table
 from dialint.app.console.text import code_title, percent, safe_markdown, safe_text, shorten_text
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.progress import progress
@@ -109,7 +109,7 @@ def _show_findings(job: Job, counts: dict[str, Any]) -> None:
     is_stored = job.record.added is not None
     rows = [
         (
-            DialogueLink(name) if is_stored else name, show_number(each.turn), each.severity,
+            dialogue_cell(name) if is_stored else name, show_number(each.turn), each.severity,
             percent(each.probability), shorten_text(each.quote), shorten_text(each.reason),
         )
         for name, each in examples

@@ -7,10 +7,10 @@ them; one that was applied before is passed over, and so is what does not fit th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, TypeAlias
 from uuid import uuid4
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -127,15 +127,11 @@ def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) ->
     both = [(finding, False) for finding in verdict.findings]
     both += [(finding, True) for finding in verdict.suggestions]
     relevant = [each for each in both if each[0].code in codes and turn in (None, each[0].turn)]
+    sure = {"probability": 1.0}  # as a person is of a finding, or would reject it
     return tuple(
-        Choice(id=str(n), finding=_as_certain(finding), proposed=finding, suggested=suggested)
+        Choice(id=str(n), finding=finding.model_copy(update=sure), proposed=finding, suggested=suggested)
         for n, (finding, suggested) in enumerate(relevant)
     )
-
-
-def _as_certain(finding: Finding) -> Finding:
-    """The model's finding as a person's: they are sure of it, or would reject it."""
-    return finding.model_copy(update={"probability": 1.0})
 
 
 def find_choice(answer: Answer, name: str) -> int | None:
@@ -215,21 +211,21 @@ class Selection(Record):
 def parse_selection(dialogue: Dialogue, only_turn: int | None, raw: Any) -> Selection | None:
     """Return what the (untrusted) browser reports as selected, without outer blanks; None if it fits no
     judged turn."""
-    names = ("turn", "start", "end")
-    if not isinstance(raw, Mapping) or any(type(raw.get(name)) is not int for name in names):
+    try:
+        selection = Selection.model_validate(raw)
+    except ValidationError:
         return None
-    index, start, end = raw["turn"], raw["start"], raw["end"]
-    turn = next((each for each in dialogue.turns if each.index == index), None)
-    if turn is None or turn.role not in JUDGED_ROLES or only_turn not in (None, index):
+    turn = next((each for each in dialogue.turns if each.index == selection.turn), None)
+    if turn is None or turn.role not in JUDGED_ROLES or only_turn not in (None, turn.index):
         return None
-    if not 0 <= start < end <= turn.n_places:
+    if not selection.start < selection.end <= turn.n_places:
         return None
     if turn.is_silent_act:
-        return Selection(turn=index, start=start, end=end)
-    selected = turn.text[start:end]
-    start += len(selected) - len(selected.lstrip())
+        return selection
+    selected = turn.text[selection.start : selection.end]
+    start = selection.end - len(selected.lstrip())
     end = start + len(selected.strip())
-    return Selection(turn=index, start=start, end=end) if end > start else None
+    return Selection(turn=turn.index, start=start, end=end) if end > start else None
 
 
 def make_finding(
@@ -354,38 +350,38 @@ class Act(Record):
     on: bool = False
 
 
-Event = Annotated[SetChoice | Add | Remove | Say | Act, Field(discriminator="kind")]
-_EVENT: TypeAdapter[SetChoice | Add | Remove | Say | Act] = TypeAdapter(Event)
+Edit: TypeAlias = SetChoice | Add | Remove | Say
+_EVENT: TypeAdapter[Edit | Act] = TypeAdapter(Annotated[Edit | Act, Field(discriminator="kind")])
 
 
-class Batch(NamedTuple):
-    """Unacknowledged events of one browser tab on the draft with the key `draft`; None for those that make no
-    sense."""
+class Batch(Record):
+    """Unacknowledged events of one browser tab on the draft with the key `draft`, as the browser reports
+    them."""
 
-    tab: str
-    draft: str
-    events: list[tuple[int, SetChoice | Add | Remove | Say | Act | None]]
+    tab: Annotated[str, Field(pattern=r"^[A-Za-z0-9]{1,40}$")]
+    draft: Annotated[str, Field(max_length=100)]
+    events: list[Any]
+    message: Any = None
+    """By which Streamlit tells one from the next."""
+
+    def parse_events(self) -> Iterator[tuple[int, Edit | Act | None]]:
+        """The numbered events, None for those that make no sense."""
+        for event in self.events[:MAX_EVENTS]:
+            number = event.get("seq") if isinstance(event, dict) else None
+            if type(number) is not int or number < 1 or number > 1 << 40:
+                continue
+            try:
+                yield number, _EVENT.validate_python(event)
+            except ValidationError:
+                yield number, None
 
 
 def parse_batch(raw: Any) -> Batch | None:
     """Read what a browser reports; None if it is no log at all."""
-    if not isinstance(raw, Mapping):
+    try:
+        return Batch.model_validate(raw)
+    except ValidationError:
         return None
-    tab, draft, events = raw.get("tab"), raw.get("draft"), raw.get("events")
-    if not (isinstance(tab, str) and isinstance(draft, str) and isinstance(events, list)):
-        return None
-    if not (0 < len(tab) <= 40 and tab.isascii() and tab.isalnum() and len(draft) <= 100):
-        return None
-    parsed: list[tuple[int, SetChoice | Add | Remove | Say | Act | None]] = []
-    for event in events[:MAX_EVENTS]:
-        number = event.get("seq") if isinstance(event, dict) else None
-        if type(number) is not int or number < 1 or number > 1 << 40:
-            continue
-        try:
-            parsed.append((number, _EVENT.validate_python(event)))
-        except ValidationError:
-            parsed.append((number, None))
-    return Batch(tab, draft, parsed)
 
 
 def acknowledge(answer: Answer, tab: str, number: int) -> Answer:
@@ -396,7 +392,7 @@ def acknowledge(answer: Answer, tab: str, number: int) -> Answer:
 
 def apply_edit(
     answer: Answer,
-    event: SetChoice | Add | Remove | Say,
+    event: Edit,
     dialogue: Dialogue,
     codes: Collection[str],
     only_turn: int | None,

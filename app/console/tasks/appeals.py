@@ -15,7 +15,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, from_ms, ngettext, paragraph, show_day, show_number
 from dialint.app.console.messages import attempt, report_refusals, set_notice, show_notice
-from dialint.app.console.tables import DialogueLink, choose_view, select, share_text, show_paging, show_table
+from dialint.app.console.tables import choose_view, dialogue_cell, select, share_text, show_paging, show_table
 from dialint.app.console.tasks.dialogue_view import finding_marks, show_marked_dialogue
 from dialint.app.console.text import (
     code_title,
@@ -300,7 +300,7 @@ def _show_decided(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         (_("Number"), _("Dialogue"), _("Turn"), _("Code"), _("Outcome"), _("The agent"), _("The expert")),
         (
             (
-                str(one.id), DialogueLink(one.dialogue), str(one.turn), code_title(one.code, taxonomy),
+                str(one.id), dialogue_cell(one.dialogue), str(one.turn), code_title(one.code, taxonomy),
                 states[one.state], one.statement, one.reason or "–",
             )
             for one in listed

@@ -5,15 +5,15 @@ export default function (component) {
   const list = parentElement.querySelector(".dialint-turns");
   const rendered = JSON.stringify(data);
   if (list.rendered !== rendered) {
-    const last = list.rendered ? JSON.parse(list.rendered) : { number: null, focus: null };
+    const last = list.rendered ? JSON.parse(list.rendered) : { page: null, focus: null };
     const top = list.scrollTop;
     list.replaceChildren(...data.turns.map((turn) => turnOf(turn, data.words)));
-    list.scrollTop = data.number === last.number && data.page === last.page ? top : 0;
-    if (data.number !== last.number) {
+    list.scrollTop = data.page === last.page ? top : 0;
+    if (last.page === null) {
       const page = list.closest('[data-testid="stMain"]'); // still where the last answer was saved
       if (page) page.scrollTop = 0;
     }
-    const moved = data.focus !== last.focus || data.number !== last.number || data.page !== last.page;
+    const moved = data.focus !== last.focus || data.page !== last.page;
     if (data.focus !== null && moved) {
       const turn = list.querySelector('[data-turn="' + Number(data.focus) + '"]');
       if (turn) {

@@ -113,19 +113,12 @@ def find_page(pages: Sequence[Sequence[TurnSlice]], turn: int, at: int = 0) -> i
     )
 
 
-def view_data(
-    dialogue: Dialogue,
-    only_turn: int | None,
-    marks: Sequence[Mark],
-    focus: int | None,
-    number: int,
-    page: tuple[int, Sequence[TurnSlice]] | None = None,
-) -> dict[str, Any]:
-    """The data that the browser renders. `only_turn`: the only turn that the item is about; `focus`: the turn
-    to scroll into view; `number` distinguishes one dialogue from the next, as its id must not be in a blind
-    labeler's page. `page`: its index and its parts of turns; the whole dialogue if None."""
+def view_turns(
+    dialogue: Dialogue, only_turn: int | None, marks: Sequence[Mark], parts: Sequence[TurnSlice]
+) -> list[dict[str, Any]]:
+    """The turns of a page, of these `parts`, as the browser renders them. `only_turn`: the only turn that the
+    item is about."""
     judged = judged_turns(dialogue)
-    index, parts = page or (0, [TurnSlice(turn.index, 0, len(turn.text)) for turn in dialogue.turns])
     by_index = {turn.index: turn for turn in dialogue.turns}
     turns = []
     for part in parts:
@@ -150,7 +143,7 @@ def view_data(
                 ],
             }
         )
-    return {"number": number, "page": index, "turns": turns, "focus": focus}
+    return turns
 
 
 def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]:
@@ -222,6 +215,6 @@ def show_marked_dialogue(
             raw = getattr(st.session_state.get(name), "selected", None)
             on_selection(parse_selection(dialogue, only_turn, raw))
 
-    data = view_data(dialogue, only_turn, marks, focus, 0, (number, pages[number]))
-    data["words"] = translate_words(load_words()["texts"]["turn"])
+    turns, words = view_turns(dialogue, only_turn, marks, pages[number]), load_words()["texts"]["turn"]
+    data = {"turns": turns, "focus": focus, "page": number, "words": translate_words(words)}
     _component()(key=name, data=data, on_selected_change=on_selected)

@@ -1,5 +1,5 @@
 // The draft in the browser: what the server knows, and the edits on top of it that it has not acknowledged yet.
-// An edit is applied here at once and sent again and again until it is acknowledged (`edits.py` does the same to the
+// An edit is applied here at once and sent again and again until it is acknowledged (`answer.py` does the same to the
 // draft in the store). Edits are absolute, so one is undone by sending what was. What is not acknowledged, and what can
 // be undone, survives a reload of the tab in session storage, which holds positions and codes but no text.
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -57,12 +57,6 @@ COUNTED_S = 60.0
 """The length of the queue is counted anew after this long."""
 
 
-class Adding(NamedTuple):
-    """The wish to add an error, in the words that are selected, if any."""
-
-    selection: Selection | None
-
-
 @dataclass
 class PageSession:
     """State of one page. On a `blind` page nothing is shown of what others say of the item."""
@@ -88,8 +82,10 @@ class PageSession:
     pages: tuple[tuple[TurnSlice, ...], ...] = ((),)
     page: int = 0
     """The visible page of a long dialogue."""
-    adding: Adding | None = None
-    """What was chosen on the page of the dialogue, if the person came from there to add an error."""
+    adding: bool = False
+    """Whether the person came from the page of the dialogue to add an error."""
+    selected: Selection | None = None
+    """The words that were selected there for it."""
     back: dict[str, str] | None = None
     """What the address said of the dialogue that the person came from to review it."""
     n_items: int = 0
@@ -102,6 +98,13 @@ class PageSession:
     lock: AbstractContextManager[Any] = field(default_factory=threading.RLock, repr=False, compare=False)
     """Held while what the browser reports is applied: Streamlit runs the page for the next report while the
     run before may still be at work."""
+
+    @property
+    def in_hand(self) -> tuple[Item, Answer]:
+        """The current item and its draft; there must be one."""
+        assert self.item is not None
+        assert self.answer is not None
+        return self.item, self.answer
 
     def notify(self, kind: str, text: str) -> None:
         """Show a message at the top of the page; `kind` is success, info, warning or error. It stays until
@@ -119,7 +122,7 @@ class PageSession:
     def open_item(self, claimed: tuple[Item, Answer, bool] | None) -> None:
         """Make an item the current one; None closes the current one."""
         self.item, self.answer = (None, None) if claimed is None else claimed[:2]
-        self.conflict = self.adding = None
+        self.conflict, self.adding, self.selected = None, False, None
         self.pages, self.page = (((),) if self.item is None else paginate(self.item.dialogue)), 0
         self.clicked_s = self.renewed_s = time.monotonic()
         self.n_items += 1
@@ -269,10 +272,10 @@ def _apply(session: PageSession, batch: Batch) -> None:
         return
     before = answer
     taxonomy = load_taxonomy()
-    events = [each for each in batch.events if each[0] > answer.applied.get(batch.tab, 0)]
+    events = [each for each in batch.parse_events() if each[0] > answer.applied.get(batch.tab, 0)]
     if events:
         session.notices = []
-        session.adding = None  # it has begun: a page that is drawn anew does not ask for the words again
+        session.adding = False  # it has begun: a page that is drawn anew does not ask for the words again
     for number, event in events:
         answer = acknowledge(answer, batch.tab, number)
         if isinstance(event, Act):

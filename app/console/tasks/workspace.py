@@ -2,7 +2,7 @@
 
 A *book* has what stays while an item is open (the turns of the visible page, the codes, the words of the
 screen); the rest is sent after each event, so an acknowledgement is small. The browser applies decisions at
-once and reports them as events (`edits.py`); on a blind page nothing that it gets tells a control task from
+once and reports them as events (`answer.py`); on a blind page nothing that it gets tells a control task from
 another.
 """
 
@@ -20,7 +20,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, show_money, show_number
 from dialint.app.console.tasks.answer import Answer, Choice, list_reasons, load_reasons
-from dialint.app.console.tasks.dialogue_view import find_page, load_words, translate_words, view_data
+from dialint.app.console.tasks.dialogue_view import find_page, load_words, translate_words, view_turns
 from dialint.app.console.tasks.evidence import Evidence, describe_source, find_evidence
 from dialint.app.console.tasks.items import Item
 from dialint.app.console.tasks.page_session import PageSession, receive
@@ -43,24 +43,6 @@ MIN_PROBABILITY = 0.01
 """Lower probabilities of the model are not sent along with the list of codes."""
 N_EXPANDED = 2
 """Items for which a labeler's instructions are unfolded; then they are known, and a click away."""
-HTML = """
-<div class="dialint-work" role="group">
-  <div class="dialint-left">
-    <div class="dialint-bar"></div>
-    <div class="dialint-frame">
-      <ol class="dialint-turns" tabindex="0"></ol>
-      <div class="dialint-map"></div>
-    </div>
-  </div>
-  <div class="dialint-panel">
-    <div class="dialint-top" role="status"></div>
-    <div class="dialint-cards" role="list"></div>
-    <div class="dialint-tools"></div>
-    <div class="dialint-foot"></div>
-    <div class="dialint-live" aria-live="polite"></div>
-  </div>
-</div>
-"""
 
 
 ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
@@ -89,16 +71,12 @@ def show_workspace(
 
 def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """What stays while the page of the item's dialogue is visible."""
-    item, answer = session.item, session.answer
-    assert item is not None
-    assert answer is not None
+    item, answer = session.in_hand
     taxonomy, words = load_taxonomy(), load_words()
     texts = words["texts"]
-    visible = (session.page, session.pages[session.page])
-    view = view_data(item.dialogue, item.turn, [], None, 0, visible)
     turns = [
         {**turn, "pieces": [{"text": piece["text"], "name": piece["name"]} for piece in turn["pieces"]]}
-        for turn in view["turns"]
+        for turn in view_turns(item.dialogue, item.turn, [], session.pages[session.page])
     ]
     return {
         "turns": turns,
@@ -153,7 +131,7 @@ def _describe_code(item: Item, code: str, mode: Mode, taxonomy: Taxonomy) -> dic
         "counter_example": safe_text(entry.counter_example),
         "severity": entry.severity,
         "severities": list(entry.severities),
-        "coverage": safe_text(coverage_text(item.verdict, code, None)) if covered else "",
+        "coverage": safe_text(coverage_text(item.verdict, code)) if covered else "",
     }
 
 
@@ -175,9 +153,7 @@ def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvid
 
 def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
     """Return the evidence of each finding under its present code, by the id of its choice."""
-    item, answer = session.item, session.answer
-    assert item is not None
-    assert answer is not None
+    item, answer = session.in_hand
     evidence = {}
     for choice in answer.choices:
         finding = choice.finding
@@ -189,9 +165,7 @@ def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
 
 def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """What changes with each event."""
-    item, answer = session.item, session.answer
-    assert item is not None
-    assert answer is not None
+    item, answer = session.in_hand
     turns = {choice.finding.turn for choice in answer.choices}
     n_pages, here, page_text = len(session.pages), session.pages[session.page], ""
     if n_pages > 1:
@@ -219,8 +193,8 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "page_of": {turn: find_page(session.pages, turn) for turn in turns},
         "page_text": page_text,
         "question_turn": item.turn,
-        "adding": session.adding is not None,
-        "selected": session.adding and session.adding.selection and session.adding.selection.model_dump(),
+        "adding": session.adding,
+        "selected": session.selected and session.selected.model_dump(),
         "notices": [[kind, safe_text(text)] for kind, text in session.notices],
         "own": own,
         "auto_save": session.preferences.auto_save,
@@ -285,7 +259,7 @@ def _workspace() -> ComponentRenderer:
     folder = Path(__file__).parent
     return st.components.v2.component(
         "dialint.workspace",
-        html=HTML,
+        html=(folder / "workspace.html").read_text(encoding="utf-8"),
         css="\n".join((folder / name).read_text(encoding="utf-8") for name in STYLES),
         js="\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS),
         isolate_styles=False,  # browsers do not report selections inside a shadow root
@@ -295,11 +269,5 @@ def _workspace() -> ComponentRenderer:
 @cache
 def _book() -> ComponentRenderer:
     """Hands the book to the workspace: Streamlit sends an element that did not change as a reference only."""
-    script = """
-    export default function ({ data, parentElement }) {
-      window.dialintBooks = { [data.name]: data.book };
-      parentElement.closest(".stElementContainer")?.classList.add("dialint-hidden");
-      window.dispatchEvent(new Event("dialint-book"));
-    }
-    """
+    script = Path(__file__).with_name("book.js").read_text(encoding="utf-8")
     return st.components.v2.component("dialint.book", html="<span></span>", js=script, isolate_styles=False)

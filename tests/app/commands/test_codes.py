@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dialint.app.commands import codes as codes_module
-from dialint.app.commands.codes import CodesConfig, codes, load_coverage
+from dialint.app.commands.codes import codes, load_coverage
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def shown(capsys: pytest.CaptureFixture[str], code: str | None = None, **options: object) -> str:
-    codes(code, config=CodesConfig(**options))  # type: ignore[arg-type]
+    codes(code, **options)  # type: ignore[arg-type]
     return capsys.readouterr().out
 
 

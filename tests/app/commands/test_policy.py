@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.commands.policy import CheckConfig, check
+from dialint.app.commands.policy import check
 
 POLICY = """\
 policy: shop
@@ -54,13 +54,13 @@ def test_check_tries_a_policy_on_a_log(file: Path, capsys: pytest.CaptureFixture
         dialogue("other", "refund", policy="bank"),
     )
     log.write_text("\n".join(rows), encoding="utf-8")
-    assert check(file, str(log), config=CheckConfig(examples=1)) == 0
+    assert check(file, str(log)) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()[2:]]
     assert lines == [
         "3 dialogues, 2 (66.7%) break a clause; 1 of other policies left out",
         "clause      code   hits  dialogues",
         "look-first  P1 P4  2     2",
-        "look-first, for instance: wrong",
+        "look-first, for instance: wrong late",
         "tools of the log that the policy does not list: weigh (1)",
         "tools of the policy that the log never calls: look",
     ]

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from dialint.app.commands.console import ConsoleConfig
-from dialint.app.console.demo import AGENT, APPEALS, CONTROL_SHARE, LABEL, REVIEW, load_sample, make_demo
+from dialint.app.console.demo import AGENT, APPEALS, CONTROL_SHARE, LABEL, REVIEW, SAMPLE, make_demo
 from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, server_command, server_environment
 from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.records import Finding, Verdict
 from dialint.labeling.store import authentication, leases, projects, task_view, tasks
 from dialint.labeling.store.coaching import list_notes
@@ -62,7 +63,7 @@ def test_the_names_that_browsers_may_ask_for() -> None:
 
 @pytest.mark.slow
 def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
-    found = load_sample()
+    found = list(load_dialogues([str(SAMPLE)]).values())
     assert len(found) == 78
     where = next(turn for turn in found[0].turns if turn.role == "agent")
     quote = where.text[:5]

@@ -7,7 +7,7 @@ from pathlib import Path
 from cluster_log import write_log
 from fake_llm import FakeLLM, serving
 
-from dialint.app.scoring.cluster_actor import Scorer
+from dialint.app.scoring.cluster import Scorer
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.ingest.read import load_dialogues

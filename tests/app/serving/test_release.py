@@ -18,7 +18,7 @@ import pytest
 from patience import wait_for
 
 from dialint.app.commands.release import SwapConfig, list_, promote, rollback, verify
-from dialint.app.serving.client import ServerClient
+from dialint.app.serving.server import ServerClient
 from dialint.detector.artifacts import MANIFEST, file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, UserError, WorldError
 from dialint.detector.registry import Registry, resolve_release, verify_folder

@@ -16,9 +16,8 @@ import pytest
 from patience import WAIT_S, is_running, wait_for
 
 from dialint.app.commands.serve import vllm
-from dialint.app.serving import process
-from dialint.app.serving.client import ServerClient
-from dialint.app.serving.process import ServerProcess, Stopped
+from dialint.app.serving import server as server_module
+from dialint.app.serving.server import ServerClient, Stopped, running_server
 from dialint.app.serving.vllm_command import VllmConfig, select_models, server_options
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError, WorldError
@@ -114,18 +113,17 @@ def test_starts_says_that_it_is_ready_and_leaves_nothing(
 def test_a_server_that_does_not_stop_is_killed_with_its_workers(
     vllm_path: Path, home: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "STOP_S", 0.5)
+    monkeypatch.setattr(server_module, "STOP_S", 0.5)
     command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", "m", "--served-model-name", "m",
                "--host", "127.0.0.1", "--port", str(free_port)]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(vllm_path), "VLLM_FAKE_MODE": "deaf"}
     earlier = signal.getsignal(signal.SIGINT)
-    with ServerProcess(command, environment, home / "x.log") as server:
+    with running_server(command, environment, home / "x.log") as server:
         server.wait_ready(ServerClient.of(f"http://127.0.0.1:{free_port}"), 30)
         worker = int((home / "x.log").read_text().split()[1])
-        os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(Stopped):
-            server.wait_end()
-    assert server.exit_code == 130
+        with pytest.raises(Stopped) as stopped:
+            signal.raise_signal(signal.SIGINT)
+    assert stopped.value.exit_code == 130
     assert signal.getsignal(signal.SIGINT) is earlier
     wait_for(lambda: not is_running(worker))
 

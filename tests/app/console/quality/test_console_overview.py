@@ -16,12 +16,12 @@ def test_an_agent_is_set_apart_only_by_evidence() -> None:
     """18 of 20 against 60 of 200 is more, 0 of 40 is fewer; 5 of 5 are too few to say so, and 8 of 20 is
     within its interval, 0.22 to 0.61."""
     rest = {"rest": (60, 200)}
-    assert rank_agent("a", {"a": (18, LEAST_DIALOGUES), **rest}) == (1, 0.3)
-    assert rank_agent("a", {"a": (0, 40), **rest})[0] == -1
-    assert rank_agent("a", {"a": (LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1), **rest}) == (0, None)
-    assert rank_agent("a", {"a": (8, 20), **rest})[0] == 0
-    assert rank_agent("a", {"a": (1, 20), "rest": (0, 2000)})[0] == 0, "one event is chance"
-    assert rank_agent("a", {"a": (18, 20)}) == (0, None), "nobody to compare with"
+    assert rank_agent("a", {"a": (18, LEAST_DIALOGUES), **rest}) == 1
+    assert rank_agent("a", {"a": (0, 40), **rest}) == -1
+    assert rank_agent("a", {"a": (LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1), **rest}) == 0
+    assert rank_agent("a", {"a": (8, 20), **rest}) == 0
+    assert rank_agent("a", {"a": (1, 20), "rest": (0, 2000)}) == 0, "one event is chance"
+    assert rank_agent("a", {"a": (18, 20)}) == 0, "nobody to compare with"
 
 
 def test_periods_are_whole_days() -> None:

@@ -2,6 +2,7 @@
 
 import sys
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ from dialint.app.console.tasks.dialogue_view import (
     Mark,
     find_page,
     paginate,
-    view_data,
+    view_turns,
 )
 from dialint.app.console.tasks.workspace import find_proof
 from dialint.app.console.text import (
@@ -57,6 +58,11 @@ SCRIPT_SIGNS |= {*range(0x13430, 0x13456), *range(0x1BCA0, 0x1BCA4), *range(0x1D
 def dialogue(text: str = "😀 Anything else?", role: Any = "agent") -> Dialogue:
     turns = (Turn(index=0, role="customer", text="Where is it?"), Turn(index=4, role=role, text=text))
     return Dialogue(id="d", turns=turns)
+
+
+def turns_of(whole: Dialogue, marks: Sequence[Mark] = ()) -> list[dict[str, Any]]:
+    (page,) = paginate(whole)
+    return view_turns(whole, None, marks, page)
 
 
 def finding(code: str = "C1", start: int = 0, end: int = 5) -> Finding:
@@ -201,7 +207,7 @@ def test_part_of_what_is_masked_marks_all_of_it(
 def test_marks_keep_the_text_and_their_places(text: str, cuts: list[tuple[int, int]]) -> None:
     places = [(min(a, b), max(a, b)) for a, b in cuts if min(a, b) < max(a, b) <= len(text)]
     marks = [Mark(Selection(turn=4, start=a, end=b), str(n), "kept") for n, (a, b) in enumerate(places)]
-    turn = view_data(dialogue(text), None, marks, None, 1)["turns"][1]
+    turn = turns_of(dialogue(text), marks)[1]
     shown = "".join(piece["text"] for piece in turn["pieces"])
     assert len(shown) == len(text)  # one code point for one
     assert all(
@@ -223,14 +229,14 @@ def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
     gap = NotJudged(language="de", turns=(1, 4), codes=("C1",), check_only=("M2",))
     about = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "not_judged": (gap,)}
     whole = Verdict(**about, status="not_judged")
-    assert coverage_text(whole, "C1", 4) == "r1 did not judge this code in German."
-    assert coverage_text(whole, "M2", None) == "r1 looked for this code in German by an exact check only."
+    assert coverage_text(whole, "C1") == "r1 did not judge this code in German."
+    assert coverage_text(whole, "M2") == "r1 looked for this code in German by an exact check only."
     assert (
         verdict_text(whole, 0)
         == "r1 did not judge this dialogue (not judged: German). That is not a clean dialogue."
     )
     part = Verdict(**about, status="scored", judged_share=0.5)
-    assert coverage_text(part, "C1", 3) == "It is not known whether r1 judges this code."
+    assert coverage_text(part, "T1") == "It is not known whether r1 judges this code."
     assert verdict_text(part, 0) == (
         "r1: No findings. It is not known which codes were looked for (50% judged, the rest is German)."
     )
@@ -242,11 +248,11 @@ def test_what_turns_or_hides_text_is_named() -> None:
     assert safe_text("pass\u200dword \U000e0041") == "pass⟦ZWJ⟧word ⟦U+E0041⟧"
     for honest in ("👨‍👩‍👧 🤷🏽‍♀️ ❤️‍🔥", "می‌خواهم", "क्‍ष", "שלום", "line\nline\ttab"):
         assert safe_text(honest) == honest
-    pieces = view_data(dialogue("a\u202eb\u200b"), None, [], None, 1)["turns"][1]["pieces"]
+    pieces = turns_of(dialogue("a\u202eb\u200b"))[1]["pieces"]
     assert [(piece["text"], piece["name"]) for piece in pieces] == [
         ("a", None), (UNSEEN, "RLO"), ("b", None), (UNSEEN, "ZWSP"),
     ]  # fmt: skip
-    many = view_data(dialogue("\u200b" * 100_000), None, [], None, 1)["turns"][1]["pieces"]
+    many = turns_of(dialogue("\u200b" * 90_000))[1]["pieces"]
     assert len(many) < 1000
 
 
@@ -288,7 +294,7 @@ def edited(answer: Answer, *events: dict[str, Any], only_turn: int | None = None
     raw = [{"seq": number, **event} for number, event in enumerate(events, 1)]
     batch = parse_batch({"tab": "one", "draft": answer.key, "events": raw})
     assert batch is not None
-    for _, event in batch.events:
+    for _, event in batch.parse_events():
         if event is not None:
             assert not isinstance(event, Act)
             codes = ("C1", "T1")
@@ -305,7 +311,7 @@ def test_a_code_that_is_shown_by_other_characters_is_meant_by_them() -> None:
     events = [{"seq": 1, "kind": "say", "code": safe_text(raw), "present": False}]
     batch = parse_batch({"tab": "one", "draft": "d", "events": events})
     assert batch is not None
-    ((_, said),) = batch.events
+    ((_, said),) = batch.parse_events()
     assert isinstance(said, Say)
     fresh = start_answer(None, (raw,), None, "key")
     answer = apply_edit(fresh, said, dialogue(), (raw,), None, load_taxonomy(), lambda _: None)
@@ -349,9 +355,9 @@ def test_what_is_no_log_is_passed_over(raw: Any) -> None:
 
 def test_events_without_sense_are_acknowledged_and_those_without_a_number_are_not() -> None:
     events: list[Any] = [{"seq": 1, "kind": "?"}, {"seq": True}, 7, {"seq": 2, **SET}, {"seq": -1}]
-    batch = parse_batch({"tab": "a", "draft": "d", "events": events})
+    batch = parse_batch({"tab": "a", "draft": "d", "events": events, "message": 3})
     assert batch is not None
-    assert [(number, event is None) for number, event in batch.events] == [(1, True), (2, False)]
+    assert [(number, event is None) for number, event in batch.parse_events()] == [(1, True), (2, False)]
 
 
 def test_a_draft_remembers_the_newest_tabs() -> None:
