@@ -13,9 +13,14 @@ from marked_dialogues import read_case
 
 from dialint.detector.checks import NO_CONTEXT, CheckContext, Hit, load_checks
 from dialint.detector.checks.words import read_words
+from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Turn
 
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+LOGS = {
+    "log: with calls": LogProfile(n_dialogues=10, tool_dialogues=8),
+    "log: lists get_user": LogProfile(listing_tools=("get_user",)),
+}
 
 
 def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
@@ -27,8 +32,10 @@ def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("check", "why", "case"), tuple(cases(CASES)))
 def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, case: str | list[str]) -> None:
-    dialogue, quotes = read_case(case)
     context = NO_CONTEXT
+    if case[0] in LOGS:
+        context, case = CheckContext(LOGS[case[0]]), case[1:]
+    dialogue, quotes = read_case(case)
     if check in ("insult", "asks_secret", "passes_over_person"):  # in several languages
         dialogue = dialogue.model_copy(update={"language": None})
         context = CheckContext(languages=("de", "en", "es", "fr", "ru"))
