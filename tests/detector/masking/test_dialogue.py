@@ -86,7 +86,7 @@ LINES = st.lists(PIECES, min_size=1, max_size=4).map(" ".join)
 CALLS = st.builds(ToolCall, name=LINES, arguments=st.dictionaries(LINES, LINES, max_size=2))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(LINES, max_size=5), st.lists(LINES, max_size=2), st.lists(CALLS, max_size=2), st.booleans())
 def test_masking_a_masked_dialogue_changes_nothing(
     turns: list[str], sources: list[str], calls: list[ToolCall], claimed: bool
