@@ -4,8 +4,6 @@ ends as a dialogue or as a reject with a code of its own, never as a traceback."
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -116,12 +114,8 @@ def read_one(shape: LogFormat, record: Any) -> list[Any]:
 
 LOG_FORMATS = tuple(log_formats(ReadConfig()))
 for export in EXPORTS:
-    if not isinstance(export.value, str):
-        RECORDS.setdefault(export.name, export.value)
-    elif export.ending == ".csv":
-        RECORDS.setdefault(export.name, next(csv.DictReader(io.StringIO(export.value))))
-    elif export.ending == ".jsonl":
-        RECORDS.setdefault(export.name, json.loads(export.value.partition("\n")[0]))
+    if not isinstance(export.record, str):
+        RECORDS.setdefault(export.format, export.record)
 CASES = [pytest.param(shape, RECORDS[shape.name], id=shape.name) for shape in LOG_FORMATS]
 CASES += [
     pytest.param(shape, record, id=f"chat {n}")
