@@ -44,7 +44,7 @@ def renderer() -> Renderer:
 
 
 def test_a_long_dialogue_is_read_in_bounded_memory(renderer: Renderer) -> None:
-    dialogue = long_dialogue(5_000, "Nobody answered, and the cable is late again today. " * 6)
+    dialogue = long_dialogue(2_000, "Nobody answered, and the cable is late again today. " * 6)
     size = sum(len(turn.text) for turn in dialogue.turns) / (1 << 20)
     assert hostile_logs.peak_mebibytes(lambda: renderer.render(dialogue)) < 40 * size
 

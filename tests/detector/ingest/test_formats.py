@@ -172,10 +172,10 @@ def test_text_after_a_document_is_found(tmp_path: Path, format: str) -> None:
 def test_large_documents_stream(tmp_path: Path, format: str) -> None:
     log = [
         (f"d{i}", [("customer", 'A "quoted", [bracketed] {text} \\ ' + "x" * 400), ("agent", "ok")])
-        for i in range(3000)
+        for i in range(800)
     ]
     path = write(tmp_path, format, log)
-    config = ReadConfig(max_bad=1.0, max_document_bytes=100_000, max_record_bytes=10_000)
+    config = ReadConfig(max_bad=1.0, max_document_bytes=30_000, max_record_bytes=10_000)
     loaded, rejects, _ = load(path, config)
     assert not rejects
     assert [item.dialogue.id for item in loaded] == names_of(format, *(name for name, _ in log))
@@ -183,7 +183,7 @@ def test_large_documents_stream(tmp_path: Path, format: str) -> None:
     loaded, rejects, _ = load(path, config)
     assert not loaded
     assert {reject.code for reject in rejects} == {"E_LINE_SIZE"}
-    assert len(rejects) == 3000
+    assert len(rejects) == 800
 
 
 @pytest.mark.parametrize("format", PER_DOCUMENT)

@@ -283,7 +283,7 @@ values = st.recursive(
 paths = st.lists(st.sampled_from(["a", "b", "a[]", "b[]", "a.b", "c"]), min_size=1, max_size=3).map(".".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(st.lists(values, max_size=4), paths, paths, paths, st.booleans())
 def test_no_mapping_breaks_on_any_json(
     tmp_path: Path, records: list[Any], name: str, role: str, text: str, one_a_line: bool
@@ -304,7 +304,7 @@ def test_no_mapping_breaks_on_any_json(
 @given(
     st.dictionaries(st.sampled_from([*MEANINGS, "x"]), st.text(max_size=8), max_size=6), st.text(max_size=30)
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_no_file_breaks_the_reading_of_mappings(tmp_path: Path, fields: dict[str, str], rest: str) -> None:
     path = tmp_path / "map.yaml"
     path.write_text(json.dumps({"fields": fields}) + rest, errors="replace")

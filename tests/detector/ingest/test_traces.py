@@ -230,7 +230,7 @@ def test_a_trace_without_content_is_refused_and_not_clean(tmp_path: Path) -> Non
     assert (loaded, reject.code) == ([], "E_EMPTY")
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=6))
 def test_windows_that_overlap_give_back_the_conversation(tmp_path: Path, cuts: list[tuple[int, int]]) -> None:
     """However much of the history each call repeats, as long as it ends where the last one did or later."""
