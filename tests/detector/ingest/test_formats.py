@@ -38,11 +38,6 @@ def canonical(log: Log) -> bytes:
     return lines([{"id": n, "turns": [{"role": r, "text": t} for r, t in s]} for n, s in log])
 
 
-def openai(log: Log) -> bytes:
-    names = {"customer": "user", "agent": "assistant"}
-    return lines([{"id": n, "messages": [{"role": names[r], "content": t} for r, t in s]} for n, s in log])
-
-
 def sharegpt(log: Log) -> bytes:
     names = {"customer": "human", "agent": "gpt"}
     return json.dumps(
@@ -79,49 +74,21 @@ def multiwoz(log: Log) -> bytes:
     ).encode()
 
 
-def tau(log: Log) -> bytes:
-    names = {"customer": "user", "agent": "assistant"}
-    return json.dumps(
-        [
-            {"task_id": n, "trial": 0, "reward": 0.0, "info": {}, "traj": [
-                {"role": names[r], "content": t} for r, t in s]}
-            for n, s in log
-        ]
-    ).encode()  # fmt: skip
-
-
-def tau2(log: Log) -> bytes:
-    names = {"customer": "user", "agent": "assistant"}
-    return json.dumps(
-        {"info": {}, "tasks": [{"id": "0"}], "simulations": [
-            {"id": n, "task_id": "0", "trial": 0, "messages": [{"role": names[r], "content": t} for r, t in s]}
-            for n, s in log]}
-    ).encode()  # fmt: skip
-
-
 WRITERS: dict[str, tuple[str, Callable[[Log], bytes]]] = {
     "canonical": (".jsonl", canonical),
-    "openai": (".jsonl", openai),
     "sharegpt": (".json", sharegpt),
     "csv": (".csv", csv_table),
     "freshdesk": (".json", freshdesk),
     "abcd": (".json", abcd),
     "multiwoz": (".json", multiwoz),
-    "tau": (".json", tau),
-    "tau2": (".json", tau2),
 }
 JSON_FORMATS = [name for name in WRITERS if name != "csv"]
 ROLES = ReadConfig(max_bad=1.0, role=("leo=agent",))
-BOTS = ("openai", "sharegpt", "tau", "tau2")
 FIRST, SECOND = (
     [("customer", "Where is 4471?"), ("agent", "It left.")],
     [("customer", "Hello"), ("agent", "Hi")],
 )
 GOOD: Log = [("A1", FIRST), ("A2", SECOND)]
-
-
-def names_of(format: str, *ids: str) -> list[str]:
-    return [f"{name}-0" if format == "tau" else name for name in ids]
 
 
 def write(tmp_path: Path, format: str, log: Log, data: bytes | None = None) -> Path:
@@ -140,8 +107,8 @@ def test_format_is_recognised_by_content(tmp_path: Path, format: str, ending: bo
     loaded, rejects, counts = load(path, ROLES)
     assert not rejects
     assert counts.read == 2
-    assert [item.dialogue.id for item in loaded] == names_of(format, "A1", "A2")
-    spoken = {"agent": "bot"} if format in BOTS else {}
+    assert [item.dialogue.id for item in loaded] == ["A1", "A2"]
+    spoken = {"agent": "bot"} if format == "sharegpt" else {}
     expected = [[(spoken.get(role, role), text) for role, text in turns] for turns in (FIRST, SECOND)]
     assert [said(item) for item in loaded] == expected
     assert [[turn.index for turn in item.dialogue.turns] for item in loaded] == [[0, 1], [0, 1]]
@@ -157,7 +124,7 @@ def test_document_cut_off_keeps_what_came_before(tmp_path: Path, format: str) ->
     path = write(tmp_path, format, GOOD, data[: data.rindex(b"Hello") + 2])
     loaded, rejects, _ = load(path, ROLES)
     assert [reject.code for reject in rejects] == ["E_TRUNCATED"]
-    kept = [] if format in PER_DOCUMENT else names_of(format, "A1", "A2")
+    kept = [] if format in PER_DOCUMENT else ["A1", "A2"]
     assert [item.dialogue.id for item in loaded] == kept
 
 
@@ -178,7 +145,7 @@ def test_large_documents_stream(tmp_path: Path, format: str) -> None:
     config = ReadConfig(max_bad=1.0, max_document_bytes=30_000, max_record_bytes=10_000)
     loaded, rejects, _ = load(path, config)
     assert not rejects
-    assert [item.dialogue.id for item in loaded] == names_of(format, *(name for name, _ in log))
+    assert [item.dialogue.id for item in loaded] == [name for name, _ in log]
     config = ReadConfig(max_bad=1.0, max_record_bytes=300)
     loaded, rejects, _ = load(path, config)
     assert not loaded
@@ -392,22 +359,6 @@ def test_csv_that_cannot_be_read_is_refused_before_scoring(tmp_path: Path, text:
     assert hint in caught.value.message
 
 
-def test_csv_delimiter_crlf_and_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_bytes(b"\xef\xbb\xbfcase_id;role;text\r\nd1;user;hi\r\n")
-    loaded, _, counts = load(path, ReadConfig(max_bad=1.0, delimiter=";"))
-    assert said(loaded[0]) == [("customer", "hi")]
-    assert counts.warnings == {"W_BOM": 1, "W_CRLF": 2}
-
-
-def test_csv_with_a_header_only_has_no_records(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("case_id,role,text\n")
-    with pytest.raises(InputRefused) as caught:
-        inspect(open_logs([str(path)])[0], ANY_SHARE)
-    assert caught.value.code == "E_NO_RECORDS"
-
-
 # Parquet
 
 
@@ -461,12 +412,9 @@ def test_parquet_of_messages(tmp_path: Path) -> None:
     ("change", "code"),
     [
         ({"dialogue_id": None}, "E_ID"),
-        ({"turns": []}, "E_EMPTY"),
         ({"turns": None}, "E_EMPTY"),
-        ({"turns": [{"turn_id": 0, "role": "boss", "text": "a", "action": None}]}, "E_ROLE"),
         ({"turns": [{"turn_id": 0, "role": "agent", "text": None, "action": None}]}, "E_TYPE"),
         ({"turns": [None]}, "E_TYPE"),
-        ({"turns": [{"turn_id": 0, "role": "agent", "text": "a\0", "action": None}]}, "E_NUL"),
         ({"turns": [{"turn_id": 0, "role": "agent", "text": "a" * 100_001, "action": None}]}, "E_TURN_SIZE"),
         ({"turns": NESTED[0]["turns"] * 2501}, "E_TURNS"),
     ],

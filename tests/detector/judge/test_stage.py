@@ -109,12 +109,6 @@ def test_what_is_unsure_is_suggested_and_what_is_not_in_the_turn_is_nothing(
     assert (len(verdict.findings), len(verdict.suggestions)) == (n_findings, n_suggestions)
 
 
-def test_without_a_measured_precision_it_only_suggests() -> None:
-    verdict, _ = judge(listed(C1), threshold=None)
-    assert not verdict.findings
-    assert verdict.suggestions[0].reason.endswith("(demoted: the judge keeps no contract on C1).")
-
-
 def test_a_contract_decides_by_code_and_states_its_own_probability() -> None:
     kept = JudgedCode(slope=1.0, offset=-1.0, threshold=0.7)
     contract = JudgeContract(
