@@ -140,38 +140,8 @@ def test_results_of_the_tools_own_spans(tmp_path: Path) -> None:
     assert told.turns[2].tool_error is True
 
 
-OPEN: dict[str, Any] = {
-    "openinference.span.kind": "LLM",
-    "session.id": "conv-1",
-    "llm.input_messages.0.message.role": "system",
-    "llm.input_messages.0.message.content": "Be kind.",
-    "llm.input_messages.1.message.role": "user",
-    "llm.input_messages.1.message.content": "Where is 4471?",
-    "llm.input_messages.2.message.role": "assistant",
-    "llm.input_messages.2.message.tool_calls.0.tool_call.id": "c1",
-    "llm.input_messages.2.message.tool_calls.0.tool_call.function.name": "track",
-    "llm.input_messages.2.message.tool_calls.0.tool_call.function.arguments": '{"order": "4471"}',
-    "llm.input_messages.3.message.role": "tool",
-    "llm.input_messages.3.message.content": '{"state": "left"}',
-    "llm.input_messages.3.message.tool_call_id": "c1",
-    "llm.output_messages.0.message.role": "assistant",
-    "llm.output_messages.0.message.contents.0.message_content.type": "text",
-    "llm.output_messages.0.message.contents.0.message_content.text": "It left.",
-}
-NESTED = {
-    "openinference": {"span": {"kind": "LLM"}},
-    "session": {"id": "conv-1"},
-    "llm": {
-        "input_messages": [
-            {"message.role": "system", "message.content": "Be kind."},
-            {"message.role": "user", "message.content": "Where is 4471?"},
-            {"message.role": "assistant", "message.content": None, "message.tool_calls": [
-                {"tool_call.id": "c1", "tool_call.function.name": "track", "tool_call.function.arguments": '{"order": "4471"}'}]},
-            {"message": {"role": "tool", "content": '{"state": "left"}', "tool_call_id": "c1"}},
-        ],
-        "output_messages": [{"message": {"role": "assistant", "content": "It left."}}],
-    },
-}  # fmt: skip
+OPENINFERENCE = json.loads(Path(__file__).with_name("openinference.json").read_text(encoding="utf-8"))
+"""The attributes of one span, with dotted keys and nested."""
 
 
 @pytest.mark.parametrize("layout", ["span a line", "array", "nested", "otlp"])
@@ -179,13 +149,13 @@ def test_openinference_in_its_layouts(tmp_path: Path, layout: str) -> None:
     record: dict[str, Any] = {
         "name": "llm", "context": {"trace_id": "t1", "span_id": "s1"}, "span_kind": "LLM",
         "start_time": "2026-03-02T10:13:20+01:00", "end_time": "2026-03-02T10:13:25+01:00",
-        "attributes": NESTED if layout == "nested" else OPEN,
+        "attributes": OPENINFERENCE["nested" if layout == "nested" else "flat"],
     }  # fmt: skip
     path = tmp_path / ("t.json" if layout == "array" else "t.jsonl")
     if layout == "array":
         path.write_text(json.dumps([record], indent=1))
     else:
-        lines(path, export(span(0, OPEN)) if layout == "otlp" else record)
+        lines(path, export(span(0, OPENINFERENCE["flat"])) if layout == "otlp" else record)
     (dialogue,), rejects = load(path)
     assert not rejects
     assert (dialogue.id, said(dialogue)) == ("conv-1", [("system", "Be kind."), *EXPECTED[:4]])
