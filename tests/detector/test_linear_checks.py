@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import pytest
 import yaml
+from linear_time import Make, growth, seconds
 
 from dialint.detector.checks import CheckContext, answers, load_checks, repeats, values
 from dialint.detector.log_profile import LogProfile
@@ -187,25 +187,6 @@ def steps(work: Callable[[], object]) -> int:
     finally:
         sys.settrace(before)
     return n
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """CPU time in seconds, the better of two, and a millisecond for what does not grow."""
-    times = []
-    for _ in range(2):
-        start = time.thread_time()
-        work()
-        times.append(time.thread_time() - start)
-    return min(times) + 0.001
-
-
-Make = Callable[[int], Callable[[], object]]
-
-
-def growth(make: Make, n: int, cost: Callable[[Callable[[], object]], float]) -> float:
-    """How many times as much four times as much costs."""
-    make(n)()  # what is imported and compiled at the first use
-    return cost(make(4 * n)) / cost(make(n))
 
 
 def too_much(

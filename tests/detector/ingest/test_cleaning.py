@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import time
 from collections.abc import Callable
 from html import escape, unescape
 from pathlib import Path
@@ -17,6 +16,7 @@ import reading
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from linear_time import growth
 from pyarrow import parquet
 
 from dialint.detector.ingest.html_text import is_html, read_html
@@ -272,15 +272,11 @@ PUMPS = (
 @pytest.mark.parametrize("pump", PUMPS)
 @pytest.mark.parametrize("head", ["", "x\n"])
 def test_mail_is_read_in_linear_time(pump: str, head: str) -> None:
-    def took_s(size: int) -> float:
-        text = head + pump * (size // len(pump))
-        began = time.process_time()
-        clean(text, text)
-        return time.process_time() - began
+    def make(n: int) -> Callable[[], object]:
+        text = head + pump * (n // len(pump))
+        return lambda: clean(text, text)
 
-    short_s = max(took_s(20_000), 0.02)
-    # 4 times as long if linear, 16 if not; one slow moment of the machine is no proof
-    assert any(took_s(80_000) < 10 * short_s for _ in range(4))
+    assert growth(make, 20_000) < 10
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -1,19 +1,19 @@
 """Masking and recognition take time linear in the text, whatever it is; checks: `test_linear_checks`.
 
-Counted is the CPU time of the thread, of two lengths in one run, with a wide margin: four times the text may
-cost eight times as much, where a quadratic algorithm costs sixteen times.
+With a wide margin: four times the text may cost eight times as much, where a quadratic algorithm costs sixteen
+times.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
+from linear_time import growth
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
@@ -69,37 +69,31 @@ def dialogue(texts: list[str]) -> Dialogue:
     return Dialogue(id="d", turns=tuple(turns))
 
 
-def cost(work: Callable[[], object]) -> float:
-    """CPU seconds, the better of two."""
-    seconds = []
-    for _ in range(2):
-        start = time.thread_time()
-        work()
-        seconds.append(time.thread_time() - start)
-    return min(seconds)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*TEXTS, *DIALOGUES])
 def test_four_times_the_text_or_turns_cost_four_times_as_much(name: str) -> None:
-    if name in TEXTS:
+    def make(n: int) -> Callable[[], object]:
+        if name in DIALOGUES:
+            return partial(mask_dialogue, dialogue([DIALOGUES[name](i) for i in range(n)]))
         unit = TEXTS[name]
-        short, long = (dialogue([unit * (n // len(unit)) + " zz"] * 2) for n in (LENGTH // 4, LENGTH))
-    else:
-        short, long = (dialogue([DIALOGUES[name](i) for i in range(n)]) for n in (TURNS, 4 * TURNS))
-    mask_dialogue(short)  # what is imported and compiled at the first use
-    took = [cost(partial(mask_dialogue, one)) + 0.001 for one in (short, long)]  # a millisecond of noise
-    assert took[1] < 8 * took[0]
+        return partial(mask_dialogue, dialogue([unit * (n // len(unit)) + " zz"] * 2))
+
+    assert growth(make, TURNS if name in DIALOGUES else LENGTH // 4) < 8
 
 
 @pytest.mark.parametrize("name", ["digits", "colons", "brackets", "spaces", "letters", "titles"])
 def test_the_format_of_a_long_line_is_recognised_in_linear_time(name: str, tmp_path: Path) -> None:
-    def work(n: int) -> None:
-        for wrap in (str, lambda text: json.dumps({"id": text, "turns": [text]})):
-            path = tmp_path / f"log-{n}.jsonl"
-            path.write_text(wrap(TEXTS[name] * (n // len(TEXTS[name]))), encoding="utf-8")
-            with suppress(InputRefused):
-                detect_format(open_logs([str(path)])[0], ReadConfig())
+    def make(n: int) -> Callable[[], object]:
+        text = TEXTS[name] * (n // len(TEXTS[name]))
+        paths = [tmp_path / f"plain-{n}.jsonl", tmp_path / f"record-{n}.jsonl"]
+        paths[0].write_text(text, encoding="utf-8")
+        paths[1].write_text(json.dumps({"id": text, "turns": [text]}), encoding="utf-8")
 
-    work(LENGTH)
-    assert (cost(lambda: work(16 * LENGTH)) + 0.001) / (cost(lambda: work(4 * LENGTH)) + 0.001) < 8
+        def detect() -> None:
+            for path in paths:
+                with suppress(InputRefused):
+                    detect_format(open_logs([str(path)])[0], ReadConfig())
+
+        return detect
+
+    assert growth(make, 4 * LENGTH) < 8
