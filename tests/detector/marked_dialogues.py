@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from dialint.detector.records import Dialogue, Role, ToolCall, Turn
 
@@ -45,3 +46,10 @@ def dialogue(*turns: tuple[str, str], name: str = "d") -> Dialogue:
     """Of roles and texts."""
     made = (Turn(index=i, role=role, text=text) for i, (role, text) in enumerate(turns))  # type: ignore[arg-type]
     return Dialogue(id=name, turns=tuple(made))
+
+
+def in_turn(*texts: str, id: str = "d", **fields: Any) -> Dialogue:
+    """Of texts of a customer and an agent, the customer first."""
+    roles: tuple[Role, Role] = ("customer", "agent")
+    turns = tuple(Turn(index=i, role=roles[i % 2], text=text) for i, text in enumerate(texts))
+    return Dialogue(id=id, turns=turns, **fields)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from marked_dialogues import read_case
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, Scan
 from dialint.detector.checks.context import proof_name
@@ -18,8 +19,7 @@ from dialint.detector.overrides import (
     read_overrides,
     update_overrides,
 )
-from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.records import Dialogue, Turn, Verdict
+from dialint.detector.pipeline import load_detector
 
 CONTRACT = Contract(
     threshold=0.8, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=10, n_clean=90
@@ -81,44 +81,18 @@ def test_thresholds_are_of_codes_that_the_scan_looks_for() -> None:
 
 
 def test_a_detector_keeps_to_them_and_its_verdicts_say_so(tmp_path: Path) -> None:
-    strict = SCAN.model_copy(update={"contract": CONTRACT.model_copy(update={"threshold": 0.999})})
-    known = tiny.release_info()
-    info = tiny.release_info(codes={**known.codes, "R1": CodeRelease(scan=strict)})
-    release = tiny.write_release(tmp_path / "r", info=info)
-    texts = ("w1", "w2", "w3", "{first_name} w2")
-    turns = tuple(Turn(index=n, role=("customer", "agent")[n % 2], text=text) for n, text in enumerate(texts))
-    dialogue = Dialogue(id="d", turns=turns)
-    path = tmp_path / "overrides.yaml"
-
-    def detector(**sections: dict[str, object]) -> ReleaseDetector:
-        path.unlink(missing_ok=True)
-        update_overrides(path, "tiny-1", **sections)
-        return load_detector(DetectorConfig(release=release, precision="fp32", threads=1, overrides=path))
-
-    def verdict(one: ReleaseDetector) -> Verdict:
-        return one.verdicts([dialogue], all_probabilities=True)[0]
-
-    plain = load_detector(DetectorConfig(release=release, precision="fp32", threads=1))
-    before = verdict(plain)
-    assert before.overrides is None
-    assert before.probabilities is not None
-    code, probability = max(
-        (
-            (code, value)
-            for row in before.probabilities.values()
-            for code, value in row.items()
-            if code in ("L1", "T1")
-        ),
-        key=lambda each: each[1],
+    release, path = tiny.write_release(tmp_path / "r"), tmp_path / "overrides.yaml"
+    talk, _ = read_case(["c: w1", "a: w2", "c: w3", "a: {first_name} w2"])
+    update_overrides(path, "tiny-1", thresholds=dict.fromkeys(("L1", "T1", "R1"), 1.0))
+    plain, raised = (
+        load_detector(DetectorConfig(release=release, precision="fp32", threads=1, overrides=overrides))
+        for overrides in (None, path)
     )
-    assert probability >= 0.5, "the tiny model flags something at its threshold"
-    raised = detector(thresholds={code: min(1.0, probability + 0.01)})
-    after = verdict(raised)
-    assert code in [each.code for each in before.findings]
-    assert code not in [each.code for each in after.findings]
-    moved = [proof_name(each) for each in after.suggestions if each.code == code]
-    assert set(moved) == {"demoted: below the threshold of the team"}
-    assert "M2" in [each.code for each in after.findings], "an exact check has no threshold"
+    (before,), (after,) = plain.verdicts([talk]), raised.verdicts([talk])
+    assert {each.code for each in before.findings} > {"M2"}
+    assert [each.code for each in after.findings] == ["M2"], "an exact check has no threshold"
+    assert {proof_name(each) for each in after.suggestions} == {"demoted: below the threshold of the team"}
+    assert before.overrides is None
     assert after.overrides == raised.overrides.fingerprint is not None
     assert raised.fingerprint != plain.fingerprint
     assert raised.with_log(plain.log).overrides == raised.overrides

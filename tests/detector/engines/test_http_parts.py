@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -19,17 +20,7 @@ from dialint.detector.engines.chat_completions import (
 from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.judge.reading import compact_json
 
-CONTROL = [
-    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<|user|>",
-    "<|end|>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>", "<pad>",
-    "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>", "<think>", "</think>", "<tool_call>",
-    "<tool_response>", "<unused17>", "[unused9]", "[UNUSED_TOKEN_145]", "<extra_id_0>", "<reserved_106>",
-    "<SPECIAL_10>", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[SYSTEM_PROMPT]", "[IMG]", "[gMASK]", "[sMASK]",
-    "<sop>", "<eop>", "<｜begin▁of▁sentence｜>", "<｜User｜>", "[|user|]", "[|endofturn|]", "<image>",
-    "<0x0A>", "<seed:bos>", "<end_of_utterance>", "]~b]", "]~!b[", "[e~[", "|ENDOFTEXT|", "|SPEAKER|",
-    "[CLS]", "[SEP]", "[PAD]", "<dialogue>", "</dialogue>", "<|channel|>", "<|return|>",
-    "<|START_OF_TURN_TOKEN|>", "<minimax:tool_call>", "<function=a>", "<0xE2>",
-]  # fmt: skip
+CONTROL = Path(__file__).with_name("control_tokens.txt").read_text(encoding="utf-8").splitlines()
 
 
 def test_every_known_control_token_is_broken_and_reads_as_before() -> None:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 from linear_time import growth
+from marked_dialogues import in_turn
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.readers.format_detection import detect_format
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.records import Dialogue, Turn
 
 LENGTH = 12_000
 TURNS = 300
@@ -64,19 +64,14 @@ DIALOGUES: dict[str, Callable[[int], str]] = {
 }
 
 
-def dialogue(texts: list[str]) -> Dialogue:
-    turns = (Turn(index=i, role="customer" if i % 2 else "agent", text=text) for i, text in enumerate(texts))
-    return Dialogue(id="d", turns=tuple(turns))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*TEXTS, *DIALOGUES])
 def test_four_times_the_text_or_turns_cost_four_times_as_much(name: str) -> None:
     def make(n: int) -> Callable[[], object]:
         if name in DIALOGUES:
-            return partial(mask_dialogue, dialogue([DIALOGUES[name](i) for i in range(n)]))
+            return partial(mask_dialogue, in_turn(*(DIALOGUES[name](i) for i in range(n))))
         unit = TEXTS[name]
-        return partial(mask_dialogue, dialogue([unit * (n // len(unit)) + " zz"] * 2))
+        return partial(mask_dialogue, in_turn(*[unit * (n // len(unit)) + " zz"] * 2))
 
     assert growth(make, TURNS if name in DIALOGUES else LENGTH // 4) < 8
 
