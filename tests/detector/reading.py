@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,9 @@ def refused(path: Path, config: ReadConfig = ANY_SHARE) -> InputRefused:
     with pytest.raises(InputRefused) as caught:
         inspect(open_logs([str(path)])[0], config)
     return caught.value
+
+
+def write_lines(path: Path, *records: object) -> Path:
+    """A file of JSON lines."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path

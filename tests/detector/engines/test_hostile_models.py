@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hostile_values import BODIES
@@ -17,18 +16,8 @@ from dialint.detector.errors import DialintError, ReleaseRefused
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.render import load_tokenizer
 
-PANICS: dict[str, dict[str, Any]] = {
-    "a merge that is longer than the continuing prefix": {"model": {
-        "type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"], "continuing_subword_prefix": "####"}},
-    "a map of characters that is none": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
-    "a regular expression without an end": {"pre_tokenizer": {
-        "type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}},
-    "pieces of no length": {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
-    "a mark that is no token": {"post_processor": {
-        "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "X", "type_id": 0}}], "pair": [],
-        "special_tokens": {}}},
-    "an unknown token that is none": {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "zz"}},
-}  # fmt: skip
+PANICS = json.loads(Path(__file__).with_name("panics.json").read_text(encoding="utf-8"))
+"""Parts of a tokenizer.json at which the library panics."""
 
 
 @pytest.fixture

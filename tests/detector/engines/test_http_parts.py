@@ -10,13 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from dialint.detector.engines.chat_completions import (
-    FORMATS,
-    Dialect,
-    TokenEstimate,
-    context_limit,
-    simpler_dialect,
-)
+from dialint.detector.engines.chat_completions import TokenEstimate, context_limit
 from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.judge.reading import compact_json
 
@@ -51,19 +45,6 @@ def test_escaped_json_means_the_same(value: list[str]) -> None:
 )  # fmt: skip
 def test_refusals_about_length(message: str, expected: tuple[int | None, int | None] | None) -> None:
     assert context_limit(message) == expected
-
-
-def test_refusals_about_form() -> None:
-    assert simpler_dialect(Dialect(), "no temperature, please", is_probe=False) == Dialect(
-        has_temperature=False
-    )
-    assert simpler_dialect(Dialect(), "bad request", is_probe=False) is None
-    dialect: Dialect | None = Dialect()
-    steps = []
-    while dialect is not None:
-        steps.append(dialect.answer_format)
-        dialect = simpler_dialect(dialect, "bad request", is_probe=True)
-    assert steps == list(FORMATS)
 
 
 def test_the_estimate_is_above_what_a_small_vocabulary_needs() -> None:

@@ -19,8 +19,7 @@ FORMS: dict[str, Any] = json.loads(Path(__file__).with_name("chat_forms.json").r
 
 
 def load(path: Path, *records: Any) -> tuple[list[Dialogue], list[Reject], Counts]:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return reading.dialogues(path)
+    return reading.dialogues(reading.write_lines(path, *records))
 
 
 def without_errors(dialogue: Dialogue) -> dict[str, Any]:

@@ -160,14 +160,6 @@ def test_of_two_codes_for_one_fault_that_of_a_judge_that_accuses_takes_the_place
     assert [each.code for each in unsure.findings] == ["L1"]
 
 
-def test_a_finding_of_the_scan_that_a_measured_judge_denies_is_a_suggestion() -> None:
-    found = finding("T1", 3, "scan")
-    denied, _ = judge(listed(), Inner((found,)))
-    assert [each.code for each in denied.suggestions] == ["T1"]
-    unmeasured, _ = judge(listed(), Inner((found,)), threshold=None)
-    assert [each.code for each in unmeasured.findings] == ["T1"]
-
-
 def test_a_second_look_decides_what_was_not_sure_and_what_is_critical() -> None:
     errors = [
         {**C1, "probability": 0.6, "second_code": "R1"},

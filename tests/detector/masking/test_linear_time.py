@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 from linear_time import growth
 from marked_dialogues import in_turn
 
@@ -25,33 +26,7 @@ from dialint.detector.masking import mask_dialogue
 LENGTH = 12_000
 TURNS = 300
 
-TEXTS = {
-    "an address that never ends": "1 rue a-a-a-a-a-a(",
-    "ten numbers and a phone": "order " + " ".join(["1111"] * 11) + " zz 555-123-4567 ",
-    "a local part of dashes": "z-" * 31 + "!@a.b ",
-    "names": "Hi Anna, ",
-    "introductions": "my name is Anna Kowalska. ",
-    "addresses": "a@b.co ",
-    "hidden addresses": "anna at example dot com ",
-    "phones": "call 555-0199, ",
-    "digits": "1 ",
-    "spelled numbers": "one two three ",
-    "titles": "Mr. ",
-    "signatures": "Regards,\nAnna\n",
-    "passports": "passport nr 533380006 ",
-    "secrets": "my password is is is x1! pin code 4821 ",
-    "births": "born on on on 12 12 12 ",
-    "accounts": "account no 1 2 3 4 5 6 7 8 ",
-    "plates": "plate AB 12 CD VIN 1HGCM82633A004352 ",
-    "colons": "ANNA: 1:2:",
-    "placeholders": "[NAME_1] ",
-    "spaces": " ",
-    "letters": "a",
-    "capitals": "A",
-    "hidden characters": "a\u200b",
-    "number signs": "12 Main Street ",
-    "brackets": "{{name [",
-}
+TEXTS = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))["repeated"]
 
 DIALOGUES: dict[str, Callable[[int], str]] = {
     "another name in each turn": lambda i: (
