@@ -32,6 +32,10 @@ def dialogues(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Dialogue
     return [one.dialogue for one in loaded], rejects, counts
 
 
+def said(dialogue: Dialogue) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in dialogue.turns]
+
+
 def refused(path: Path, config: ReadConfig = ANY_SHARE) -> InputRefused:
     """What `inspect` refuses, before anything is read."""
     with pytest.raises(InputRefused) as caught:

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import ANY_SHARE, load, refused
 
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs
+from dialint.detector.ingest.read import ReadConfig, inspect, open_logs
 from dialint.detector.ingest.readers.streams import encoding_of
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 
@@ -36,14 +36,6 @@ def table(texts: list[str], header: str = "ticket_id,role,text", delimiter: str 
     for number in range(n):
         rows.writerows([f"t{number}", ("user", "agent")[k % 2], text] for k, text in enumerate(texts))
     return out.getvalue()
-
-
-def load(path: Path, config: ReadConfig | None = None) -> tuple[list[Loaded], list[Reject], Counts]:
-    return reading.load(path, config or ReadConfig())
-
-
-def refused(path: Path, config: ReadConfig | None = None) -> InputRefused:
-    return reading.refused(path, config or ReadConfig())
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
@@ -134,7 +126,7 @@ def test_the_delimiter_that_gives_the_columns_is_taken(
 # times
 
 
-def times(tmp_path: Path, column: list[str], config: ReadConfig | None = None) -> list[datetime | None]:
+def times(tmp_path: Path, column: list[str], config: ReadConfig = ANY_SHARE) -> list[datetime | None]:
     path = tmp_path / "log.csv"
     path.write_text(
         "ticket_id;role;text;created_at\n" + "".join(f"t{k};user;hi;{at}\n" for k, at in enumerate(column))

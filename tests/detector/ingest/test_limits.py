@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from linear_time import growth
-from pyarrow import parquet
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
@@ -59,17 +58,14 @@ TABLES: dict[str, tuple[Callable[[], pa.Table], dict[str, Any], str]] = {
     ),
     "texts that repeat their beginning": (
         lambda: hostile_logs.nested([5_000], pa.array(["x" * 20_000] * 5_000)),
-        {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"},
+        {"use_dictionary": False, "column_encoding": {"turns.list.element.text": "DELTA_BYTE_ARRAY"}},
         "E_PARQUET",
     ),
 }  # fmt: skip
 
 
 def written(path: Path, table: pa.Table, **options: Any) -> Path:
-    if encoding := options.pop("column_encoding", None):
-        options["column_encoding"] = {"turns.list.element.text": encoding}
-    settings = {"compression": "zstd", "store_schema": False, "row_group_size": 1 << 26, **options}
-    parquet.write_table(table, path, **settings)
+    path.write_bytes(hostile_logs.parquet_bytes(table, **options))
     return path
 
 

@@ -14,11 +14,11 @@ import pytest
 import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import said
 
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.mapping import MEANINGS, load_mapping
 from dialint.detector.ingest.read import ReadConfig
-from dialint.detector.records import Dialogue
 
 NESTED = """
 fields:
@@ -69,10 +69,6 @@ def mapping(tmp_path: Path, text: str) -> Path:
 
 def refusal(path: Path, config: ReadConfig) -> str:
     return str(reading.refused(path, config))
-
-
-def said(dialogue: Dialogue) -> list[tuple[str, str]]:
-    return [(turn.role, turn.text) for turn in dialogue.turns]
 
 
 WRITERS = {

@@ -11,7 +11,7 @@ import pytest
 import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import write_lines
+from reading import said, write_lines
 
 from dialint.detector.ingest.read import Reject
 from dialint.detector.records import Dialogue, ToolCall
@@ -39,10 +39,6 @@ EXPECTED = [
 
 def load(path: Path) -> tuple[list[Dialogue], list[Reject]]:
     return reading.dialogues(path)[:2]
-
-
-def said(dialogue: Dialogue) -> list[tuple[str, str]]:
-    return [(turn.role, turn.text) for turn in dialogue.turns]
 
 
 def any_value(value: Any) -> Any:
