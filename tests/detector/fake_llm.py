@@ -1,9 +1,6 @@
 """A stand-in for an OpenAI-compatible server with a strong model: right readings from labels, with stated error
 rates, and every way to fail that servers have. Deterministic: an answer depends on the seed, the code and the
 turn only. It simulates; no figure that is taken with it says anything about a real model.
-
-As a server by itself: ``python tests/detector/fake_llm.py 8000 labels.json``, where the file has
-``{"T1": {"text of the masked agent turn": "its quote"}}``.
 """
 
 from __future__ import annotations
@@ -11,14 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -295,10 +290,3 @@ def serving(llm: FakeLLM, port: int = 0) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-if __name__ == "__main__":
-    known = json.loads(Path(sys.argv[2]).read_text("utf-8")) if len(sys.argv) > 2 else {}
-    with serving(FakeLLM(labels=known), int(sys.argv[1])) as url:
-        print(url, flush=True)
-        threading.Event().wait()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from marked_dialogues import in_turn
+
 from dialint.detector.engines.judge_http import HttpJudge
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.prompt import Evidence, Reader
 from dialint.detector.judge.reading import Question, parse_reading
-from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 
 RUDE = "You fool."
@@ -18,10 +19,9 @@ TAXONOMY = load_taxonomy()
 
 def question(text: str, *codes: str, customer: str = "Where is it?") -> Question:
     """About a dialogue whose turn 1, of the agent, is `text`; of T1 unless `codes` are given."""
-    turns = (Turn(index=0, role="customer", text=customer), Turn(index=1, role="agent", text=text))
     reader = Reader(taxonomy=TAXONOMY, max_tokens=10**6, count=lambda messages: 1)
     asked = {code: TAXONOMY.codes[code] for code in codes or ("T1",)}
-    [question], _ = reader.questions(Dialogue(id="d", turns=turns), asked, Evidence())
+    [question], _ = reader.questions(in_turn(customer, text), asked, Evidence())
     return question
 
 

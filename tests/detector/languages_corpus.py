@@ -8,41 +8,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
+
 from dialint.detector.records import Dialogue, Turn
 
 FOLDER = Path(__file__).with_name("correct_dialogues")
-SHARED = {
-    "order": ("A-20417", "7781 0932", "DE4410", "#55021", "904-1127"),
-    "number": ("1048 22", "77 310 556", "K-90312", "20451177"),
-    "amount": ("12,90", "49", "86,50", "119", "230"),
-    "product": ("Lumo X2", "Kallor 4", "Trivia 12", "Nordan S"),
-}
-FACTS = {
-    "de": {
-        "name": ("Brandt", "Yilmaz", "Schönfelder", "Krüger", "Novak"),
-        "day": ("Montag", "Dienstag", "Mittwoch", "Freitag", "Samstag"),
-        "date": ("3. Mai", "17. August", "1. Dezember", "28. Februar"),
-        "city": ("Hannover", "Leipzig", "Graz", "Freiburg", "Köln"),
-    },
-    "es": {
-        "name": ("Herrera", "Ibáñez", "Romero", "Quintana", "Vidal"),
-        "day": ("lunes", "martes", "miércoles", "viernes", "sábado"),
-        "date": ("3 de mayo", "17 de agosto", "1 de diciembre", "28 de febrero"),
-        "city": ("Zaragoza", "Rosario", "Sevilla", "Bogotá", "Valencia"),
-    },
-    "fr": {
-        "name": ("Lefèvre", "Moreau", "Benali", "Girard", "Dupuis"),
-        "day": ("lundi", "mardi", "mercredi", "vendredi", "samedi"),
-        "date": ("3 mai", "17 août", "1er décembre", "28 février"),
-        "city": ("Rennes", "Lyon", "Genève", "Lille", "Nantes"),
-    },
-    "ru": {
-        "name": ("Соколова", "Ким", "Орлов", "Белова", "Гусев"),
-        "day": ("понедельник", "вторник", "четверг", "воскресенье"),
-        "date": ("3 мая", "17 августа", "1 декабря", "28 февраля"),
-        "city": ("Казань", "Томск", "Самара", "Алматы", "Минск"),
-    },
-}
+FACTS = yaml.safe_load((FOLDER / "facts.yaml").read_text(encoding="utf-8"))
 
 
 def dialogues(language: str, n: int, *, declared: str | None = None) -> Iterator[Dialogue]:
@@ -54,7 +25,7 @@ def dialogues(language: str, n: int, *, declared: str | None = None) -> Iterator
         if len(seen) == n:
             return
         block = blocks[attempt % len(blocks)]
-        facts = {name: draw.choice(values) for name, values in (SHARED | FACTS[language]).items()}
+        facts = {name: draw.choice(values) for name, values in (FACTS["all"] | FACTS[language]).items()}
         first = attempt < len(blocks)
         lines = [(role, draw.choice(words[:1] if first else words)) for role, words in block]
         texts = [

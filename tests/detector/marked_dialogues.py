@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from dialint.detector.records import Dialogue, Role, ToolCall, Turn
 
@@ -15,8 +16,11 @@ MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
 
 def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tuple[int, int, int]]]:
     """The dialogue of a case, and the turn, start and end of each marked quote; of a marked call 0 and 1. A role
-    may have the minute of its turn, as in ``a@12: Hello``: then the dialogue is a chat."""
+    may have the minute of its turn, as in ``a@12: Hello``: then the dialogue is a chat. Lines of sources stand
+    before the turns."""
     lines = ["c: Hello", f"a: {case}"] if isinstance(case, str) else case
+    sources = tuple(line.removeprefix("source: ") for line in lines if line.startswith("source: "))
+    lines = lines[len(sources) :]
     if not any(re.match(r"[cabts](@\d+)?: |call: ", line) for line in lines):  # customer and agent in turn
         lines = [f"{'ca'[(len(lines) - n) % 2]}: {line}" for n, line in enumerate(lines)]
     turns, quotes = list[Turn](), list[tuple[int, int, int]]()
@@ -35,24 +39,17 @@ def read_case(case: str | list[str], id: str = "d") -> tuple[Dialogue, list[tupl
         at = START + timedelta(minutes=int(minute)) if minute else None
         turns.append(Turn(index=index, role=ROLES[role], text=MARKED.sub(r"\1", text), at=at))
     channel = "chat" if any(turn.at for turn in turns) else None
-    return Dialogue(id=id, turns=tuple(turns), language="en", channel=channel), quotes
-
-
-def with_calls(*turns: tuple[str, str] | tuple[str, dict[str, str], str | None]) -> Dialogue:
-    """Turns as ("c" or "a", text), or as a call with its result, None if it never ran."""
-    made: list[Turn] = []
-    for turn in turns:
-        if len(turn) == 2:
-            made.append(Turn(index=len(made), role=ROLES[turn[0]], text=turn[1]))
-            continue
-        call = ToolCall(name=turn[0], arguments=dict(turn[1]))
-        made.append(Turn(index=len(made), role="agent", text="", tool_calls=(call,)))
-        if turn[2] is not None:
-            made.append(Turn(index=len(made), role="tool", text=turn[2]))
-    return Dialogue(id="d", turns=tuple(made))
+    return Dialogue(id=id, turns=tuple(turns), language="en", channel=channel, sources=sources), quotes
 
 
 def dialogue(*turns: tuple[str, str], name: str = "d") -> Dialogue:
     """Of roles and texts."""
     made = (Turn(index=i, role=role, text=text) for i, (role, text) in enumerate(turns))  # type: ignore[arg-type]
     return Dialogue(id=name, turns=tuple(made))
+
+
+def in_turn(*texts: str, id: str = "d", **fields: Any) -> Dialogue:
+    """Of texts of a customer and an agent, the customer first."""
+    roles: tuple[Role, Role] = ("customer", "agent")
+    turns = tuple(Turn(index=i, role=roles[i % 2], text=text) for i, text in enumerate(texts))
+    return Dialogue(id=id, turns=turns, **fields)

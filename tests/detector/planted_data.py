@@ -6,33 +6,16 @@ Names stand where the writer says that they are names; a name that nothing intro
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
+import yaml
 from stdnum import luhn
 from stdnum.iso7064 import mod_97_10
 
 from dialint.detector.records import Dialogue, Turn
 
-GIVEN = [
-    "Anna", "Marcus", "Priya", "Kwame", "Beatriz", "Tomasz", "Hannah", "Olga", "Sergei", "Lucia", "Miguel",
-]  # fmt: skip
-GIVEN += ["Elena", "Viktor", "Nadia", "Carlos"]
-SURNAMES = ["Oyelaran", "Delgado", "Whitcombe", "Petrova", "Kowalski", "Marchetti", "Lindqvist", "Abernathy"]
-SURNAMES += ["Castellanos", "Vasilenko"]
-SENTENCES = {
-    "EMAIL": (
-        "You can write to {} about it.", "My email is {}, thanks", "it's {}", "Send the invoice to <{}> please.",
-    ),
-    "PHONE": ("Call me at {} after five.", "My phone number is {}.", "You reach me under {}", "mobile: {}"),
-    "CARD": (
-        "My card number is {}.", "I paid with {} yesterday.", "card {} was charged twice", "It is {}, Visa.",
-    ),
-    "IBAN": (
-        "My IBAN is {}.", "Please refund it to {}.", "account {}", "The transfer came from {} last week.",
-    ),
-    "NAME": (
-        "My name is {}.", "Hi, this is {}, I ordered a lamp.", "I'm {} and my parcel is late.", "Regards, {}",
-    ),
-}  # fmt: skip
+_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+SENTENCES: dict[str, list[str]] = _DATA["sentences"]
 
 
 def planted(n: int, seed: int = 0) -> list[tuple[str, str, str]]:
@@ -47,7 +30,7 @@ def planted(n: int, seed: int = 0) -> list[tuple[str, str, str]]:
 
 
 def _value(kind: str, rng: random.Random, number: int) -> str:
-    given, surname = rng.choice(GIVEN), rng.choice(SURNAMES)
+    given, surname = rng.choice(_DATA["given"]), rng.choice(_DATA["surnames"])
     digits = "".join(rng.choices("0123456789", k=18))
     if kind == "EMAIL":
         return f"{given.lower()}{rng.choice('._-')}{surname.lower()}{number}@{rng.choice(['mail', 'post', 'example'])}.{rng.choice(['com', 'org', 'es', 'co.uk'])}"
@@ -76,7 +59,7 @@ def _value(kind: str, rng: random.Random, number: int) -> str:
         body = digits
         iban = "DE" + mod_97_10.calc_check_digits(f"{body}DE") + body
         return rng.choice([iban, " ".join(iban[n : n + 4] for n in range(0, 22, 4))])
-    return f"{given} {surname}{rng.choice(['', '-'])}{'' if number % 3 else rng.choice(SURNAMES).lower()}".rstrip(
+    return f"{given} {surname}{rng.choice(['', '-'])}{'' if number % 3 else rng.choice(_DATA['surnames']).lower()}".rstrip(
         "-"
     )
 

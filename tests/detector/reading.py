@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,18 @@ def dialogues(path: Path, config: ReadConfig = ANY_SHARE) -> tuple[list[Dialogue
     return [one.dialogue for one in loaded], rejects, counts
 
 
+def said(dialogue: Dialogue) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in dialogue.turns]
+
+
 def refused(path: Path, config: ReadConfig = ANY_SHARE) -> InputRefused:
     """What `inspect` refuses, before anything is read."""
     with pytest.raises(InputRefused) as caught:
         inspect(open_logs([str(path)])[0], config)
     return caught.value
+
+
+def write_lines(path: Path, *records: object) -> Path:
+    """A file of JSON lines."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path

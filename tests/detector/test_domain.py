@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from marked_dialogues import dialogue, in_turn
 from pydantic import ValidationError
 
 from dialint.detector.decide import FAR_LOG
@@ -22,7 +23,7 @@ from dialint.detector.log_profile import (
     word_pairs,
 )
 from dialint.detector.pipeline import load_detector, score
-from dialint.detector.records import Dialogue, Role, Turn
+from dialint.detector.records import Dialogue
 
 TRADES = ("hotel", "train", "table", "taxi", "parcel", "flight")
 DAYS = ("monday", "tuesday", "friday", "sunday")
@@ -38,13 +39,8 @@ AWAY = [
 ]
 
 
-def dialogue(id: str, *texts: str, roles: tuple[Role, ...] = ("customer", "agent")) -> Dialogue:
-    turns = (Turn(index=i, role=roles[i % len(roles)], text=text) for i, text in enumerate(texts))
-    return Dialogue(id=id, turns=tuple(turns))
-
-
 def log(pairs: list[tuple[str, str]], n: int) -> Iterator[Dialogue]:
-    return (dialogue(f"d{i}", *pairs[i % len(pairs)]) for i in range(n))
+    return (in_turn(*pairs[i % len(pairs)], id=f"d{i}") for i in range(n))
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +51,17 @@ def domain() -> Domain:
 
 
 def test_pairs_are_of_neighbouring_words_said_with_the_ends_of_turns() -> None:
-    one = word_pairs(dialogue("a", "Book it, now!"))
+    one = word_pairs(in_turn("Book it, now!"))
     assert len(one) == 4
-    assert one == word_pairs(dialogue("b", "book IT now", "book it now"))
-    assert one < word_pairs(dialogue("c", "Book it, now!", "Now book it."))
-    assert word_pairs(dialogue("d", "Book it, now!", roles=("system",))) == set()
+    assert one == word_pairs(in_turn("book IT now", "book it now"))
+    assert one < word_pairs(in_turn("Book it, now!", "Now book it."))
+    assert word_pairs(dialogue(("system", "Book it, now!"))) == set()
     assert all(0 <= pair < 2**24 for pair in one)
 
 
 def test_distance_is_the_share_of_new_pairs(domain: Domain) -> None:
-    assert domain.count_unknown(dialogue("a", HOME[0][0])) == (0, 7)
-    assert domain.count_unknown(dialogue("a", "I need a zebra for monday.")) == (2, 7)
+    assert domain.count_unknown(in_turn(HOME[0][0])) == (0, 7)
+    assert domain.count_unknown(in_turn("I need a zebra for monday.")) == (2, 7)
     assert profile_log(log(HOME, 30), domain).distance == 0.0
     assert profile_log(log(AWAY, 30), domain).distance == 1.0
     assert profile_log(log(AWAY, 30)).distance is None
@@ -83,7 +79,7 @@ def test_a_small_log_and_one_that_was_not_measured_are_never_far(domain: Domain)
 def test_a_reference_is_the_same_for_the_same_dialogues_and_holds_the_most_frequent_pairs() -> None:
     dialogues = list(log(HOME, MIN_REFERENCE))
     letters = [chr(97 + i // 26) + chr(97 + i % 26) for i in range(676)]
-    rare = [dialogue(f"r{i}", " ".join(f"{letters[i]}{each}" for each in letters)) for i in range(40)]
+    rare = [in_turn(" ".join(f"{letters[i]}{each}" for each in letters), id=f"r{i}") for i in range(40)]
     fitted = fit_domain({"a": dialogues, "b": rare})
     assert fitted is not None
     assert fitted == fit_domain({"b": rare, "a": reversed(dialogues)})
@@ -92,7 +88,7 @@ def test_a_reference_is_the_same_for_the_same_dialogues_and_holds_the_most_frequ
     assert (fitted.corpora, fitted.n_dialogues) == (("a", "b"), MIN_REFERENCE + 40)
 
 
-HOME_DIALOGUE = dialogue("home", *HOME[0])
+HOME_DIALOGUE = in_turn(*HOME[0])
 
 
 def test_too_few_dialogues_make_no_reference() -> None:
@@ -125,12 +121,12 @@ def test_in_a_far_log_the_scans_findings_are_suggestions_of_lower_probability_an
     far = domain.model_copy(update={"slope": 0.5, "offset": -1.0})
     folder = tiny.write_release(tmp_path / "r", info=tiny.release_info(domain=far))
     items = [
-        dialogue(
-            f"d{i}",
+        in_turn(
             f"w{i} w{i + 1}?",
-            f"w{i + 2} w{(7 * i) % 90} {{{{order}}}} w3",
+            f"w{i + 2} w{7 * i % 90} {{{{order}}}} w3",
             f"w{i}",
             f"hello w{i} w9",
+            id=f"d{i}",
         )
         for i in range(MIN_FOR_DISTANCE)
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from languages_corpus import dialogues
+from marked_dialogues import in_turn
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.languages import (
@@ -21,13 +22,6 @@ from dialint.detector.records import Dialogue, ToolCall, Turn
 
 GERMAN = "Guten Tag, ich habe Ihre Bestellung geprüft, sie wird morgen geliefert."
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
-
-
-def dialogue(*texts: str, language: str | None = None) -> Dialogue:
-    """Customer and agent in turn, the customer first."""
-    roles = ("customer", "agent")
-    turns = tuple(Turn(index=i, role=roles[i % 2], text=text) for i, text in enumerate(texts))
-    return Dialogue(id="d", turns=turns, language=language)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +71,7 @@ def test_what_the_record_says_holds_for_weak_evidence_and_not_for_clear() -> Non
 
 
 def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
-    found = dialogue(
+    found = in_turn(
         "Wo ist mein Paket mit den Büchern?", GERMAN, "ok", "Gerne!", ENGLISH, ENGLISH, GERMAN, GERMAN, "danke",
         "Ok.",
     )  # fmt: skip
@@ -88,16 +82,16 @@ def test_short_turns_inherit_and_others_stand_for_themselves() -> None:
 
 
 def test_an_agent_who_answers_in_another_language_keeps_it_in_short_turns() -> None:
-    found = dialogue("Wo ist mein Paket?", ENGLISH, "Es sollte gestern kommen, oder?", "Sure!", "Ja", "Bye!")
+    found = in_turn("Wo ist mein Paket?", ENGLISH, "Es sollte gestern kommen, oder?", "Sure!", "Ja", "Bye!")
     _, turns = detect_languages(found)
     assert [turns[i] for i in (1, 3, 5)] == ["en"] * 3
     assert turns[2] == "de"
 
 
 def test_languages_are_forced() -> None:
-    found = dialogue(GERMAN, ENGLISH)
+    found = in_turn(GERMAN, ENGLISH)
     assert detect_languages(found, ("de",)) == ("de", {0: "de", 1: "de"})
-    assert detect_languages(dialogue("Mi pedido todavía no ha llegado"), ("de", "en"))[0] in (
+    assert detect_languages(in_turn("Mi pedido todavía no ha llegado"), ("de", "en"))[0] in (
         "de",
         "en",
         UNKNOWN,
@@ -140,7 +134,7 @@ def test_no_english_turn_of_the_sample_is_lost() -> None:
 
 
 def test_results_of_tools_say_nothing_about_the_language() -> None:
-    spoken = dialogue("Hi", ENGLISH)
+    spoken = in_turn("Hi", ENGLISH)
     tool = Turn(index=2, role="tool", text=" ".join([GERMAN] * 20))
     call = Turn(index=3, role="agent", text="", tool_calls=(ToolCall(name="a", arguments={"x": GERMAN}),))
     whole, turns = detect_languages(spoken.model_copy(update={"turns": (*spoken.turns, tool, call)}))

@@ -1,23 +1,25 @@
 """The work of every check, rule and operator of a policy grows with the dialogue, not with its square.
 
-Work is counted in bytecodes, so that no clock is needed: four times the dialogue may take six times as many,
-where a quadratic algorithm takes up to sixteen. What the interpreter does within one bytecode (a search in a
-text, a copy of it) is measured in CPU time, of longer dialogues; those tests are slow ones.
+Work is counted in lines that run, a loop within one as often as it turns, so that no clock is needed: four times
+the dialogue may take six times as many, where a quadratic algorithm takes up to sixteen. What the interpreter does
+within one bytecode (a search in a text, a copy of it) is measured in CPU time, of longer dialogues; those tests are
+slow ones.
 
-A new check, rule or operator needs its line in the tables here.
+A new check needs its line in `checks/exchanges.yaml`, a new rule or operator in the tables here.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from types import FrameType
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from linear_time import Make, growth, seconds
 
 from dialint.detector.checks import CheckContext, answers, load_checks, repeats, values
 from dialint.detector.log_profile import LogProfile
@@ -32,40 +34,9 @@ N = 40
 N_SLOW = 500
 LOG = LogProfile(n_dialogues=10, tool_dialogues=9, listing_tools=("list_orders",))
 
-EXCHANGES = {
-    "unfilled_placeholder": ("Where is order {i}?", "Hello [Customer Name], tap [title] and {{first_name}}."),
-    "same_text_again": ("it is not there", "Please look behind the red door of your house."),
-    "missing_greeting": ("Hello {i}", "The parcel {i} is on its way."),
-    "ignores_distress": ("I am so upset about {i}", "The parcel {i} is on its way."),
-    "passes_over_question": ("What does parcel {i} cost?", "Thanks for your message."),
-    "cut_message": ("Where is parcel {i}?", "The parcel {i} is with the driver and"),
-    "insult": ("Hallo Nummer {i}", "Sie sind ein Idiot. Wenn Sie ein Idiot sind, dann gehen Sie."),
-    "asks_secret_for_tool": ("My PIN is {i}", "Your PIN {i}? I need a PIN, if not the PIN. Your PIN in the app on the page."),
-    "passes_over_person": ("Let me talk to a human {i}", "I will not transfer you, order {i} is on its way."),
-    "asks_secret": ("Deliver {i} to my address", "Never tell me your PIN code. Please tell me your PIN code."),
-    "claims_undone_write": ("Cancel W{i}0777 for me", "I have cancelled your order W{i}0777. It has been refunded."),
-    "claims_undone_lookup": ("It is about W{i}0777", "I have checked your account. Your order is pending, you paid ${i}."),
-    "unsupported_fact": ("I paid $20.50", "Order W{i}1888 costs ${i}.55 and leaves at 5:19 pm on May 9, 54{i}21."),
-    "contradicts_result": ("And {i}?", "We saw it. The order id is W10999."),
-    "tells_of_another": ("And {i}?", "Their mail is a2@b.example or a4@b.example, case {i}."),
-    "format_slip": ("ok {i}", "Come etc. then etc. again ,and call i think on monday"),
-    "asks_for_known": ("My e-mail is a{i}@b.co", "Could you give me your e-mail address? What is your user id?"),
-    "asks_for_given": ("My name is Ann, for Friday at 5 pm", "What is your name? What day? How many people?"),
-    "wrong_call": ("Where is it?", "I am sorry, W{i}9999 could not be found."),
-    "policy": ("yes please", "I have cancelled your order W{i}0777."),
-    "needless_transfer": ("hello {i}", "One moment."),
-    "insists_on_number": ("I lost my order id {i}", "I need your order id."),
-    "unstated_argument": ("hello {i}", "One moment."),
-    "raw_tool_call": ("hello {i}", 'Thought: I need to ask.\n{{"name": "find", "arguments": {{"id": {i}}}}}'),
-    "raw_text_again": ("hello {i}", '{{"name": "find", "arguments": {{}}}}'),
-    "refused_write": ("Please change it", "I am sorry, that was not possible."),
-    "leaves_request_open": ("Please cancel my order {i}", "I have noted that you called us."),
-    "misspelt_word": ("hello there", "We have definately recieved your letter {i} at our house."),
-    "grammar_slip": ("This is is it {i}", "This is is a apple, “{i} is is” and we was here here."),
-    "wrong_sum": ("How much for {i}?", "Two nights at 80 euros each, that is 1{i} euros for {i} rooms at 5 euros each"),
-    "long_wait": ("Where is order {i}?", "Let me check order {i}, I need 2 minutes."),
-}  # fmt: skip
-"""What a customer and an agent say where the check has most to do; ``{i}`` is a number."""
+EXCHANGES = yaml.safe_load(
+    (Path(__file__).with_name("checks") / "exchanges.yaml").read_text(encoding="utf-8")
+)
 
 
 # --- dialogues that grow -------------------------------------------------------------------------
@@ -199,45 +170,23 @@ def dialogue(shape: Shape, n: int, name: str) -> Dialogue:
 # --- work ----------------------------------------------------------------------------------------
 
 
-def bytecodes(work: Callable[[], object]) -> int:
-    """How many bytecodes of Python `work` executes."""
+def steps(work: Callable[[], object]) -> int:
+    """How many lines of Python `work` runs. A jump back to the same line counts, and so does each item of a
+    generator; counting bytecodes instead took three times as long (2026-11-29)."""
     n = 0
 
-    def count(frame: FrameType, event: str, _: object) -> Any:
+    def count(*_: object) -> Any:
         nonlocal n
-        n += event == "opcode"
-        return count
-
-    def enter(frame: FrameType, event: str, _: object) -> Any:
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        n += 1
         return count
 
     before = sys.gettrace()
-    sys.settrace(enter)
+    sys.settrace(count)
     try:
         work()
     finally:
         sys.settrace(before)
     return n
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """CPU time in seconds, the better of two, and a millisecond for what does not grow."""
-    times = []
-    for _ in range(2):
-        start = time.thread_time()
-        work()
-        times.append(time.thread_time() - start)
-    return min(times) + 0.001
-
-
-Make = Callable[[int], Callable[[], object]]
-
-
-def growth(make: Make, n: int, cost: Callable[[Callable[[], object]], float]) -> float:
-    """How many times as much four times as much costs."""
-    make(n)()  # what is imported and compiled at the first use
-    return cost(make(4 * n)) / cost(make(n))
 
 
 def too_much(
@@ -288,8 +237,8 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("low_limits")
 @pytest.mark.parametrize("name", EXCHANGES)
-def test_four_times_the_dialogue_takes_four_times_the_bytecodes(name: str) -> None:
-    assert too_much(checked_in(name), N, bytecodes, 6) == {}
+def test_four_times_the_dialogue_takes_four_times_the_steps(name: str) -> None:
+    assert too_much(checked_in(name), N, steps, 6) == {}
 
 
 @pytest.mark.slow
@@ -397,8 +346,8 @@ def test_every_rule_and_operator_has_a_clause() -> None:
 
 
 @pytest.mark.parametrize("name", CLAUSES)
-def test_a_clause_takes_bytecodes_in_proportion(name: str) -> None:
-    assert too_much({how: make(name) for how, make in GROWTHS.items()}, N // 2, bytecodes, 6) == {}
+def test_a_clause_takes_steps_in_proportion(name: str) -> None:
+    assert too_much({how: make(name) for how, make in GROWTHS.items()}, N // 2, steps, 6) == {}
 
 
 @pytest.mark.slow
@@ -411,9 +360,9 @@ def test_facts_that_lead_to_facts_are_looked_up_once() -> None:
     def make(n: int) -> Callable[[], object]:
         return judge(policy_text({"forbid": {f"f{n - 1}.status": "sent"}}, facts=n), talk_of(8))
 
-    assert growth(make, 5, bytecodes) < 6
+    assert growth(make, 5, steps) < 6
 
 
 def test_calls_are_linked_to_their_results_in_proportion() -> None:
     for shape in SHAPES:
-        assert growth(lambda n: lambda: tool_uses(talk_of(n, shape)), N, bytecodes) < 6, shape  # noqa: B023
+        assert growth(lambda n: lambda: tool_uses(talk_of(n, shape)), N, steps) < 6, shape  # noqa: B023

@@ -1,6 +1,7 @@
 """What a log as a whole says: its words, and the marks of its own masking."""
 
 import pytest
+from marked_dialogues import in_turn
 
 from dialint.detector.log_profile import (
     EMPTY_PROFILE,
@@ -11,35 +12,24 @@ from dialint.detector.log_profile import (
     profile_log,
     words,
 )
-from dialint.detector.records import Dialogue, Turn
-
-
-def dialogue(id: str, *texts: str) -> Dialogue:
-    roles = ("customer", "agent")
-    turns = tuple(
-        Turn(index=index, role=roles[index % 2], text=text)  # type: ignore[arg-type]
-        for index, text in enumerate(texts)
-    )
-    return Dialogue(id=id, turns=turns)
+from dialint.detector.records import Turn
 
 
 def test_words_are_counted_once_a_dialogue() -> None:
-    profile = profile_log([dialogue("a", "Don’t, don't!", "The Fluxo 3"), dialogue("b", "fluxo?", "Don")])
+    profile = profile_log([in_turn("Don’t, don't!", "The Fluxo 3"), in_turn("fluxo?", "Don")])
     assert profile.n_dialogues == 2
     assert profile.word_dialogues == {"don't": 1, "the": 1, "fluxo": 2, "don": 1}
     assert words("It’s n°5, O'Neill") == ["it's", "n", "o'neill"]
 
 
 def test_only_the_head_of_a_log_is_read() -> None:
-    log = (
-        dialogue(str(number), f"word{chr(97 + number % 26)}", "b") for number in range(PROFILED_DIALOGUES + 1)
-    )
+    log = (in_turn(f"word{chr(97 + number % 26)}", "b") for number in range(PROFILED_DIALOGUES + 1))
     assert profile_log(log).n_dialogues == PROFILED_DIALOGUES
     assert len(list(log)) == 1
 
 
 def test_a_mark_of_customers_in_two_dialogues_is_the_logs_own() -> None:
-    own = [dialogue(str(number), f"I am {{{{Client {number}}}}}", "Hi {agent}!") for number in range(2)]
+    own = [in_turn(f"I am {{{{Client {number}}}}}", "Hi {agent}!", id=str(number)) for number in range(2)]
     profile = profile_log(own)
     assert profile.is_masking("{{client 7}}")
     assert not profile.is_masking("{agent}")
@@ -49,7 +39,7 @@ def test_a_mark_of_customers_in_two_dialogues_is_the_logs_own() -> None:
 
 def test_a_sentence_of_agents_in_three_dialogues_is_a_prepared_line() -> None:
     log = [
-        dialogue(str(n), "Hi there, you all", f"Hi. Your parcel {n} was send today! Bye.") for n in range(3)
+        in_turn("Hi there, you all", f"Hi. Your parcel {n} was send today! Bye.", id=str(n)) for n in range(3)
     ]
     text = "Hello. Your parcel 77 was send today!"
     assert profile_log(log).count_line(text, text.index("send")) == 3
@@ -84,14 +74,14 @@ def test_marks_are_found_whole() -> None:
 
 
 def test_the_same_log_has_the_same_fingerprint() -> None:
-    log = [dialogue("a", "one [x1]", "two"), dialogue("b", "two [x2]", "three")]
+    log = [in_turn("one [x1]", "two", id="a"), in_turn("two [x2]", "three", id="b")]
     assert profile_log(log) == profile_log(iter(log))
     assert profile_log(log).fingerprint == profile_log(log).fingerprint
     assert profile_log(log).fingerprint != profile_log(log[:1]).fingerprint
 
 
 def test_a_log_holds_tools_if_half_of_its_dialogues_do() -> None:
-    plain = dialogue("a", "Hello", "Hi")
+    plain = in_turn("Hello", "Hi")
     tool = Turn(index=2, role="tool", text="{}")
     with_tool = plain.model_copy(update={"turns": (*plain.turns, tool)})
     assert profile_log([with_tool, with_tool, plain]).has_tools

@@ -85,7 +85,7 @@ SPREAD = st.sampled_from([1, 0x9E3779B97F4A7C15])
 BOUND = st.sampled_from([0.3, 0.5, 0.55, RELATED, 2 / 3, 0.7, 0.8, 1.0])
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(SETS, SPREAD, BOUND, st.sampled_from([1, 3, near_duplicates.CHUNK]))
 def test_every_pair_is_found_and_no_other(
     sets: list[set[int]], spread: int, at_least: float, chunk: int
@@ -104,7 +104,7 @@ def every_pair(sets: list[Shingles], at_least: float) -> list[tuple[int, int, fl
     ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(SETS, SPREAD, BOUND, st.integers(0, 2**14))
 def test_parts_leave_out_the_pairs_within(
     sets: list[set[int]], spread: int, at_least: float, drawn: int
@@ -114,7 +114,7 @@ def test_parts_leave_out_the_pairs_within(
     assert near_pairs(known, at_least, parts) == wanted
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(SETS, SPREAD, BOUND)
 def test_links_join_what_all_pairs_join_and_are_no_more_than_needed(
     sets: list[set[int]], spread: int, at_least: float

@@ -1,9 +1,11 @@
-"""The overrides of a team: read and written by section, and never a finding that the release does not make."""
+"""The overrides of a team: read and written by section, and never a finding that the release does not make; what a
+spot check demotes and how it scales probabilities."""
 
 from pathlib import Path
 
 import pytest
 import tiny
+from marked_dialogues import read_case
 
 from dialint.detector.calibration import CheckPrecision, CodeRelease, Contract, Scan
 from dialint.detector.checks import proof_name
@@ -18,8 +20,7 @@ from dialint.detector.overrides import (
     read_overrides,
     update_overrides,
 )
-from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.records import Dialogue, Turn, Verdict
+from dialint.detector.pipeline import load_detector
 
 CONTRACT = Contract(
     threshold=0.8, false_accusations_per_100=1, confidence=0.9, recall=0.5, n_errors=10, n_clean=90
@@ -81,44 +82,79 @@ def test_thresholds_are_of_codes_that_the_scan_looks_for() -> None:
 
 
 def test_a_detector_keeps_to_them_and_its_verdicts_say_so(tmp_path: Path) -> None:
-    strict = SCAN.model_copy(update={"contract": CONTRACT.model_copy(update={"threshold": 0.999})})
-    known = tiny.release_info()
-    info = tiny.release_info(codes={**known.codes, "R1": CodeRelease(scan=strict)})
-    release = tiny.write_release(tmp_path / "r", info=info)
-    texts = ("w1", "w2", "w3", "{first_name} w2")
-    turns = tuple(Turn(index=n, role=("customer", "agent")[n % 2], text=text) for n, text in enumerate(texts))
-    dialogue = Dialogue(id="d", turns=turns)
-    path = tmp_path / "overrides.yaml"
-
-    def detector(**sections: dict[str, object]) -> ReleaseDetector:
-        path.unlink(missing_ok=True)
-        update_overrides(path, "tiny-1", **sections)
-        return load_detector(DetectorConfig(release=release, precision="fp32", threads=1, overrides=path))
-
-    def verdict(one: ReleaseDetector) -> Verdict:
-        return one.verdicts([dialogue], all_probabilities=True)[0]
-
-    plain = load_detector(DetectorConfig(release=release, precision="fp32", threads=1))
-    before = verdict(plain)
-    assert before.overrides is None
-    assert before.probabilities is not None
-    code, probability = max(
-        (
-            (code, value)
-            for row in before.probabilities.values()
-            for code, value in row.items()
-            if code in ("L1", "T1")
-        ),
-        key=lambda each: each[1],
+    release, path = tiny.write_release(tmp_path / "r"), tmp_path / "overrides.yaml"
+    talk, _ = read_case(["c: w1", "a: w2", "c: w3", "a: {first_name} w2"])
+    update_overrides(path, "tiny-1", thresholds=dict.fromkeys(("L1", "T1", "R1"), 1.0))
+    plain, raised = (
+        load_detector(DetectorConfig(release=release, precision="fp32", threads=1, overrides=overrides))
+        for overrides in (None, path)
     )
-    assert probability >= 0.5, "the tiny model flags something at its threshold"
-    raised = detector(thresholds={code: min(1.0, probability + 0.01)})
-    after = verdict(raised)
-    assert code in [each.code for each in before.findings]
-    assert code not in [each.code for each in after.findings]
-    moved = [proof_name(each) for each in after.suggestions if each.code == code]
-    assert set(moved) == {"demoted: below the threshold of the team"}
-    assert "M2" in [each.code for each in after.findings], "an exact check has no threshold"
+    (before,), (after,) = plain.verdicts([talk]), raised.verdicts([talk])
+    assert {each.code for each in before.findings} > {"M2"}
+    assert [each.code for each in after.findings] == ["M2"], "an exact check has no threshold"
+    assert {proof_name(each) for each in after.suggestions} == {"demoted: below the threshold of the team"}
+    assert before.overrides is None
     assert after.overrides == raised.overrides.fingerprint is not None
     assert raised.fingerprint != plain.fingerprint
     assert raised.with_log(plain.log).overrides == raised.overrides
+
+
+def judged(right: int, wrong: int, stated: float = 0.0) -> Judged:
+    return Judged(reported=100, right=right, arguable=0, wrong=wrong, stated=stated)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "advice"),
+    [
+        (0, 0, "too few judged"),
+        (0, 5, "too few judged"),  # the interval ends at 1 - .025 ** (1/5) = .522
+        (0, 6, "suggestion only"),  # and at .459
+        (4, 3, "too few judged"),
+        (6, 4, "suggestion only"),
+        (7, 3, "keep"),
+        (9, 0, "too few judged"),
+    ],
+)
+def test_advice(right: int, wrong: int, advice: str) -> None:
+    assert judged(right, wrong).advice == advice
+
+
+def test_an_interval_by_hand() -> None:
+    """None of six: 0 to 1 - .025 ** (1/6); an arguable one is not right."""
+    assert judged(0, 6).interval == pytest.approx((0.0, 0.45926), abs=1e-5)
+    assert Judged(reported=9, right=3, arguable=1, wrong=0, stated=1.0).precision == 0.75
+
+
+def test_demoted_codes_say_why() -> None:
+    made = tiny.spot_check(C1=judged(0, 6), T1=judged(9, 1), U2=judged(0, 0))
+    assert made.demoted == {"C1": "spot check of 2026-11-23: right 0 of 6, 95 % 0.00 to 0.46"}
+    assert made.summary == "spot check of 2026-11-23: 9 of 16 judged findings were right"
+
+
+def test_codes_with_few_judgements_are_decided_together() -> None:
+    """1 of 4, 1 of 4 and 3 of 3 are 5 of 11: under .7 with ten or more. The one that is right itself stays, and
+    so do all where 7 of 10 of them are right together."""
+    made = tiny.spot_check(C1=judged(1, 3), U2=judged(1, 3), V2=judged(3, 0), T1=judged(8, 2))
+    assert [made.advice(code) for code in ("C1", "V2", "T1")] == ["suggestion only", "too few judged", "keep"]
+    assert list(made.demoted) == ["C1", "U2"]
+    assert "right 1 of 4, with other codes that are rare 5 of 11, 95 % 0.17 to 0.77" in made.demoted["C1"]
+    assert not tiny.spot_check(C1=judged(1, 3), V2=judged(6, 0)).demoted
+
+
+def test_probabilities_follow_what_was_measured() -> None:
+    """9 right of 17 expected: (9 + 3) / (17 + 3) = .6 for a code not judged. One with 1 right of 9
+    expected: (1 + 3 x .6) / (9 + 3) = 7/30. One with 8 right of 8: (8 + 1.8) / (8 + 3) = 98/110."""
+    made = tiny.spot_check(C1=judged(1, 10, 9.0), T1=judged(8, 2, 8.0))
+    assert made.calibrate("V2", "finding", 0.9) == pytest.approx(0.54)
+    assert made.calibrate("C1", "finding", 0.9) == pytest.approx(0.21)
+    assert made.calibrate("T1", "finding", 0.9) == pytest.approx(0.9 * 98 / 110)
+    assert made.calibrate("T1", "suggestion", 0.9) == 0.9
+
+
+def test_a_raised_probability_ends_at_the_interval() -> None:
+    """20 of 20 right, 10 expected: the factor is (20 + 3 x 23/13) / 13 = 1.95, the interval ends at 1."""
+    made = tiny.spot_check(T1=judged(20, 0, 10.0))
+    assert made.calibrate("T1", "finding", 0.4) == pytest.approx(0.4 * (20 + 3 * 23 / 13) / 13)
+    assert made.calibrate("T1", "finding", 0.9) == 1.0
+    low = tiny.spot_check(T1=judged(2, 8, 0.5), C1=judged(9, 0, 1.0))
+    assert low.calibrate("T1", "finding", 0.5) == pytest.approx(low.findings["T1"].interval[1])

@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 import tiny
 from hypothesis import strategies as st
-from marked_dialogues import dialogue, read_case
+from marked_dialogues import dialogue, in_turn, read_case
 
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
@@ -36,19 +36,10 @@ def detector(tmp_path_factory: pytest.TempPathFactory) -> ReleaseDetector:
 
 
 def many() -> list[Dialogue]:
-    return [
-        dialogue(
-            *(
-                (
-                    "agent" if turn % 2 else "customer",
-                    " ".join(f"w{(number * 7 + turn * 3 + k) % 200}" for k in range(5)),
-                )
-                for turn in range(8)
-            ),
-            name=str(number),
-        )
-        for number in range(30)
-    ]
+    def words(number: int, turn: int) -> str:
+        return " ".join(f"w{(number * 7 + turn * 3 + k) % 200}" for k in range(5))
+
+    return [in_turn(*(words(number, turn) for turn in range(8)), id=str(number)) for number in range(30)]
 
 
 def test_every_dialogue_gets_its_verdict_in_order_and_every_quote_is_verbatim(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dialint.app.cli import app as command_line
 from dialint.app.scoring.judging import describe_options
 from dialint.detector import plugins as doors
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.checks import Check, load_checks
 from dialint.detector.engines.judge_engines import open_judge
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, inspect, open_logs, read
 from dialint.detector.interface import DetectorConfig
@@ -154,16 +154,16 @@ def test_a_check_of_others_finds_what_its_record_allows(
     way: str, evidence: str, reported: str, site: Path, tmp_path: Path
 ) -> None:
     """Without a measured precision it only suggests."""
-    own = load_detector(DetectorConfig(device="cpu")).fingerprint
+    own = load_detector(DetectorConfig(scan="off")).fingerprint
     doors._installed.cache_clear()
-    config = DetectorConfig(device="cpu")
+    config = DetectorConfig(scan="off")
     if way == "package":
         code = CHECK.format(evidence=evidence)
         install(site, "acme-lint", "dialint.checks", "shouting = acme_lint:shouting", code=code)
     else:
         path = tmp_path / "own.py"
         path.write_text(CHECK.format(evidence=evidence))
-        config = DetectorConfig(device="cpu", check=(path,))
+        config = DetectorConfig(scan="off", check=(path,))
     detector = load_detector(config)
     (verdict,) = detector.verdicts([TALK])
     hits = {
@@ -176,24 +176,28 @@ def test_a_check_of_others_finds_what_its_record_allows(
     assert detector.fingerprint != own
 
 
-def test_the_manifest_names_the_file_of_a_check_and_another_file_is_another_job(tmp_path: Path) -> None:
+def test_the_manifest_names_the_file_of_a_check_and_another_file_is_another_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     own, log, out = tmp_path / "own.py", tmp_path / "log.jsonl", tmp_path / "out.jsonl"
     own.write_text(CHECK.format(evidence="47, 50"))
     log.write_text(TALK.model_dump_json() + "\n")
-    command = (
-        sys.executable, "-m", "dialint", "score", str(log), "--out", str(out), "--check", str(own), "--scan", "off", "--quiet",
-    )  # fmt: skip
-    first = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert first.returncode == 0, first.stderr
+
+    def score() -> None:
+        words = ["score", str(log), "--out", str(out), "--check", str(own), "--scan", "off", "--quiet"]
+        assert command_line(words, result_action="return_value") in (0, None)
+
+    score()
     manifest = json.loads((tmp_path / "out.manifest.json").read_text())
     assert manifest["work"]["release"]["plugins"] == [{"file": "own.py", "sha256": sha256_file(own)}]
     assert "the agent shouts" in out.read_text()
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "done already" in again.stderr
+    capsys.readouterr()
+    score()
+    assert "done already" in capsys.readouterr().err
     own.write_text(own.read_text() + "# changed\n")
-    other = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert other.returncode == 2
-    assert "E_OTHER_JOB" in other.stderr
+    with pytest.raises(UserError) as refused:
+        score()
+    assert refused.value.code == "E_OTHER_JOB"
 
 
 FORMAT = """

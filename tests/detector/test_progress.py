@@ -87,9 +87,9 @@ def dialogue(number: int, text: str = "Hello") -> dict[str, Any]:
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
 def test_the_share_that_is_read_goes_by_the_bytes_of_the_file(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"log{ending}"
-    rows = [dialogue(n, f"{n * 7919 % 10_007} {n * 104_729 % 99_991} " * 20) for n in range(9_000)]
+    rows = [dialogue(n, f"{n * 7919 % 10_007} {n * 104_729 % 99_991} " * 120) for n in range(1_500)]
     if ending == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=1_000)
+        pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=170)
     else:
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
         path.write_bytes(gzip.compress(lines, 1) if ending.endswith("gz") else lines)

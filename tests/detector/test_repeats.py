@@ -46,7 +46,7 @@ words = st.lists(st.integers(0, 30).map("w{}".format), min_size=1, max_size=6).m
 turn = st.tuples(st.sampled_from(["customer", "agent"]), words)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(before=st.lists(turn, max_size=8), again=words, after=st.lists(turn, max_size=3), end=st.booleans())
 def test_a_turn_sent_again_changes_no_score_of_it_and_has_the_same(
     random_model: ReleaseDetector,

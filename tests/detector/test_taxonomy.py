@@ -14,27 +14,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Severity
 from dialint.detector.taxonomy import PACKAGED, Category, Code, SeverityLevel, Taxonomy, load_taxonomy
 
-OWN = """\
-version: shop-3
-severities:
-- {code: S1, name: {en: a, es: b, ru: c}, meaning: ends it, penalty: 100, auto_fail: true}
-- {code: S2, name: {en: a, es: b, ru: c}, meaning: big, penalty: 30.5}
-- {code: S3, name: {en: a, es: b, ru: c}, meaning: small, penalty: 10}
-- {code: S4, name: {en: a, es: b, ru: c}, meaning: note, penalty: 0}
-categories:
-- code: K
-  name: {en: Coffee, es: Café, ru: Кофе}
-  codes:
-  - code: K1
-    name: {en: Cold cup, es: Taza fría, ru: Холодная чашка}
-    definition: It was cold.
-    test: Was it cold?
-    example: Here, from yesterday.
-    counter_example: Careful, hot.
-    severity: S2
-    severities: [S2, S3]
-    scope: turn
-"""
+OWN = Path(__file__).with_name("small_taxonomy.yaml").read_text(encoding="utf-8")
 
 
 def own_file(folder: Path, old: str = "", new: str = "") -> Path:

@@ -73,7 +73,7 @@ def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
 
 
 @pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(verdicts=verdict_lists())
 def test_round_trip(tmp_path: Path, file_format: FileFormat, verdicts: list[Verdict]) -> None:
     assert list(read_verdicts(finished(tmp_path, verdicts, file_format))) == verdicts

@@ -31,7 +31,7 @@ def test_hand_computed_long_dialogue() -> None:
     assert judged == [1, 3, 5]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(dialogues, st.integers(12, 120))
 def test_every_judged_token_is_judged_once_and_every_token_seen(
     turns: list[tuple[int, bool]], capacity: int
@@ -49,7 +49,7 @@ def test_every_judged_token_is_judged_once_and_every_token_seen(
     assert len(verdicts) == len(set(verdicts))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(dialogues, st.integers(12, 120))
 def test_windows_fit_keep_order_and_hold_the_opening(turns: list[tuple[int, bool]], capacity: int) -> None:
     windows = plan_windows([n for n, _ in turns], [flag for _, flag in turns], capacity, OVERHEAD)
@@ -61,7 +61,7 @@ def test_windows_fit_keep_order_and_hold_the_opening(turns: list[tuple[int, bool
         assert all(window.pieces[0] == first for window in windows)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(dialogues, st.integers(40, 120))
 def test_what_is_judged_has_context_before_it(turns: list[tuple[int, bool]], capacity: int) -> None:
     """In a later window the pieces before the first new one fill what the new ones and the opening leave."""

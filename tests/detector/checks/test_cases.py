@@ -11,11 +11,17 @@ import pytest
 import yaml
 from marked_dialogues import read_case
 
-from dialint.detector.checks import NO_CONTEXT, CheckContext, Hit, load_checks
+from dialint.detector.checks import NO_CONTEXT, CheckContext, Evidence, Hit, load_checks
+from dialint.detector.checks.slots import unfilled_placeholder
 from dialint.detector.checks.words import read_words
+from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.records import Dialogue, Turn
 
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+LOGS = {
+    "log: with calls": LogProfile(n_dialogues=10, tool_dialogues=8),
+    "log: lists get_user": LogProfile(listing_tools=("get_user",)),
+}
 
 
 def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
@@ -27,8 +33,10 @@ def cases(groups_of: dict[str, Any]) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("check", "why", "case"), tuple(cases(CASES)))
 def test_a_check_finds_what_is_marked_and_nothing_else(check: str, why: str, case: str | list[str]) -> None:
-    dialogue, quotes = read_case(case)
     context = NO_CONTEXT
+    if case[0] in LOGS:
+        context, case = CheckContext(LOGS[case[0]]), case[1:]
+    dialogue, quotes = read_case(case)
     if check in ("insult", "asks_secret", "passes_over_person"):  # in several languages
         dialogue = dialogue.model_copy(update={"language": None})
         context = CheckContext(languages=("de", "en", "es", "fr", "ru"))
@@ -55,3 +63,26 @@ def test_the_words_of_a_language_find_its_errors_and_spare_the_rest(path: Path) 
 
 def test_every_rule_of_grammar_has_a_slip() -> None:
     assert set(CASES["grammar_slip"]) - {"correct"} == set(read_words("grammar_rules"))
+
+
+TOKENS = ("I am {{client 1}}", "{{client 2}} here")
+
+
+def test_the_logs_own_masking_is_no_slot() -> None:
+    log = profile_log([read_case([text, "Hi!"], str(n))[0] for n, text in enumerate(TOKENS)])
+    assert log.masking == ("{{client}}",)
+    talk, quotes = read_case(["Hello", "Hi ⟦{{client 4}}⟧!"])
+    assert [(hit.turn, hit.start, hit.end) for hit in unfilled_placeholder(talk)] == quotes
+    assert list(unfilled_placeholder(talk, CheckContext(log))) == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "outcome"),
+    [(Evidence(), "suggestion"), (Evidence(1, 50), "suggestion"), (Evidence(13, 20), "suggestion"),
+     (Evidence(47, 50), "finding"), (Evidence(47, 50, "suggestion"), "suggestion"),
+     (Evidence(estimate=0.65), "suggestion"), (Evidence(estimate=0.9), "finding")],
+)  # fmt: skip
+def test_a_check_accuses_only_where_it_was_measured_and_right_often_enough(
+    evidence: Evidence, outcome: str
+) -> None:
+    assert evidence.outcome == outcome

@@ -121,7 +121,7 @@ def test_the_words_of_a_refusal_may_be_anything(status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "-5", "²", "1e309", "nan", "9" * 400, "Wed, 21 Oct 99999 07:28:00 GMT", "Mon"]
+    "text", ["", "-5", "²", "1e309", "nan", "9" * 400, "86400", "Wed, 21 Oct 99999 07:28:00 GMT", "Mon"]
 )
 def test_a_wait_that_cannot_be_read_is_short(text: str) -> None:
     llm = FakeLLM()

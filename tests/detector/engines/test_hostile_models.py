@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
 from hostile_values import BODIES
-from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector.engines.base_models import SMALL_DECODER, resolve_source, validate_sizes
 from dialint.detector.engines.judge_engines import open_judge
@@ -19,38 +16,13 @@ from dialint.detector.errors import DialintError, ReleaseRefused
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.render import load_tokenizer
 
-PANICS: dict[str, dict[str, Any]] = {
-    "a merge that is longer than the continuing prefix": {"model": {
-        "type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"], "continuing_subword_prefix": "####"}},
-    "a map of characters that is none": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
-    "a regular expression without an end": {"pre_tokenizer": {
-        "type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}},
-    "pieces of no length": {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
-    "a mark that is no token": {"post_processor": {
-        "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "X", "type_id": 0}}], "pair": [],
-        "special_tokens": {}}},
-    "an unknown token that is none": {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "zz"}},
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(SMALL_DECODER / name, folder / name)
-    torch.manual_seed(1)
-    shape = Qwen3Config(
-        vocab_size=8192, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-        head_dim=16, intermediate_size=64, max_position_embeddings=2048, tie_word_embeddings=True,
-        bos_token_id=1, eos_token_id=10, pad_token_id=0,
-    )  # fmt: skip
-    Qwen3ForCausalLM(shape).save_pretrained(folder)
-    return folder
+PANICS = json.loads(Path(__file__).with_name("panics.json").read_text(encoding="utf-8"))
+"""Parts of a tokenizer.json at which the library panics."""
 
 
 @pytest.fixture
-def folder(model: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(model, tmp_path / "model"))
+def folder(random_decoder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(random_decoder, tmp_path / "model"))
 
 
 def refused(folder: Path) -> str:
@@ -63,10 +35,10 @@ def refused(folder: Path) -> str:
     return ""
 
 
-def test_models_that_ship_have_the_sizes_of_their_weights(model: Path) -> None:
-    for folder in (model, SMALL_DECODER):
+def test_models_that_ship_have_the_sizes_of_their_weights(random_decoder: Path) -> None:
+    for folder in (random_decoder, SMALL_DECODER):
         validate_sizes(folder)
-    assert refused(model) == ""
+    assert refused(random_decoder) == ""
 
 
 @pytest.mark.parametrize("value", [10**9, 10**30])

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from dialint.detector.engines.chat_completions import (
-    FORMATS,
-    Dialect,
-    TokenEstimate,
-    context_limit,
-    simpler_dialect,
-)
+from dialint.detector.engines.chat_completions import TokenEstimate, context_limit
 from dialint.detector.engines.json_escapes import escape_control_tokens
 from dialint.detector.judge.reading import compact_json
 
-CONTROL = [
-    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<|user|>",
-    "<|end|>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>", "<bos>", "<eos>", "<pad>",
-    "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>", "<think>", "</think>", "<tool_call>",
-    "<tool_response>", "<unused17>", "[unused9]", "[UNUSED_TOKEN_145]", "<extra_id_0>", "<reserved_106>",
-    "<SPECIAL_10>", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[SYSTEM_PROMPT]", "[IMG]", "[gMASK]", "[sMASK]",
-    "<sop>", "<eop>", "<｜begin▁of▁sentence｜>", "<｜User｜>", "[|user|]", "[|endofturn|]", "<image>",
-    "<0x0A>", "<seed:bos>", "<end_of_utterance>", "]~b]", "]~!b[", "[e~[", "|ENDOFTEXT|", "|SPEAKER|",
-    "[CLS]", "[SEP]", "[PAD]", "<dialogue>", "</dialogue>", "<|channel|>", "<|return|>",
-    "<|START_OF_TURN_TOKEN|>", "<minimax:tool_call>", "<function=a>", "<0xE2>",
-]  # fmt: skip
+CONTROL = Path(__file__).with_name("control_tokens.txt").read_text(encoding="utf-8").splitlines()
 
 
 def test_every_known_control_token_is_broken_and_reads_as_before() -> None:
@@ -60,19 +45,6 @@ def test_escaped_json_means_the_same(value: list[str]) -> None:
 )  # fmt: skip
 def test_refusals_about_length(message: str, expected: tuple[int | None, int | None] | None) -> None:
     assert context_limit(message) == expected
-
-
-def test_refusals_about_form() -> None:
-    assert simpler_dialect(Dialect(), "no temperature, please", is_probe=False) == Dialect(
-        has_temperature=False
-    )
-    assert simpler_dialect(Dialect(), "bad request", is_probe=False) is None
-    dialect: Dialect | None = Dialect()
-    steps = []
-    while dialect is not None:
-        steps.append(dialect.answer_format)
-        dialect = simpler_dialect(dialect, "bad request", is_probe=True)
-    assert steps == list(FORMATS)
 
 
 def test_the_estimate_is_above_what_a_small_vocabulary_needs() -> None:

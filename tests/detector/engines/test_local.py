@@ -222,6 +222,24 @@ def test_neighbours_do_not_matter_on_cuda(config: dict[str, Any], precision: loc
         assert max(map(far, runs.scan(items), engine(config).scan(items))) < 1e-4
 
 
+@pytest.mark.parametrize("heads", [1, 4])
+@pytest.mark.parametrize("causal", [True, False])
+def test_plain_products_and_the_fused_kernel_have_the_same_gradient(
+    causal: bool, heads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While weights of 16 bits learn, plain products are faster."""
+    torch.manual_seed(0)
+    module = torch.nn.Module()
+    module.is_causal = causal  # type: ignore[assignment]
+    parts = [torch.randn(1, n, 17, 8, requires_grad=True) for n in (4, heads, heads)]
+    results = []
+    for learns_low in (False, True):
+        monkeypatch.setattr(packed, "_learns_in_16_bits", lambda _, low=learns_low: low)
+        states, _ = packed.attention(module, *parts, None, cu_seq_lens_q=torch.tensor([0, 5, 14, 17]))
+        results.append((states, *torch.autograd.grad(states.square().sum(), parts)))
+    torch.testing.assert_close(*results, rtol=1e-5, atol=1e-5)
+
+
 def reference_varlen(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, starts_q: torch.Tensor, starts_k: torch.Tensor,
     max_q: int, max_k: int, *, scale: float | None, window_size: tuple[int, int], enable_gqa: bool,

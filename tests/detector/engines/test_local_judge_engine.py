@@ -8,19 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from judge_requests import TAXONOMY
-from transformers import Qwen3Config, Qwen3ForCausalLM
-from typing_extensions import get_protocol_members
 
 from dialint.detector.engines import prefix_reuse
-from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.json_grammar import JsonGrammar
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_local import LocalJudge, load_judge
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.judge.engine import JudgeEngine, JudgeRequest
+from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.judge.prompt import Evidence, Reader
 from dialint.detector.judge.reading import Question
 from dialint.detector.records import Dialogue, Turn
@@ -35,19 +31,8 @@ SHORT = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> LocalJudge:
-    """A decoder of random weights with the small decoder's tokenizer."""
-    folder = tmp_path_factory.mktemp("random")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (folder / name).write_bytes((SMALL_DECODER / name).read_bytes())
-    torch.manual_seed(1)
-    shape = Qwen3Config(
-        vocab_size=8192, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-        head_dim=16, intermediate_size=64, max_position_embeddings=2048, tie_word_embeddings=True,
-        bos_token_id=1, eos_token_id=10, pad_token_id=0, initializer_range=0.2,
-    )  # fmt: skip
-    Qwen3ForCausalLM(shape).save_pretrained(folder)
-    opened = open_judge(JudgeConfig(judge=f"local:{folder}"), device="cpu")
+def engine(random_decoder: Path) -> LocalJudge:
+    opened = open_judge(JudgeConfig(judge=f"local:{random_decoder}"), device="cpu")
     assert isinstance(opened, LocalJudge)
     return opened
 
@@ -75,12 +60,6 @@ def request(engine: LocalJudge, text: str, check: Callable[[str], str] = lambda 
     return JudgeRequest(dialogue_id=text, messages=messages, schema=SHORT, max_tokens=50, check=check)
 
 
-def test_it_has_all_that_is_read_of_an_engine(engine: LocalJudge) -> None:
-    """Here `open_judge` is declared to return one, so that types are checked; this shows it when it runs."""
-    assert [name for name in get_protocol_members(JudgeEngine) if not hasattr(engine, name)] == []
-    assert engine.max_prompt_tokens == 2048 - 512
-
-
 def test_answers_fit_their_schema_without_blanks(engine: LocalJudge) -> None:
     asked = [request(engine, text) for text in ("Wait.", "It is on its way.", "Wait.")]
     replies = engine.ask(asked)
@@ -105,15 +84,10 @@ def test_answers_are_those_of_one_prompt_at_a_time(
     asked = [request(engine, text) for text in ("Wait.", "Good bye. " * 20, "No.", "It is your own fault.")]
     alone = [engine.ask([each])[0].text for each in asked]
     monkeypatch.setattr(prefix_reuse, "can_crop", lambda _: can_crop)
-    n_batches = []
-    decode = prefix_reuse._decode
-    monkeypatch.setattr(prefix_reuse, "_decode", lambda *args: n_batches.append(1) or decode(*args))
     together = engine.ask(asked)
     assert [reply.text for reply in together] == alone
-    assert len(n_batches) == 1
     monkeypatch.setattr(LocalJudge, "_batch_bytes", 520_000)
     assert [reply.text for reply in engine.ask(asked)] == alone
-    assert len(n_batches) == (1 + 2 if can_crop else 1 + 1)
     system = len(engine.prompt.of_chat(asked[0].messages[:1]))
     cached = sorted(reply.cached_tokens for reply in together)
     if can_crop:

@@ -287,6 +287,10 @@ def test_byte_order_mark_at_the_start_is_dropped(tmp_path: Path) -> None:
     loaded, _, counts = load(tmp_path, b"\xef\xbb\xbf" + line(id="a") + line(id="b"))
     assert [item.dialogue.id for item in loaded] == ["a", "b"]
     assert counts.warnings == {"W_BOM": 1}
+    table = b"\xef\xbb\xbfcase_id;role;text\r\nd1;user;hi\r\n"
+    loaded, _, counts = load(tmp_path, table, "log.csv", ReadConfig(delimiter=";"))
+    assert [turn.text for turn in loaded[0].dialogue.turns] == ["hi"]
+    assert counts.warnings == {"W_BOM": 1, "W_CRLF": 2}
 
 
 def test_blank_turn_keeps_its_index(tmp_path: Path) -> None:
@@ -390,7 +394,7 @@ def test_content_is_all_of_a_turn(tmp_path: Path, field: str) -> None:
 
 
 def test_repeated_ids_are_found_across_files_and_batches(tmp_path: Path) -> None:
-    n = 3000
+    n = 800
     first = b"".join(line(id=f"d{i}", turns=[turn("a" * 100)]) for i in range(n))
     (tmp_path / "a.jsonl").write_bytes(first)
     (tmp_path / "b.jsonl").write_bytes(first.replace(b"aaa", b"aab", 1))
@@ -410,7 +414,7 @@ def test_overlong_line_is_passed_in_bounded_memory(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.write(line(id="a"))
         file.write(b'{"id": "x", "turns": [{"role": "agent", "text": "')
-        for _ in range(100):
+        for _ in range(50):
             file.write(b"a" * 1_000_000)
         file.write(b'"}]}\n' + line(id="b"))
     source = open_logs([str(path)])[0]
@@ -419,7 +423,7 @@ def test_overlong_line_is_passed_in_bounded_memory(tmp_path: Path) -> None:
     try:
         inspect(source, ANY_SHARE)
         outcomes = list(read([source], ANY_SHARE, counts))
-        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
     finally:
         tracemalloc.stop()
     assert [getattr(item, "code", "loaded") for item in outcomes] == ["loaded", "E_LINE_SIZE", "loaded"]
@@ -489,6 +493,8 @@ def test_carriage_returns_alone_are_refused_with_a_hint(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b"\n", b"  \n\r\n\t\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
 @pytest.mark.parametrize("name", ["log.jsonl", "log.json", "log.csv", "log", "log.jsonl.gz", "log.jsonl.zst"])
 def test_file_without_records_is_refused(tmp_path: Path, name: str, data: bytes) -> None:
+    if name.endswith(".csv") and data == b"\n":
+        data = b"case_id,role,text\n"
     if name.endswith(".gz"):
         data = gzip.compress(data)
     elif name.endswith(".zst"):

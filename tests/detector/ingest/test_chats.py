@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 import reading
-from chat_forms import FORMS, text
 
 from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.ingest.read import Counts, Reject
 from dialint.detector.records import Dialogue
 from dialint.detector.tool_use import tool_uses
 
+FORMS: dict[str, Any] = json.loads(Path(__file__).with_name("chat_forms.json").read_text(encoding="utf-8"))
+"""The same dialogue as the APIs of models write it."""
+
 
 def load(path: Path, *records: Any) -> tuple[list[Dialogue], list[Reject], Counts]:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return reading.dialogues(path)
+    return reading.dialogues(reading.write_lines(path, *records))
 
 
 def without_errors(dialogue: Dialogue) -> dict[str, Any]:
@@ -52,7 +53,11 @@ def test_forms_may_stand_in_one_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "texts", "n_skipped"),
     [
-        ([text("text", "This one?"), {"type": "image_url", "image_url": {"url": "x"}}], ["This one?"], 1),
+        (
+            [{"type": "text", "text": "This one?"}, {"type": "image_url", "image_url": {"url": "x"}}],
+            ["This one?"],
+            1,
+        ),
         ([{"type": "image", "source": {}}], [""], 1),
         ([{"inlineData": {"mimeType": "image/png", "data": ""}}, {"text": "This one?"}], ["This one?"], 1),
         ([{"type": "thinking", "thinking": "Hm."}], [], 0),

@@ -111,7 +111,7 @@ def as_kept(dialogue: Dialogue, to: OutputFormat) -> Dialogue:
 
 
 @pytest.mark.parametrize("to", ENDINGS)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(made=dialogues())
 def test_what_a_format_holds_comes_back_and_the_rest_is_counted(
     tmp_path: Path, to: OutputFormat, made: list[Dialogue]

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import ANY_SHARE, load, refused
 
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs
+from dialint.detector.ingest.read import ReadConfig, inspect, open_logs
 from dialint.detector.ingest.readers.streams import encoding_of
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 
@@ -36,14 +36,6 @@ def table(texts: list[str], header: str = "ticket_id,role,text", delimiter: str 
     for number in range(n):
         rows.writerows([f"t{number}", ("user", "agent")[k % 2], text] for k, text in enumerate(texts))
     return out.getvalue()
-
-
-def load(path: Path, config: ReadConfig | None = None) -> tuple[list[Loaded], list[Reject], Counts]:
-    return reading.load(path, config or ReadConfig())
-
-
-def refused(path: Path, config: ReadConfig | None = None) -> InputRefused:
-    return reading.refused(path, config or ReadConfig())
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
@@ -99,7 +91,7 @@ def test_a_few_bad_bytes_spoil_their_dialogue_and_are_no_other_encoding(
     assert counts.facts[str(path)] == ([] if encoding == "auto" else ["encoding cp1252"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=8))
 def test_what_is_utf_8_is_never_taken_for_anything_else(tmp_path: Path, texts: list[str]) -> None:
     path = tmp_path / "log.csv"
@@ -107,7 +99,7 @@ def test_what_is_utf_8_is_never_taken_for_anything_else(tmp_path: Path, texts: l
     assert encoding_of(open_logs([str(path)])[0], ReadConfig()).name == "utf-8"
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.binary(max_size=400), st.sampled_from(["auto", "cp1252", "utf-16", "gb18030", "utf-8"]))
 def test_no_bytes_break_the_decoding(tmp_path: Path, data: bytes, encoding: str) -> None:
     path = tmp_path / "log.csv"
@@ -134,7 +126,7 @@ def test_the_delimiter_that_gives_the_columns_is_taken(
 # times
 
 
-def times(tmp_path: Path, column: list[str], config: ReadConfig | None = None) -> list[datetime | None]:
+def times(tmp_path: Path, column: list[str], config: ReadConfig = ANY_SHARE) -> list[datetime | None]:
     path = tmp_path / "log.csv"
     path.write_text(
         "ticket_id;role;text;created_at\n" + "".join(f"t{k};user;hi;{at}\n" for k, at in enumerate(column))
@@ -219,7 +211,7 @@ def test_options_of_reading_that_cannot_be(option: str, value: str, message: str
     assert f"--{option.replace('_', '-')} {value!r}: {message}" in caught.value.message
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.datetimes(datetime(1970, 1, 1), datetime(2099, 12, 31)), st.sampled_from("./-"), st.booleans())
 def test_a_written_time_is_the_one_that_is_read(at: datetime, sign: str, day_first: bool) -> None:
     at = at.replace(microsecond=0)

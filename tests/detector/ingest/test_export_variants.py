@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 import reading
-from tool_exports import ANSWERED, ASKED, EPOCHS, HELLO, NOTE, THANKED, TIMES
+import yaml
+from tool_exports import ANSWERED, ASKED, EPOCHS, HELLO, NOTE, TIMES
 
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, ReadConfig, open_logs
 
 SAID = [("customer", ASKED), ("agent", ANSWERED)]
-BY_BOT = [("customer", ASKED), ("bot", ANSWERED)]
 NAMED = ("Ann=customer", "Leo=agent")
 
 
@@ -24,105 +24,24 @@ def turns_of(path: Path, *options: str) -> tuple[list[list[tuple[str, str]]], Co
     return [[(turn.role, turn.text) for turn in dialogue.turns] for dialogue in dialogues], counts
 
 
-def _chatwoot(kind: int, text: str | None, minute: int, **more: Any) -> dict[str, Any]:
-    who = {"sender_type": ["Contact", "User"][kind], "sender": {"name": "x"}}
-    return {"conversation_id": 7, "message_type": kind, "content": text, "content_type": "text", "private": False,
-            "created_at": EPOCHS[minute], **who, **more}  # fmt: skip
-
-
 def _front(inbound: bool, text: str, minute: int) -> dict[str, Any]:
     related = {"related": {"conversation": "https://front.example/conversations/cnv_1"}}
     message = {"is_inbound": inbound, "text": text or None, "body": text, "created_at": EPOCHS[minute]}
     return {"_links": related, **message}
 
 
-def _thread(kind: str, who: str, text: str, minute: int) -> dict[str, Any]:
-    author = {"type": who}
-    return {"type": kind, "state": "published", "createdBy": author, "body": text, "createdAt": TIMES[minute]}
+VARIANTS = Path(__file__).with_name("export_variants")
+CASES = yaml.safe_load((VARIANTS / "variants.yaml").read_text(encoding="utf-8"))
 
 
-def _threads(page: int, *threads: dict[str, Any]) -> dict[str, Any]:
-    link = {"self": {"href": f"https://scout.example/v2/conversations/7/threads?page={page}"}}
-    return {"_embedded": {"threads": threads}, "_links": link}
-
-
-def _crisp(side: str, content: Any, minute: int, kind: str = "text", **more: Any) -> dict[str, Any]:
-    return {"session_id": "s", "fingerprint": minute, "type": kind, "from": side, "content": content, "origin": "chat",
-            "timestamp": EPOCHS[minute] * 1000, **more}  # fmt: skip
-
-
-def _activity(side: str, minute: int, text: str | None = None, **more: Any) -> dict[str, Any]:
-    """Of a channel that names the role of the recipient only."""
-    other = "user" if side == "bot" else "bot"
-    return {"type": "message", "channelId": "webchat", "from": {"id": side}, "recipient": {"id": "r", "role": other},
-            "conversation": {"id": "c"}, "timestamp": TIMES[minute], "text": text, **more}  # fmt: skip
-
-
-def _slack(who: str, text: str, second: int, **more: Any) -> dict[str, Any]:
-    return {"type": "message", "ts": f"{EPOCHS[0] + second}.0001", "thread_ts": f"{EPOCHS[0]}.0001", "user": who,
-            "text": text, **more}  # fmt: skip
-
-
-def _heard(speaker: int, channel: int, text: str, start: float) -> dict[str, Any]:
-    return {"speaker": speaker, "channel": channel, "transcript": text, "start": start}
-
-
-def _exchange(asked: str, answered: str, minute: int) -> dict[str, Any]:
-    answer = {"queryResult": {"responseMessages": [{"text": {"text": [answered]}}]}}
-    request = {"queryInput": {"text": {"text": asked}}}
-    return {"request": request, "response": answer, "createTime": TIMES[minute]}
-
-
-CHATS = {
-    "a picture is no blank turn": (
-        {"payload": [_chatwoot(0, ASKED, 0), _chatwoot(0, None, 1, attachments=[{}]), _chatwoot(1, ANSWERED, 2)]},
-        SAID, 1, ()),
-    "deleted at Chatwoot": (
-        {"payload": [_chatwoot(0, ASKED, 0), _chatwoot(1, ANSWERED, 1),
-                     _chatwoot(1, "This message was deleted", 2, content_attributes={"deleted": True})]},
-        SAID, 1, ()),
-    "pages of Front": (
-        [{"_results": [_front(False, ANSWERED, 2), _front(True, "", 1)]}, {"_results": [_front(True, ASKED, 0)]}],
-        SAID, 1, ()),
-    "pages of Help Scout": (
-        [_threads(1, _thread("message", "user", ANSWERED, 2)), _threads(2, _thread("customer", "customer", ASKED, 0))],
-        SAID, 0, ()),
-    "forwarded at Help Scout": (
-        _threads(1, _thread("message", "user", ANSWERED, 2), _thread("forwardparent", "user", NOTE, 1),
-                 _thread("customer", "customer", ASKED, 0)),
-        SAID, 0, ()),
-    "choices at Crisp": (
-        {"data": [_crisp("user", {"url": "x"}, 0, "file"), _crisp("user", ASKED, 1),
-                  _crisp("operator", {"text": ANSWERED, "choices": []}, 2, "picker", automated=True)]},
-        BY_BOT, 1, ()),
-    "activities without a sender's role": (
-        [_activity("user", 0, ASKED), _activity("bot", 1, attachments=[{}]), _activity("bot", 2, ANSWERED)],
-        BY_BOT, 1, ()),
-    "a bot of Slack": ([_slack("U1", ASKED, 0), _slack("U2", ANSWERED, 1, bot_id="B1")], BY_BOT, 0, ("*=customer",)),
-    "channels of Deepgram": (
-        {"results": {"channels": [{"alternatives": []}] * 2, "utterances": [
-            _heard(0, 0, HELLO, 0), _heard(0, 0, ANSWERED, 2), _heard(0, 1, ASKED, 1)]}},
-        [("agent", HELLO), *SAID], 0, ()),
-    "paragraphs of Deepgram": (
-        {"results": {"channels": [{"alternatives": [{"paragraphs": {"paragraphs": [
-            {"speaker": speaker, "sentences": [{"text": text}], "start": start}
-            for start, (speaker, text) in enumerate([(0, HELLO), (1, ASKED), (0, ANSWERED)])]}}]}]}},
-        [("agent", HELLO), *SAID], 0, ()),
-    "the newest first in Dialogflow CX": (
-        {"name": "c", "interactions": [_exchange(THANKED, "Bye.", 1), _exchange(ASKED, ANSWERED, 0)]},
-        [*BY_BOT, ("customer", THANKED), ("bot", "Bye.")], 0, ()),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", CHATS)
-def test_exports_that_differ_from_their_examples(name: str, tmp_path: Path) -> None:
-    value, said, n_events, options = CHATS[name]
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(value))
-    dialogues, counts = turns_of(path, *options)
-    assert dialogues == [said]
-    assert counts.warnings["W_BLANK_TURN"] == 0
-    assert counts.warnings["W_EVENT_SKIPPED"] == n_events
+@pytest.mark.parametrize("name", CASES)
+def test_exports_that_differ_from_their_examples(name: str) -> None:
+    case = dict(CASES[name])
+    config = ReadConfig(max_bad=0.0, role=tuple(case.pop("options", ())))
+    (dialogue,), _, counts = reading.dialogues(VARIANTS / name, config)
+    assert [f"{turn.role}: {turn.text}" for turn in dialogue.turns] == case.pop("said")
+    assert counts.warnings == case.pop("warnings", {})
+    assert {field: getattr(dialogue, field) for field in case} == case
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,6 @@ def canonical(log: Log) -> bytes:
     return lines([{"id": n, "turns": [{"role": r, "text": t} for r, t in s]} for n, s in log])
 
 
-def openai(log: Log) -> bytes:
-    names = {"customer": "user", "agent": "assistant"}
-    return lines([{"id": n, "messages": [{"role": names[r], "content": t} for r, t in s]} for n, s in log])
-
-
 def sharegpt(log: Log) -> bytes:
     names = {"customer": "human", "agent": "gpt"}
     return json.dumps(
@@ -79,49 +74,21 @@ def multiwoz(log: Log) -> bytes:
     ).encode()
 
 
-def tau(log: Log) -> bytes:
-    names = {"customer": "user", "agent": "assistant"}
-    return json.dumps(
-        [
-            {"task_id": n, "trial": 0, "reward": 0.0, "info": {}, "traj": [
-                {"role": names[r], "content": t} for r, t in s]}
-            for n, s in log
-        ]
-    ).encode()  # fmt: skip
-
-
-def tau2(log: Log) -> bytes:
-    names = {"customer": "user", "agent": "assistant"}
-    return json.dumps(
-        {"info": {}, "tasks": [{"id": "0"}], "simulations": [
-            {"id": n, "task_id": "0", "trial": 0, "messages": [{"role": names[r], "content": t} for r, t in s]}
-            for n, s in log]}
-    ).encode()  # fmt: skip
-
-
 WRITERS: dict[str, tuple[str, Callable[[Log], bytes]]] = {
     "canonical": (".jsonl", canonical),
-    "openai": (".jsonl", openai),
     "sharegpt": (".json", sharegpt),
     "csv": (".csv", csv_table),
     "freshdesk": (".json", freshdesk),
     "abcd": (".json", abcd),
     "multiwoz": (".json", multiwoz),
-    "tau": (".json", tau),
-    "tau2": (".json", tau2),
 }
 JSON_FORMATS = [name for name in WRITERS if name != "csv"]
 ROLES = ReadConfig(max_bad=1.0, role=("leo=agent",))
-BOTS = ("openai", "sharegpt", "tau", "tau2")
 FIRST, SECOND = (
     [("customer", "Where is 4471?"), ("agent", "It left.")],
     [("customer", "Hello"), ("agent", "Hi")],
 )
 GOOD: Log = [("A1", FIRST), ("A2", SECOND)]
-
-
-def names_of(format: str, *ids: str) -> list[str]:
-    return [f"{name}-0" if format == "tau" else name for name in ids]
 
 
 def write(tmp_path: Path, format: str, log: Log, data: bytes | None = None) -> Path:
@@ -140,8 +107,8 @@ def test_format_is_recognised_by_content(tmp_path: Path, format: str, ending: bo
     loaded, rejects, counts = load(path, ROLES)
     assert not rejects
     assert counts.read == 2
-    assert [item.dialogue.id for item in loaded] == names_of(format, "A1", "A2")
-    spoken = {"agent": "bot"} if format in BOTS else {}
+    assert [item.dialogue.id for item in loaded] == ["A1", "A2"]
+    spoken = {"agent": "bot"} if format == "sharegpt" else {}
     expected = [[(spoken.get(role, role), text) for role, text in turns] for turns in (FIRST, SECOND)]
     assert [said(item) for item in loaded] == expected
     assert [[turn.index for turn in item.dialogue.turns] for item in loaded] == [[0, 1], [0, 1]]
@@ -157,7 +124,7 @@ def test_document_cut_off_keeps_what_came_before(tmp_path: Path, format: str) ->
     path = write(tmp_path, format, GOOD, data[: data.rindex(b"Hello") + 2])
     loaded, rejects, _ = load(path, ROLES)
     assert [reject.code for reject in rejects] == ["E_TRUNCATED"]
-    kept = [] if format in PER_DOCUMENT else names_of(format, "A1", "A2")
+    kept = [] if format in PER_DOCUMENT else ["A1", "A2"]
     assert [item.dialogue.id for item in loaded] == kept
 
 
@@ -172,18 +139,18 @@ def test_text_after_a_document_is_found(tmp_path: Path, format: str) -> None:
 def test_large_documents_stream(tmp_path: Path, format: str) -> None:
     log = [
         (f"d{i}", [("customer", 'A "quoted", [bracketed] {text} \\ ' + "x" * 400), ("agent", "ok")])
-        for i in range(3000)
+        for i in range(800)
     ]
     path = write(tmp_path, format, log)
-    config = ReadConfig(max_bad=1.0, max_document_bytes=100_000, max_record_bytes=10_000)
+    config = ReadConfig(max_bad=1.0, max_document_bytes=30_000, max_record_bytes=10_000)
     loaded, rejects, _ = load(path, config)
     assert not rejects
-    assert [item.dialogue.id for item in loaded] == names_of(format, *(name for name, _ in log))
+    assert [item.dialogue.id for item in loaded] == [name for name, _ in log]
     config = ReadConfig(max_bad=1.0, max_record_bytes=300)
     loaded, rejects, _ = load(path, config)
     assert not loaded
     assert {reject.code for reject in rejects} == {"E_LINE_SIZE"}
-    assert len(rejects) == 3000
+    assert len(rejects) == 800
 
 
 @pytest.mark.parametrize("format", PER_DOCUMENT)
@@ -235,78 +202,6 @@ def test_ids_from_file_names_differ_between_folders(tmp_path: Path) -> None:
     outcomes = list(read(open_logs([str(tmp_path / "*" / "chat.jsonl.gz")]), ANY_SHARE, Counts()))
     assert [item.dialogue.id for item in outcomes if isinstance(item, Loaded)] == [
         "one/chat.jsonl:1", "two/chat.jsonl:1"]  # fmt: skip
-
-
-def comment(author: int, text: str, **more: Any) -> dict[str, Any]:
-    return {"author_id": author, "public": True, "plain_body": text, **more}
-
-
-def part(kind: str, body: str | None, **author: Any) -> dict[str, Any]:
-    return {"part_type": kind, "body": body, "author": {"type": "admin", **author}, "created_at": 1772442900}
-
-
-def message(
-    at: int, kind: str = "MESSAGE", actor: str = "A-1", direction: str | None = "OUTGOING"
-) -> dict[str, Any]:
-    return {"type": kind, "conversationsThreadId": "t9", "createdAt": f"2026-03-02T09:{at:02d}:00Z", "text": str(at),
-            "direction": direction, "senders": [{"actorId": actor}]}  # fmt: skip
-
-
-def line(role: str, text: str | None, second: int) -> dict[str, Any]:
-    item = {"Type": "EVENT", "AbsoluteTime": f"2026-03-02T09:14:0{second}.000Z", "ParticipantRole": role}
-    return item if text is None else {**item, "Type": "MESSAGE", "Content": text}
-
-
-HELPDESKS: dict[str, tuple[Any, str, Said, dict[str, int]]] = {
-    "zendesk, notes and bots": (
-        {"ticket_id": 20, "users": [{"id": 77, "role": "end-user"}, {"id": 12, "role": "admin"}], "comments": [
-            comment(77, "a"), comment(12, "note", public=False), comment(12, "b", via={"channel": "rule"}),
-            comment(12, "c", metadata={"flags": [4]}),
-            {"author_id": 12, "public": True, "html_body": "<p>Tom &amp; Ann</p><p>two<br>three</p>"}]},
-        "20", [("customer", "a"), ("bot", "b"), ("bot", "c"), ("agent", "Tom & Ann\ntwo\nthree")],
-        {"W_INTERNAL_NOTE": 1, "W_HTML": 1}),
-    "zendesk, the requester": (
-        {"ticket": {"id": 21, "requester_id": 5}, "comments": [comment(5, "a"), comment(6, "b")]},
-        "21", [("customer", "a"), ("agent", "b")], {}),
-    "intercom": (
-        {"type": "conversation", "id": "1295", "created_at": 1772442845,
-         "source": {"body": "<p>Where?</p>", "author": {"type": "user", "id": "u"}},
-         "conversation_parts": {"total_count": 9, "conversation_parts": [
-             part("comment", "<p>Fin here</p>", from_ai_agent=True), part("note", "<p>hidden</p>"),
-             part("assignment", None), part("close", "Bye", id=3)]}},
-        "1295", [("customer", "Where?"), ("bot", "Fin here"), ("agent", "Bye")],
-        {"W_EVENT_SKIPPED": 1, "W_INCOMPLETE": 1, "W_INTERNAL_NOTE": 1, "W_HTML": 2}),
-    "hubspot": (
-        {"results": [
-            message(4, "COMMENT", direction=None), message(3, actor="L-7"), message(2), message(1, direction="INCOMING"),
-            message(0, "WELCOME_MESSAGE"), message(5, "ASSIGNMENT")]},
-        "t9", [("bot", "0"), ("customer", "1"), ("agent", "2"), ("bot", "3")],
-        {"W_INTERNAL_NOTE": 1, "W_EVENT_SKIPPED": 1}),
-    "connect": (
-        {"ContactId": "c-1", "Transcript": [
-            line("AGENT", "Yes?", 6), line("CUSTOMER", "Hi", 5), line("CUSTOMER", None, 0)]},
-        "c-1", [("customer", "Hi"), ("agent", "Yes?")], {"W_EVENT_SKIPPED": 1}),
-    "connect, voice": (
-        {"CustomerMetadata": {"ContactId": "c-2"}, "LanguageCode": "en-US", "Channel": "VOICE",
-         "Participants": [{"ParticipantId": "p1", "ParticipantRole": "CUSTOMER"}],
-         "Transcript": [{"BeginOffsetMillis": 1, "Content": "Hi", "ParticipantId": "p1"},
-                        {"BeginOffsetMillis": 9, "Content": "Yes?", "ParticipantId": "AGENT"}]},
-        "c-2", [("customer", "Hi"), ("agent", "Yes?")], {}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", HELPDESKS)
-def test_roles_notes_bots_and_order_of_help_desks(tmp_path: Path, name: str) -> None:
-    record, own_id, expected, warnings = HELPDESKS[name]
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(record, indent=2))
-    (item,), rejects, counts = load(path)
-    assert (item.dialogue.id, said(item), rejects) == (own_id, expected, [])
-    assert counts.warnings == warnings
-    if name == "connect, voice":
-        assert (item.dialogue.language, item.dialogue.channel) == ("en-US", "voice")
-    if name == "intercom":
-        assert [(turn.index, turn.author) for turn in item.dialogue.turns][2] == (3, "3")
 
 
 def test_zendesk_without_any_role_is_rejected(tmp_path: Path) -> None:
@@ -464,22 +359,6 @@ def test_csv_that_cannot_be_read_is_refused_before_scoring(tmp_path: Path, text:
     assert hint in caught.value.message
 
 
-def test_csv_delimiter_crlf_and_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_bytes(b"\xef\xbb\xbfcase_id;role;text\r\nd1;user;hi\r\n")
-    loaded, _, counts = load(path, ReadConfig(max_bad=1.0, delimiter=";"))
-    assert said(loaded[0]) == [("customer", "hi")]
-    assert counts.warnings == {"W_BOM": 1, "W_CRLF": 2}
-
-
-def test_csv_with_a_header_only_has_no_records(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text("case_id,role,text\n")
-    with pytest.raises(InputRefused) as caught:
-        inspect(open_logs([str(path)])[0], ANY_SHARE)
-    assert caught.value.code == "E_NO_RECORDS"
-
-
 # Parquet
 
 
@@ -533,12 +412,9 @@ def test_parquet_of_messages(tmp_path: Path) -> None:
     ("change", "code"),
     [
         ({"dialogue_id": None}, "E_ID"),
-        ({"turns": []}, "E_EMPTY"),
         ({"turns": None}, "E_EMPTY"),
-        ({"turns": [{"turn_id": 0, "role": "boss", "text": "a", "action": None}]}, "E_ROLE"),
         ({"turns": [{"turn_id": 0, "role": "agent", "text": None, "action": None}]}, "E_TYPE"),
         ({"turns": [None]}, "E_TYPE"),
-        ({"turns": [{"turn_id": 0, "role": "agent", "text": "a\0", "action": None}]}, "E_NUL"),
         ({"turns": [{"turn_id": 0, "role": "agent", "text": "a" * 100_001, "action": None}]}, "E_TURN_SIZE"),
         ({"turns": NESTED[0]["turns"] * 2501}, "E_TURNS"),
     ],

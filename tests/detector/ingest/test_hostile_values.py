@@ -4,8 +4,6 @@ ends as a dialogue or as a reject with a code of its own, never as a traceback."
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -14,61 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_forms import FORMS
 from tool_exports import EXPORTS
 
 from dialint.detector.ingest.log_format import LogFormat, RawDialogue, RawTurn
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
 from dialint.detector.ingest.readers.format_detection import log_formats
+from dialint.detector.ingest.tree_mapping import shipped_names
 from dialint.detector.ingest.validation import validate_all
 
 CONFIG = ReadConfig(max_bad=1.0)
 AT = "2026-03-02T09:14:05Z"
-CALL = {"id": "c1", "type": "function", "function": {"name": "track", "arguments": '{"order": "4471"}'}}
-CHAT = [
-    {"role": "system", "content": "You sell kettles."},
-    {"role": "user", "content": [{"type": "text", "text": "Where is 4471?"}], "name": "ann"},
-    {"role": "assistant", "content": None, "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "c1", "content": '{"state": "left"}'},
-    {"role": "assistant", "content": "It left.", "refusal": None},
-]
-PARTS: list[dict[str, Any]] = [
-    {"role": "user", "parts": [{"type": "text", "content": "Where is 4471?"}]},
-    {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "track", "arguments": {"order": 1}}]},
-    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": {"state": "left"}}]},
-]  # fmt: skip
-RECORDS: dict[str, Any] = {
-    "canonical": {"id": "d", "language": "en", "agent": "leo", "sources": ["a"], "metadata": {"k": 1},
-                  "masked": False, "turns": [
-                      {"role": "customer", "text": "Where is 4471?", "at": AT, "author": "ann"},
-                      {"role": "agent", "text": "", "tool_calls": [{"name": "track", "arguments": {"order": 1}, "id": "c1"}]},
-                      {"role": "tool", "text": "{}", "tool_call_id": "c1", "tool_error": False}]},
-    "tau": {"task_id": 4, "trial": 0, "traj": [*CHAT, {"role": "assistant", "content": 'Action: {"name": "respond"}'}]},
-    "tau2": {"id": "s", "task_id": 4, "messages": [*CHAT, {"tool_messages": [{"role": "tool", "content": "1", "id": "x",
-             "error": False, "requestor": "user", "timestamp": AT}]}]},
-    "abcd": {"convo_id": 4, "original": [["customer", "Hello"], ["agent", "Hi"]]},
-    "multiwoz": {"dialogue_id": "d", "log": [{"text": "Hello"}, {"text": "Hi"}]},
-    "opentelemetry": {"resourceSpans": [{"scopeSpans": [{"spans": [
-        {"traceId": "t", "startTimeUnixNano": "1772442800000000000", "endTimeUnixNano": 1772442810000000000,
-         "status": {"code": 1}, "events": [{"attributes": [{"key": "gen_ai.x", "value": {"intValue": "4"}}]}],
-         "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
-                        {"key": "gen_ai.conversation.id", "value": {"stringValue": "d"}},
-                        {"key": "gen_ai.system_instructions", "value": {"arrayValue": {"values": []}}},
-                        {"key": "gen_ai.input.messages", "value": {"stringValue": json.dumps(PARTS)}}]},
-        {"traceId": "t", "attributes": {"gen_ai.conversation.id": "d", "gen_ai.operation.name": "chat",
-                                        "gen_ai.input.messages": PARTS, "gen_ai.agent.name": "leo"}},
-        {"traceId": "t", "attributes": {"gen_ai.conversation.id": "d", "gen_ai.operation.name": "execute_tool",
-                                        "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.result": {"state": "left"}}}]}]}]},
-    "openinference": {"context": {"trace_id": "t"}, "start_time": AT, "end_time": AT, "status_code": "OK", "attributes": {
-        "openinference.span.kind": "LLM", "session.id": "d", "llm.input_messages.0.message.role": "user",
-        "llm.input_messages.0.message.contents.0.message_content.text": "Hello",
-        "llm.input_messages.1.message.role": "assistant",
-        "llm.input_messages.1.message.tool_calls.0.tool_call.function.name": "track",
-        "llm.input_messages.1.message.tool_calls.0.tool_call.function.arguments": "{}",
-        "llm.input_messages.2.message.role": "tool", "llm.input_messages.2.message.tool_call_id": "c1",
-        "llm": {"output_messages": [{"message": {"role": "assistant", "content": "Hi"}}]}}},
-}  # fmt: skip
+FOLDER = Path(__file__).parent
+RECORDS: dict[str, Any] = json.loads((FOLDER / "records.json").read_text(encoding="utf-8"))
+"""A record of each format that has no export beside this file."""
+FORMS = json.loads((FOLDER / "chat_forms.json").read_text(encoding="utf-8"))
 CHATS = [
     {"id": "d", **FORMS[name]} for name in ("anthropic", "bedrock", "gemini, snake case", "responses, a call")
 ]
@@ -116,12 +74,8 @@ def read_one(shape: LogFormat, record: Any) -> list[Any]:
 
 LOG_FORMATS = tuple(log_formats(ReadConfig()))
 for export in EXPORTS:
-    if not isinstance(export.value, str):
-        RECORDS.setdefault(export.name, export.value)
-    elif export.ending == ".csv":
-        RECORDS.setdefault(export.name, next(csv.DictReader(io.StringIO(export.value))))
-    elif export.ending == ".jsonl":
-        RECORDS.setdefault(export.name, json.loads(export.value.partition("\n")[0]))
+    if not isinstance(export.record, str):
+        RECORDS.setdefault(export.format, export.record)
 CASES = [pytest.param(shape, RECORDS[shape.name], id=shape.name) for shape in LOG_FORMATS]
 CASES += [
     pytest.param(shape, record, id=f"chat {n}")
@@ -133,11 +87,12 @@ CASES += [
 
 @pytest.mark.parametrize(("shape", "record"), CASES)
 def test_a_hostile_value_costs_its_record_alone(shape: LogFormat, record: Any) -> None:
+    """Formats that are mappings share their code: of them every fifth, some in each field."""
     codes: Counter[str] = Counter()
-    for mutant in mutants(record):
+    for mutant in islice(mutants(record), 0, None, 5 if shape.name in shipped_names() else 1):
         outcomes = read_one(shape, mutant)
         codes.update(bad.code for bad in outcomes if isinstance(bad, BadRecord))
-    assert codes.total() > 50
+    assert codes.total() > 9
     assert "E_RECORD" not in codes, "a value ended in the boundary: the format should say what is wrong"
 
 

@@ -14,11 +14,11 @@ import pytest
 import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import said
 
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.mapping import MEANINGS, load_mapping
 from dialint.detector.ingest.read import ReadConfig
-from dialint.detector.records import Dialogue
 
 NESTED = """
 fields:
@@ -69,10 +69,6 @@ def mapping(tmp_path: Path, text: str) -> Path:
 
 def refusal(path: Path, config: ReadConfig) -> str:
     return str(reading.refused(path, config))
-
-
-def said(dialogue: Dialogue) -> list[tuple[str, str]]:
-    return [(turn.role, turn.text) for turn in dialogue.turns]
 
 
 WRITERS = {
@@ -283,7 +279,7 @@ values = st.recursive(
 paths = st.lists(st.sampled_from(["a", "b", "a[]", "b[]", "a.b", "c"]), min_size=1, max_size=3).map(".".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(st.lists(values, max_size=4), paths, paths, paths, st.booleans())
 def test_no_mapping_breaks_on_any_json(
     tmp_path: Path, records: list[Any], name: str, role: str, text: str, one_a_line: bool
@@ -304,7 +300,7 @@ def test_no_mapping_breaks_on_any_json(
 @given(
     st.dictionaries(st.sampled_from([*MEANINGS, "x"]), st.text(max_size=8), max_size=6), st.text(max_size=30)
 )
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_no_file_breaks_the_reading_of_mappings(tmp_path: Path, fields: dict[str, str], rest: str) -> None:
     path = tmp_path / "map.yaml"
     path.write_text(json.dumps({"fields": fields}) + rest, errors="replace")

@@ -32,7 +32,7 @@ from dialint.detector.ingest.validation import validate
 from dialint.detector.records import Dialogue, Turn
 
 CONFIG = ReadConfig(max_bad=1.0)
-QUICK = settings(max_examples=150)
+QUICK = settings(max_examples=80)
 
 GOOD = '{"id": "d1", "turns": [{"role": "agent", "text": "a"}, {"text": "b \\" c", "role": "customer"}]}'
 

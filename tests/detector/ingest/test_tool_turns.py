@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import reading
+from reading import write_lines
 
 from dialint.detector.ingest.convert import OutputFormat, write_log
 from dialint.detector.ingest.read import Counts, ReadConfig, Reject
@@ -38,11 +39,6 @@ LOOKED_UP = (
 
 def load(path: Path, config: ReadConfig = AS_IS) -> tuple[list[Dialogue], list[Reject], Counts]:
     return reading.dialogues(path, config)
-
-
-def write(path: Path, *records: Any) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
 
 
 def converted(path: Path, to: OutputFormat) -> tuple[Dialogue, Counter[str]]:
@@ -95,7 +91,7 @@ def test_wrong_shapes_are_refused_with_their_place(
     tmp_path: Path, turn: dict[str, Any], path: str, found: str
 ) -> None:
     turns = [{"role": "customer", "text": "Hi"}, {"text": "ok", **turn}, {"role": "agent", "text": "Hello"}]
-    _, (reject,), _ = load(write(tmp_path / "log.jsonl", {"id": "d", "turns": turns}))
+    _, (reject,), _ = load(write_lines(tmp_path / "log.jsonl", {"id": "d", "turns": turns}))
     assert (reject.code, reject.path, reject.found) == ("E_TYPE", path, found)
 
 
@@ -120,7 +116,7 @@ def test_arguments_are_objects_or_their_text(tmp_path: Path, written: Any, argum
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "ok"}]},
     ]
-    (dialogue,), _, _ = load(write(tmp_path / "log.jsonl", {"messages": messages}))
+    (dialogue,), _, _ = load(write_lines(tmp_path / "log.jsonl", {"messages": messages}))
     (use,) = tool_uses(dialogue)
     assert (use.call.name, use.call.arguments, use.result) == ("track", arguments, "ok")
 
@@ -132,7 +128,7 @@ def test_older_function_calls_are_read(tmp_path: Path) -> None:
         {"role": "function", "name": "track", "content": "Error: no such order"},
         {"role": "assistant", "content": "It is not there."},
     ]
-    (dialogue,), _, _ = load(write(tmp_path / "log.jsonl", {"messages": messages}))
+    (dialogue,), _, _ = load(write_lines(tmp_path / "log.jsonl", {"messages": messages}))
     assert [(use.call.name, use.failed) for use in tool_uses(dialogue)] == [("track", True)]
 
 
@@ -178,7 +174,7 @@ def test_results_are_not_cleaned_and_no_notes(tmp_path: Path) -> None:
         {"role": "agent", "text": "Hello"},
     ]
     (dialogue,), _, _ = load(
-        write(tmp_path / "log.jsonl", {"id": "d", "turns": turns}), ReadConfig(max_bad=1.0)
+        write_lines(tmp_path / "log.jsonl", {"id": "d", "turns": turns}), ReadConfig(max_bad=1.0)
     )
     assert [turn.text for turn in dialogue.turns] == ["Hi", text, "Internal note: kept", "Hello"]
 

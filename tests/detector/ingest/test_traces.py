@@ -11,6 +11,7 @@ import pytest
 import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import said, write_lines
 
 from dialint.detector.ingest.read import Reject
 from dialint.detector.records import Dialogue, ToolCall
@@ -38,10 +39,6 @@ EXPECTED = [
 
 def load(path: Path) -> tuple[list[Dialogue], list[Reject]]:
     return reading.dialogues(path)[:2]
-
-
-def said(dialogue: Dialogue) -> list[tuple[str, str]]:
-    return [(turn.role, turn.text) for turn in dialogue.turns]
 
 
 def any_value(value: Any) -> Any:
@@ -82,11 +79,6 @@ def export(*spans: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def lines(path: Path, *records: Any) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
 @pytest.mark.parametrize("layout", ["document", "lines", "structured", "interleaved"])
 def test_a_conversation_is_joined_from_its_calls(tmp_path: Path, layout: str) -> None:
     spans = [chat(n, 0, last, text=layout != "structured") for n, last in enumerate((2, 4, 6))]
@@ -96,9 +88,9 @@ def test_a_conversation_is_joined_from_its_calls(tmp_path: Path, layout: str) ->
     if layout == "document":
         path.write_text(json.dumps(export(*spans, other), indent=1))
     elif layout == "interleaved":
-        lines(path, export(spans[2]), export(other), export(spans[0], spans[1]))
+        write_lines(path, export(spans[2]), export(other), export(spans[0], spans[1]))
     else:
-        lines(path, *map(export, [*spans, other]))
+        write_lines(path, *map(export, [*spans, other]))
     (first, second), rejects = load(path)
     assert not rejects
     assert (first.id, said(first)) == ("conv-1", EXPECTED)
@@ -119,7 +111,7 @@ def test_a_router_is_no_part_of_the_conversation(tmp_path: Path) -> None:
         "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Queue?"}]}]),
         "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "B"}]}]),
     }  # fmt: skip
-    path = lines(tmp_path / "t.jsonl", export(chat(1, 0, 4), span(0, route), chat(2, 0, 6)))
+    path = write_lines(tmp_path / "t.jsonl", export(chat(1, 0, 4), span(0, route), chat(2, 0, 6)))
     assert said(load(path)[0][0]) == EXPECTED
 
 
@@ -132,46 +124,16 @@ def test_results_of_the_tools_own_spans(tmp_path: Path) -> None:
         "gen_ai.tool.call.result": "no such order",
     }
     failed = span(1, tool, status={"code": 2})
-    alone = load(lines(tmp_path / "a.jsonl", export(chat(0, 0, 2), failed)))[0][0]
+    alone = load(write_lines(tmp_path / "a.jsonl", export(chat(0, 0, 2), failed)))[0][0]
     assert said(alone) == [*EXPECTED[:2], ("tool", "no such order")]
     assert [use.failed for use in tool_uses(alone)] == [True]
-    told = load(lines(tmp_path / "b.jsonl", export(chat(0, 0, 2), failed, chat(2, 0, 4))))[0][0]
+    told = load(write_lines(tmp_path / "b.jsonl", export(chat(0, 0, 2), failed, chat(2, 0, 4))))[0][0]
     assert said(told) == EXPECTED[:4]
     assert told.turns[2].tool_error is True
 
 
-OPEN: dict[str, Any] = {
-    "openinference.span.kind": "LLM",
-    "session.id": "conv-1",
-    "llm.input_messages.0.message.role": "system",
-    "llm.input_messages.0.message.content": "Be kind.",
-    "llm.input_messages.1.message.role": "user",
-    "llm.input_messages.1.message.content": "Where is 4471?",
-    "llm.input_messages.2.message.role": "assistant",
-    "llm.input_messages.2.message.tool_calls.0.tool_call.id": "c1",
-    "llm.input_messages.2.message.tool_calls.0.tool_call.function.name": "track",
-    "llm.input_messages.2.message.tool_calls.0.tool_call.function.arguments": '{"order": "4471"}',
-    "llm.input_messages.3.message.role": "tool",
-    "llm.input_messages.3.message.content": '{"state": "left"}',
-    "llm.input_messages.3.message.tool_call_id": "c1",
-    "llm.output_messages.0.message.role": "assistant",
-    "llm.output_messages.0.message.contents.0.message_content.type": "text",
-    "llm.output_messages.0.message.contents.0.message_content.text": "It left.",
-}
-NESTED = {
-    "openinference": {"span": {"kind": "LLM"}},
-    "session": {"id": "conv-1"},
-    "llm": {
-        "input_messages": [
-            {"message.role": "system", "message.content": "Be kind."},
-            {"message.role": "user", "message.content": "Where is 4471?"},
-            {"message.role": "assistant", "message.content": None, "message.tool_calls": [
-                {"tool_call.id": "c1", "tool_call.function.name": "track", "tool_call.function.arguments": '{"order": "4471"}'}]},
-            {"message": {"role": "tool", "content": '{"state": "left"}', "tool_call_id": "c1"}},
-        ],
-        "output_messages": [{"message": {"role": "assistant", "content": "It left."}}],
-    },
-}  # fmt: skip
+OPENINFERENCE = json.loads(Path(__file__).with_name("openinference.json").read_text(encoding="utf-8"))
+"""The attributes of one span, with dotted keys and nested."""
 
 
 @pytest.mark.parametrize("layout", ["span a line", "array", "nested", "otlp"])
@@ -179,13 +141,13 @@ def test_openinference_in_its_layouts(tmp_path: Path, layout: str) -> None:
     record: dict[str, Any] = {
         "name": "llm", "context": {"trace_id": "t1", "span_id": "s1"}, "span_kind": "LLM",
         "start_time": "2026-03-02T10:13:20+01:00", "end_time": "2026-03-02T10:13:25+01:00",
-        "attributes": NESTED if layout == "nested" else OPEN,
+        "attributes": OPENINFERENCE["nested" if layout == "nested" else "flat"],
     }  # fmt: skip
     path = tmp_path / ("t.json" if layout == "array" else "t.jsonl")
     if layout == "array":
         path.write_text(json.dumps([record], indent=1))
     else:
-        lines(path, export(span(0, OPEN)) if layout == "otlp" else record)
+        write_lines(path, export(span(0, OPENINFERENCE["flat"])) if layout == "otlp" else record)
     (dialogue,), rejects = load(path)
     assert not rejects
     assert (dialogue.id, said(dialogue)) == ("conv-1", [("system", "Be kind."), *EXPECTED[:4]])
@@ -217,7 +179,7 @@ def test_openinference_in_its_layouts(tmp_path: Path, layout: str) -> None:
 def test_wrong_shapes_are_refused_with_their_place(
     tmp_path: Path, attributes: dict[str, Any], path: str
 ) -> None:
-    log = lines(tmp_path / "t.jsonl", export(span(0, attributes, trace="bad")), export(chat(1, 0, 2)))
+    log = write_lines(tmp_path / "t.jsonl", export(span(0, attributes, trace="bad")), export(chat(1, 0, 2)))
     (good,), (reject,) = load(log)
     assert good.id == "conv-1"
     place = "resourceSpans[0].scopeSpans[0].spans[0].attributes."
@@ -226,11 +188,11 @@ def test_wrong_shapes_are_refused_with_their_place(
 
 def test_a_trace_without_content_is_refused_and_not_clean(tmp_path: Path) -> None:
     empty = span(0, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4"})
-    loaded, (reject,) = load(lines(tmp_path / "t.jsonl", export(empty)))
+    loaded, (reject,) = load(write_lines(tmp_path / "t.jsonl", export(empty)))
     assert (loaded, reject.code) == ([], "E_EMPTY")
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=6))
 def test_windows_that_overlap_give_back_the_conversation(tmp_path: Path, cuts: list[tuple[int, int]]) -> None:
     """However much of the history each call repeats, as long as it ends where the last one did or later."""
@@ -240,6 +202,6 @@ def test_windows_that_overlap_give_back_the_conversation(tmp_path: Path, cuts: l
     for number, end in enumerate(ends):
         spans.append(chat(number, min(starts.get(end, 0), before), end))
         before = end
-    (dialogue,), rejects = load(lines(tmp_path / "t.jsonl", export(*spans)))
+    (dialogue,), rejects = load(write_lines(tmp_path / "t.jsonl", export(*spans)))
     assert not rejects
     assert said(dialogue) == EXPECTED

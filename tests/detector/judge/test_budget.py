@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from fake_llm import FakeLLM, serving
 from judge_requests import opened
+from marked_dialogues import in_turn
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import PlainDetector
 from dialint.detector.judge.budget import Price, parse_budget
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
-from dialint.detector.records import Dialogue, Turn, Verdict
+from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 
 PRICE = Price(0.15, 0.60)
@@ -36,8 +37,7 @@ class Clean(PlainDetector):
 
 def dialogue(number: int) -> Dialogue:
     words = f"It is on its way, number {number}. " * (1 + number % 5)
-    turns = (Turn(index=0, role="customer", text="Where is it?"), Turn(index=1, role="agent", text=words))
-    return Dialogue(id=f"d{number}", turns=turns)
+    return in_turn("Where is it?", words, id=f"d{number}")
 
 
 def answers(**changes: Any) -> Callable[[str, Any], Any]:
@@ -72,9 +72,13 @@ MOODS = {
 }
 
 
-@pytest.mark.parametrize("takes", [("max_tokens", "temperature"), FakeLLM().takes])
+LITTLE, ALL = ("max_tokens", "temperature"), FakeLLM().takes
+
+
 @pytest.mark.parametrize("budget", ["120 questions", "300k tokens", "0.1 usd"])
-@pytest.mark.parametrize("mood", MOODS)
+@pytest.mark.parametrize(
+    ("mood", "takes"), [*((mood, LITTLE) for mood in MOODS), ("as it should", ALL), ("every second", ALL)]
+)
 def test_a_budget_is_never_exceeded(mood: str, budget: str, takes: tuple[str, ...]) -> None:
     """80 dialogues in chunks of 40; what a second answer costs is counted."""
     llm, stage = FakeLLM(takes=takes, false_positives={"": 0.1}), StageOptions(

@@ -109,12 +109,6 @@ def test_what_is_unsure_is_suggested_and_what_is_not_in_the_turn_is_nothing(
     assert (len(verdict.findings), len(verdict.suggestions)) == (n_findings, n_suggestions)
 
 
-def test_without_a_measured_precision_it_only_suggests() -> None:
-    verdict, _ = judge(listed(C1), threshold=None)
-    assert not verdict.findings
-    assert verdict.suggestions[0].reason.endswith("(demoted: the judge keeps no contract on C1).")
-
-
 def test_a_contract_decides_by_code_and_states_its_own_probability() -> None:
     kept = JudgedCode(slope=1.0, offset=-1.0, threshold=0.7)
     contract = JudgeContract(
@@ -164,14 +158,6 @@ def test_of_two_codes_for_one_fault_that_of_a_judge_that_accuses_takes_the_place
     assert [each.code for each in verdict.findings] == ["R1"]
     unsure, _ = judge(listed(error), Inner((flagged,)), threshold=0.95)
     assert [each.code for each in unsure.findings] == ["L1"]
-
-
-def test_a_finding_of_the_scan_that_a_measured_judge_denies_is_a_suggestion() -> None:
-    found = finding("T1", 3, "scan")
-    denied, _ = judge(listed(), Inner((found,)))
-    assert [each.code for each in denied.suggestions] == ["T1"]
-    unmeasured, _ = judge(listed(), Inner((found,)), threshold=None)
-    assert [each.code for each in unmeasured.findings] == ["T1"]
 
 
 def test_a_second_look_decides_what_was_not_sure_and_what_is_critical() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,48 +25,12 @@ def dialogue(*texts: str, sources: tuple[str, ...] = ()) -> Dialogue:
     )
 
 
-def texts(*given_texts: str) -> list[str]:
-    return [turn.text for turn in mask_dialogue(dialogue(*given_texts))[0].turns]
+CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))["dialogues"]
 
 
-def test_the_same_value_has_the_same_placeholder_in_all_turns() -> None:
-    assert texts("Mail a@example.com or b@example.com?", "b@example.com", "So A@EXAMPLE.com is old.") == [
-        "Mail [EMAIL_1] or [EMAIL_2]?",
-        "[EMAIL_2]",
-        "So [EMAIL_1] is old.",
-    ]
-
-
-def test_later_mentions_of_a_name_are_masked() -> None:
-    assert texts(
-        "How can I help?", "my name is Anna Kowalska", "Sure thing, then Anna it is. Is Kowalska right?"
-    ) == ["How can I help?", "my name is [NAME_1]", "Sure thing, then [NAME_1] it is. Is [NAME_1] right?"]
-
-
-def test_a_possessive_tells_the_name_too() -> None:
-    assert texts(
-        "I am Anna Kowalska. Anna's parcel is late.", "Sorry, Anna’s parcel. Kowalska's? Ann's?"
-    ) == ["I am [NAME_1]. [NAME_1]'s parcel is late.", "Sorry, [NAME_1]’s parcel. [NAME_1]'s? Ann's?"]
-
-
-def test_a_name_that_is_a_word_does_not_swallow_the_word() -> None:
-    masked = texts(
-        "Hello", "My name is Will Young", "Will you hold, Will Young? Young people wait, so Will waits."
-    )
-    assert masked[2] == "Will you hold, [NAME_1]? Young people wait, so [NAME_1] waits."
-
-
-def test_an_answer_is_masked_for_what_was_asked() -> None:
-    assert texts("May I have your name?", "Zebulon Crane", "And your phone number?", "4155550142") == [
-        "May I have your name?",
-        "[NAME_1]",
-        "And your phone number?",
-        "[PHONE_1]",
-    ]
-
-
-def test_an_answer_to_another_question_stays() -> None:
-    assert texts("What is your order number?", "415-555-0142")[1] == "415-555-0142"
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["texts"][-1])[:40])
+def test_turns_are_masked_by_what_was_said_before(case: dict[str, list[str]]) -> None:
+    assert [turn.text for turn in mask_dialogue(dialogue(*case["texts"]))[0].turns] == case["masked"]
 
 
 def test_ids_authors_and_metadata_stay_and_the_input_is_untouched() -> None:
@@ -86,7 +52,7 @@ LINES = st.lists(PIECES, min_size=1, max_size=4).map(" ".join)
 CALLS = st.builds(ToolCall, name=LINES, arguments=st.dictionaries(LINES, LINES, max_size=2))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(LINES, max_size=5), st.lists(LINES, max_size=2), st.lists(CALLS, max_size=2), st.booleans())
 def test_masking_a_masked_dialogue_changes_nothing(
     turns: list[str], sources: list[str], calls: list[ToolCall], claimed: bool
@@ -135,22 +101,6 @@ def test_one_person_or_number_has_one_placeholder(first: str, second: str) -> No
     placeholders = re.findall(r"\[\w+\]", " ".join(turn.text for turn in masked.turns))
     assert len(placeholders) > 1
     assert len(set(placeholders)) == 1
-
-
-def test_an_answer_to_a_question_for_a_secret_is_masked() -> None:
-    turns = (
-        "What is your PIN?",
-        "4821",
-        "And your date of birth?",
-        "It's 3.4.1980",
-        "Your account number?",
-        "00123456",
-    )
-    assert texts(*turns)[1::2] == [
-        "[SECRET_1]",
-        "It's [BIRTH_1]",
-        "[ACCOUNT_1]",
-    ]
 
 
 SECRETS: tuple[Any, ...] = (

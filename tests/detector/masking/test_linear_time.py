@@ -1,57 +1,32 @@
 """Masking and recognition take time linear in the text, whatever it is; checks: `test_linear_checks`.
 
-Counted is the CPU time of the thread, of two lengths in one run, with a wide margin: four times the text may
-cost eight times as much, where a quadratic algorithm costs sixteen times.
+With a wide margin: four times the text may cost eight times as much, where a quadratic algorithm costs sixteen
+times.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
+from linear_time import growth
+from marked_dialogues import in_turn
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.readers.format_detection import detect_format
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.records import Dialogue, Turn
 
 LENGTH = 12_000
 TURNS = 300
 
-TEXTS = {
-    "an address that never ends": "1 rue a-a-a-a-a-a(",
-    "ten numbers and a phone": "order " + " ".join(["1111"] * 11) + " zz 555-123-4567 ",
-    "a local part of dashes": "z-" * 31 + "!@a.b ",
-    "names": "Hi Anna, ",
-    "introductions": "my name is Anna Kowalska. ",
-    "addresses": "a@b.co ",
-    "hidden addresses": "anna at example dot com ",
-    "phones": "call 555-0199, ",
-    "digits": "1 ",
-    "spelled numbers": "one two three ",
-    "titles": "Mr. ",
-    "signatures": "Regards,\nAnna\n",
-    "passports": "passport nr 533380006 ",
-    "secrets": "my password is is is x1! pin code 4821 ",
-    "births": "born on on on 12 12 12 ",
-    "accounts": "account no 1 2 3 4 5 6 7 8 ",
-    "plates": "plate AB 12 CD VIN 1HGCM82633A004352 ",
-    "colons": "ANNA: 1:2:",
-    "placeholders": "[NAME_1] ",
-    "spaces": " ",
-    "letters": "a",
-    "capitals": "A",
-    "hidden characters": "a\u200b",
-    "number signs": "12 Main Street ",
-    "brackets": "{{name [",
-}
+TEXTS = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))["repeated"]
 
 DIALOGUES: dict[str, Callable[[int], str]] = {
     "another name in each turn": lambda i: (
@@ -64,42 +39,31 @@ DIALOGUES: dict[str, Callable[[int], str]] = {
 }
 
 
-def dialogue(texts: list[str]) -> Dialogue:
-    turns = (Turn(index=i, role="customer" if i % 2 else "agent", text=text) for i, text in enumerate(texts))
-    return Dialogue(id="d", turns=tuple(turns))
-
-
-def cost(work: Callable[[], object]) -> float:
-    """CPU seconds, the better of two."""
-    seconds = []
-    for _ in range(2):
-        start = time.thread_time()
-        work()
-        seconds.append(time.thread_time() - start)
-    return min(seconds)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*TEXTS, *DIALOGUES])
 def test_four_times_the_text_or_turns_cost_four_times_as_much(name: str) -> None:
-    if name in TEXTS:
+    def make(n: int) -> Callable[[], object]:
+        if name in DIALOGUES:
+            return partial(mask_dialogue, in_turn(*(DIALOGUES[name](i) for i in range(n))))
         unit = TEXTS[name]
-        short, long = (dialogue([unit * (n // len(unit)) + " zz"] * 2) for n in (LENGTH // 4, LENGTH))
-    else:
-        short, long = (dialogue([DIALOGUES[name](i) for i in range(n)]) for n in (TURNS, 4 * TURNS))
-    mask_dialogue(short)  # what is imported and compiled at the first use
-    took = [cost(partial(mask_dialogue, one)) + 0.001 for one in (short, long)]  # a millisecond of noise
-    assert took[1] < 8 * took[0]
+        return partial(mask_dialogue, in_turn(*[unit * (n // len(unit)) + " zz"] * 2))
+
+    assert growth(make, TURNS if name in DIALOGUES else LENGTH // 4) < 8
 
 
 @pytest.mark.parametrize("name", ["digits", "colons", "brackets", "spaces", "letters", "titles"])
 def test_the_format_of_a_long_line_is_recognised_in_linear_time(name: str, tmp_path: Path) -> None:
-    def work(n: int) -> None:
-        for wrap in (str, lambda text: json.dumps({"id": text, "turns": [text]})):
-            path = tmp_path / f"log-{n}.jsonl"
-            path.write_text(wrap(TEXTS[name] * (n // len(TEXTS[name]))), encoding="utf-8")
-            with suppress(InputRefused):
-                detect_format(open_logs([str(path)])[0], ReadConfig())
+    def make(n: int) -> Callable[[], object]:
+        text = TEXTS[name] * (n // len(TEXTS[name]))
+        paths = [tmp_path / f"plain-{n}.jsonl", tmp_path / f"record-{n}.jsonl"]
+        paths[0].write_text(text, encoding="utf-8")
+        paths[1].write_text(json.dumps({"id": text, "turns": [text]}), encoding="utf-8")
 
-    work(LENGTH)
-    assert (cost(lambda: work(16 * LENGTH)) + 0.001) / (cost(lambda: work(4 * LENGTH)) + 0.001) < 8
+        def detect() -> None:
+            for path in paths:
+                with suppress(InputRefused):
+                    detect_format(open_logs([str(path)])[0], ReadConfig())
+
+        return detect
+
+    assert growth(make, 4 * LENGTH) < 8
