@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from patience import WAIT_S
 
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
@@ -110,42 +109,6 @@ def store(place: str, time_: FakeClock, request: pytest.FixtureRequest) -> Itera
             verify(store)
 
 
-def dialogue(name: str, agent: str = "a1", text: str = "Anything else?") -> Dialogue:
-    turns = (
-        Turn(index=0, role="customer", text="Where is my parcel?"),
-        Turn(index=1, role="agent", text=text),
-    )
-    return Dialogue(id=name, turns=turns, agent=agent, team="t1", channel="chat", metadata={"injected": "C1"})
-
-
-def finding(code: str = "C1", turn: int = 1, probability: float = 0.91) -> Finding:
-    return Finding(
-        code=code, turn=turn, severity="S2", probability=probability, quote="Anything", start=0, end=8,
-        reason="the question was passed over",
-    )  # fmt: skip
-
-
-def verdict(name: str, *findings: Finding, release: str = "embedded-1", risk: float | None = None) -> Verdict:
-    return Verdict(
-        dialogue_id=name, release=release, taxonomy="1.0.0", status="scored", quality=72.0, findings=findings,
-        probabilities=None if risk is None else {1: {"C1": risk}},
-    )  # fmt: skip
-
-
-@dataclass
-class Made:
-    """Makers of records, for tests."""
-
-    dialogue: Callable[..., Dialogue] = dialogue
-    finding: Callable[..., Finding] = finding
-    verdict: Callable[..., Verdict] = verdict
-
-
-@pytest.fixture(scope="session")
-def made() -> Made:
-    return Made()
-
-
 @dataclass
 class Drivers:
     """Real processes that work on a store."""
@@ -176,9 +139,9 @@ def told(path: Path, at_least: int = 0) -> list[tuple[str, float]]:
 
 @pytest.fixture
 def drivers() -> Iterator[Drivers]:
-    made = Drivers(told)
-    yield made
-    for process in made.started:
+    drivers = Drivers(told)
+    yield drivers
+    for process in drivers.started:
         if process.poll() is None:
             process.kill()
         process.communicate()

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
 from sqlalchemy import text
 
 from dialint.app.commands import db
 from dialint.app.commands.verify import verify_path
 from dialint.app.store_session import StoreConfig
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, DialintError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import changes, verify
 from dialint.labeling.store.database.audit import (
@@ -164,16 +165,15 @@ def test_the_commands_print_the_head_and_compare_it(
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_a_store_is_verified_in_memory_that_does_not_grow(
-    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (verify, changes):
         monkeypatch.setattr(module, "BATCH", 10)
     monkeypatch.setattr("dialint.labeling.store.database.audit.BATCH", 10)
     verify.verify(store)  # compiles its statements
     peaks = []
-    for start, stop in ((0, 600), (600, 1800)):  # up to 600 its buffers fill
-        for first in range(start, stop, 100):
-            dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(first, first + 100)])
+    for start, stop in ((0, 400), (400, 1200)):  # up to 400 its buffers fill
+        dialogues.add(store, "lea", [make.dialogue(f"d{i}") for i in range(start, stop)])
         tracemalloc.start()
         verify.verify(store)
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -212,10 +212,7 @@ def test_make_verify_backup_restore(
     "place", ["mysql://u:secret@h/d", "postgresql://", "://", "postgresql://u:secret@127.0.0.1:1/x"]
 )
 def test_a_place_that_cannot_be(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dialint.detector.errors import DialintError
-    from dialint.labeling.store.database import transactions
-
-    monkeypatch.setattr(transactions, "PATIENCE_S", 0.0)
+    monkeypatch.setattr("dialint.labeling.store.database.transactions.PATIENCE_S", 0.0)
     with pytest.raises(DialintError) as refused:
-        transactions.Store.open(place)
+        Store.open(place)
     assert "secret" not in str(refused.value)
