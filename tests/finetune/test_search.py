@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from patience import WAIT_S
+from resuming import logged
 
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
@@ -236,7 +237,6 @@ def test_the_real_scan_is_searched(
     search(*options, config=wanted)
     found = read_manifest(tmp_path / "out" / SEARCH)
     for trial in found["trials"]:
-        last = json.loads((tmp_path / "out" / trial["folder"] / "metrics.jsonl").read_text().splitlines()[-1])
-        assert trial["value"] == last["dev"]["ap"]["macro"]
+        assert trial["value"] == logged(tmp_path / "out" / trial["folder"])[-1]["dev"]["ap"]["macro"]
     assert found["stage"] == STAGES["scan"].command
     assert found["best"]["command"] in capsys.readouterr().out

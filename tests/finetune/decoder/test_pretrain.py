@@ -3,7 +3,6 @@ decoder can go on learning. Dialogues are made of a few planted phrases: a test 
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pytest
 import torch
 from pyarrow import parquet
+from resuming import figures, logged
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -85,12 +85,12 @@ def trained(config: PretrainConfig) -> Path:
 
 def test_it_learns_and_says_how_well(trained: Path) -> None:
     told = read_manifest(trained / "training.json")
-    lines = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    lines = logged(trained)
     assert lines[0]["loss"] > 5
     assert set(told["heldout"]) == {"all", "bank", "shop"}
     assert told["heldout"]["all"]["perplexity"] < 4
     assert told["sources"]["shop"] == {"licence": "MIT", "train": 40, "heldout": 6}
-    looks = [entry["heldout"]["all"]["loss"] for entry in lines if "heldout" in entry]
+    looks = [entry["all"]["loss"] for entry in figures(trained, "heldout")]
     assert len(looks) >= 2
     assert looks[-1] < looks[0]
 
@@ -208,8 +208,7 @@ def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainCo
     out = tmp_path / "out"
     pretrain(replace(config, base=base, out=out, style=style, epochs=1, learning_rate=5e-3, eval_steps=5))
     told = read_manifest(out / "training.json")
-    looks = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    losses = [look["heldout"]["all"]["loss"] for look in looks if "heldout" in look]
+    losses = [look["all"]["loss"] for look in figures(out, "heldout")]
     assert losses[-1] < losses[0]
     assert told["written"] == [style]
     before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (base, out))

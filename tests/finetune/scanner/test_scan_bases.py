@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from resuming import logged
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -85,7 +86,7 @@ def test_it_is_taught_and_packed_and_scores(
 ) -> None:
     write_base(config.base, shape)
     scan(replace(config, adapters=adapters))
-    last = json.loads((config.out / "metrics.jsonl").read_text().splitlines()[-1])
+    last = logged(config.out)[-1]
     reached = last.get("merged", last)["dev"]["ap"]["macro"]
     assert reached > 0.6
     release = tmp_path / "release"

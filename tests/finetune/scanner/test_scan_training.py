@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from resuming import logged
 from safetensors.torch import load_file
 
 from dialint.detector.artifacts import file_entry, sha256_file, write_manifest
@@ -53,7 +54,7 @@ def taught(config: ScanConfig) -> Path:
 
 
 def test_it_learns_what_was_planted(taught: Path) -> None:
-    last = json.loads((taught / "metrics.jsonl").read_text().splitlines()[-1])
+    last = logged(taught)[-1]
     assert set(last["dev"]["ap"]) == {"macro", "T1", "V2", "R1"}
     assert last["dev"]["ap"]["macro"] > 0.6
 
@@ -131,7 +132,7 @@ def test_an_error_is_told_from_the_same_words_elsewhere(config: ScanConfig, tmp_
     write_manifest(tmp_path / "manifest.json", {"sources": [], "files": files})
     other = replace(config, examples=tmp_path, out=tmp_path / "scanner", epochs=6)
     scan(other)
-    last = json.loads((other.out / "metrics.jsonl").read_text().splitlines()[-1])
+    last = logged(other.out)[-1]
     assert last["dev"]["ap"]["U2"] > 0.9
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from resuming import logged
 
 from dialint.detector import artifacts
 from dialint.detector.errors import ConfigError, OutputRefused
@@ -59,11 +59,6 @@ def build_loop(
         optimizer=optimizer, extra=extra, log_steps=1, **options,
     )  # fmt: skip
     return training, model
-
-
-def logged(out: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in line.items() if not name.endswith("_s")} for line in lines]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
