@@ -29,20 +29,10 @@ def write_examples(folder: Path) -> Path:
             for i in range(n):
                 rude = i % (4 if split == "train" else 40) == 0
                 reply = f"That is nonsense number {i}" if rude else f"Your parcel number {i} comes today"
-                label = Label(
-                    dialogue_id=f"d{i}",
-                    turn=1,
-                    code="T1",
-                    probability=1.0,
-                    method="inject:x",
-                    start=8,
-                    end=16,
-                )
-                made = Example(
-                    dialogue=dialogue(f"Where is parcel {i}?", reply, name=f"d{i}"),
-                    labels=(label,) if rude else (),
-                    split=split,
-                )
+                told = {"dialogue_id": f"d{i}", "turn": 1, "code": "T1", "method": "inject:x"}
+                label = Label(probability=1.0, start=8, end=16, **told)
+                asked = dialogue(f"Where is parcel {i}?", reply, name=f"d{i}")
+                made = Example(dialogue=asked, labels=(label,) if rude else (), split=split)
                 file.write(made.model_dump_json() + "\n")
     return folder
 
