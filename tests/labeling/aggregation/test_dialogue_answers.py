@@ -136,7 +136,7 @@ def test_where_two_people_disagree_the_model_decides_as_far_as_it_is_good() -> N
         told[name] = DialogueContext((1,), {1: {"C1": p}})
         for who in ("ann", "ben"):
             yes = there == (random.random() < 0.8)
-            answers.append(of(name, who, *[finding("C1", 1)] * yes))
+            answers.append(of(name, who, *[finding("C1", 1)] * int(yes)))
     found = list(question_posteriors(collect_answers(answers, told.__getitem__, frozenset())))
     split = [one for one in found if not one.unanimous]
     right = [(one.probability > 0.5) == truth[int(one.dialogue[1:])] for one in split]
