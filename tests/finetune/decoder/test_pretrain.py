@@ -32,12 +32,7 @@ from dialint.detector.engines import packed
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Turn
 from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
-from dialint.finetune.decoder.text import (
-    Piece,
-    own_writer,
-    read_corpus,
-    template_writer,
-)
+from dialint.finetune.decoder.text import Piece, own_writer, read_corpus, template_writer
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.decoder.trainer import PretrainTrainer, decoder_config, init_decoder, token_losses
 from dialint.finetune.train.loop import StepOutput
@@ -120,11 +115,7 @@ def test_figures_are_those_of_the_file(trained: Path, corpus: Path) -> None:
 
 
 def test_sigterm_saves_and_the_same_command_resumes_bit_for_bit(
-    config: PretrainConfig,
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    config: PretrainConfig, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     again, train_step = replace(config, out=tmp_path / "decoder"), PretrainTrainer.train_step
 
