@@ -71,15 +71,34 @@ def postgres_template(postgres: Any) -> str:
     return url.rsplit("/", 1)[1]
 
 
+@pytest.fixture(scope="session")
+def copied(request: pytest.FixtureRequest) -> Callable[[str, Path], str]:
+    """Makes stores with people in them, nothing else: on a database, in a folder if that is a file."""
+
+    def copy(database: str, folder: Path) -> str:
+        if database == "sqlite":
+            return str(shutil.copyfile(request.getfixturevalue("sqlite_template"), folder / "store.sqlite"))
+        template = request.getfixturevalue("postgres_template")
+        return str(request.getfixturevalue("postgres").new(template))
+
+    return copy
+
+
 @pytest.fixture(params=DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def place(request: pytest.FixtureRequest, tmp_path: Path, copied: Callable[[str, Path], str]) -> str:
     """A store with people in it, nothing else."""
-    if request.param == "sqlite":
-        path = tmp_path / "store.sqlite"
-        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
-        return str(path)
-    template = request.getfixturevalue("postgres_template")
-    return str(request.getfixturevalue("postgres").new(template))
+    return copied(request.param, tmp_path)
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def lasting_store(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    copied: Callable[[str, Path], str],
+) -> Iterator[Store]:
+    """The same for all tests of a module that change nothing that another one reads."""
+    with Store.open(copied(request.param, tmp_path_factory.mktemp("lasting"))) as store:
+        yield store
 
 
 @pytest.fixture(params=DATABASES)

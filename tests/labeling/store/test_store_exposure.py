@@ -7,7 +7,7 @@ from typing import Any
 
 import make
 import pytest
-from answering import answer_all, claim, make_project
+from answering import answer, answer_all, claim, make_project
 from sqlalchemy import event, select
 
 from dialint.detector.errors import DialintError
@@ -41,6 +41,7 @@ from dialint.labeling.store.records import (
 )
 from dialint.labeling.store.stored_annotations import import_annotations
 
+PURPOSES: tuple[Any, ...] = ("label", "review", "adjudication", "calibration")
 GOLD = Gold(dialogue="mine", turn=1, code="C1", present=True, source="expert")
 
 
@@ -58,7 +59,7 @@ def working(store: Store, request: pytest.FixtureRequest) -> Store:
     mine = make.dialogue("mine", agent="a7") if request.param == "agent" else with_author("mine", "a7")
     dialogues.add(store, "lea", [mine, make.dialogue("other")])
     dialogues.add_verdicts(store, "lea", [make.verdict(name, make.finding()) for name in ("mine", "other")])
-    for purpose in ("label", "review", "adjudication", "calibration"):
+    for purpose in PURPOSES:
         projects.create(store, "lea", Project(id=purpose, codes=("C1",), purpose=purpose, overlap=3))
         tasks.add(store, "lea", purpose, [NewTask(dialogue=name, turn=1) for name in ("mine", "other")])
     return store
@@ -71,22 +72,16 @@ def entries(store: Store, *actions: str) -> list[tuple[str, str, str, dict[str, 
     return [(row.account, row.action, row.subject, json.loads(row.content)) for row in rows]
 
 
-@pytest.mark.parametrize("purpose", ["label", "review", "adjudication", "calibration"])
-def test_tasks_on_own_dialogues_are_offered_to_others_only(working: Store, purpose: str) -> None:
-    lease = claim(working, "boss", purpose, at_once=9)
-    assert lease.dialogue == "other"
-    assert leases.claim(working, "boss", purpose, at_once=9) is None
-    other = claim(working, "peer", purpose, at_once=9)
-    assert other.dialogue == "mine"
-
-
-def test_control_tasks_of_own_dialogues_are_offered_to_others_only(working: Store) -> None:
+def test_tasks_on_own_dialogues_are_offered_to_others_only(working: Store) -> None:
+    """Control tasks, too."""
+    for purpose in PURPOSES:
+        assert claim(working, "boss", purpose, at_once=9).dialogue == "other"
+        assert leases.claim(working, "boss", purpose, at_once=9) is None
+        assert claim(working, "peer", purpose, at_once=9).dialogue == "mine"
     gold.set_gold(working, "peer", GOLD)
     projects.create(working, "lea", Project(id="c", codes=("C1",), control_share=1.0, overlap=2))
     tasks.add(working, "lea", "c", [NewTask(dialogue="mine", pool="control"), NewTask(dialogue="other")])
-    for who, dialogue in (("boss", "other"), ("peer", "mine")):
-        lease = claim(working, who, "c")
-        assert lease.dialogue == dialogue
+    assert [claim(working, who, "c").dialogue for who in ("boss", "peer")] == ["other", "mine"]
 
 
 def example(agent: str) -> Example:
@@ -179,6 +174,7 @@ def test_who_reads_what_others_say_is_not_blind(working: Store, what: str, first
     assert annotations.correct(working, "emil", last, "corrected").seen_verdict, "a correction is no blinder"
 
 
+@pytest.mark.parametrize("working", ["agent"], indirect=True)
 def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
     """All answers were read before there was one of this dialogue; own answers are no secret."""
     for who in ("eve", "emil"):
@@ -195,6 +191,7 @@ def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
     assert saved.seen_verdict, "an export shows all"
 
 
+@pytest.mark.parametrize("working", ["agent"], indirect=True)
 def test_a_verdict_shown_with_one_task_is_seen_in_the_next(working: Store) -> None:
     projects.create(working, "lea", Project(id="shown", codes=("C1",), purpose="review", prelabelled=True))
     tasks.add(working, "lea", "shown", [NewTask(dialogue="mine")])
@@ -239,6 +236,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store) -> None:
     assert entries(working, "read")[-1] == ("rob", "read", "bare", {"kinds": ["dialogue"]})
 
 
+@pytest.mark.parametrize("working", ["agent"], indirect=True)
 def test_a_read_that_cannot_be_kept_tells_nothing(working: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise DialintError("E_STORE", "the disk is full")
@@ -280,17 +278,18 @@ def test_a_decision_in_a_closed_project_is_refused(store: Store) -> None:
     assert gold.list_gold(store, "eve") == ()
 
 
-@pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf, -1.0])
-def test_seconds_are_a_number_from_0(store: Store, seconds: float) -> None:
-    make_project(store, ["d"], overlap=2)
-    lease = claim(store, "ann", "p")
-    with pytest.raises(StoreRefused, match="E_SECONDS"):
-        annotations.submit(store, "ann", lease.task, lease.token, "k", [], seconds)
-    saved = annotations.submit(store, "ann", lease.task, lease.token, "k", [], 0.0)
-    with pytest.raises(StoreRefused, match="E_SECONDS"):
-        annotations.correct(store, "ann", int(saved.id), "l", [], seconds)
-    with pytest.raises(StoreRefused, match="E_SECONDS"):
-        annotations.review(store, "rob", "d", "r", ["C1"], expected=None, seconds=seconds)
+def test_seconds_are_a_number_from_0(store: Store) -> None:
+    make_project(store, ["d", "e"])
+    first = int(answer(store, "ann", "p", "first", seconds=0.0).id)
+    lease = claim(store, "ann")
+    for seconds in (math.nan, math.inf, -math.inf, -1.0):
+        for act in (
+            lambda own: annotations.submit(store, "ann", lease.task, lease.token, "k", [], own),
+            lambda own: annotations.correct(store, "ann", first, "l", [], own),
+            lambda own: annotations.review(store, "rob", "d", "r", ["C1"], expected=None, seconds=own),
+        ):
+            with pytest.raises(StoreRefused, match="E_SECONDS"):
+                act(seconds)
 
 
 def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store) -> None:

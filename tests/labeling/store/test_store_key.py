@@ -6,6 +6,7 @@ import re
 import stat
 import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -129,21 +130,20 @@ def upgrade():
 """
 
 
-@pytest.mark.parametrize("change", [
-    "UPDATE accounts SET role = 'admin' WHERE id = 'ann'", "DROP INDEX tasks_dialogue", None,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change", ["UPDATE accounts SET role = 'admin' WHERE id = 'ann'", "DROP INDEX tasks_dialogue", None]
+)
 def test_an_upgrade_covers_up_nothing(place: str, tmp_path: Path, change: str | None) -> None:
     (tmp_path / "next_version.py").write_text(NEXT.replace("LAST", VERSION))
     with Store(open_engine(store_url(place))) as store:
+        if change is not None:
+            with store.engine.begin() as connection:
+                connection.execute(text(change))
+        with pytest.raises(StoreDamaged) if change else nullcontext():
+            upgrade(place, backup_to=tmp_path / "b", revisions=(tmp_path,))
+        assert store.read(read_version) == (VERSION if change else "NEXT")
         if change is None:
-            upgrade(place, backup_to=tmp_path / "b", revisions=(tmp_path,))
             verify.verify(store)
-            return
-        with store.engine.begin() as connection:
-            connection.execute(text(change))
-        with pytest.raises(StoreDamaged):
-            upgrade(place, backup_to=tmp_path / "b", revisions=(tmp_path,))
-        assert store.read(read_version) == VERSION
 
 
 def test_the_commands_print_the_head_and_compare_it(
