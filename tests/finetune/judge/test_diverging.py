@@ -51,10 +51,11 @@ def by_turns(completions: list[Any], **_: Any) -> list[float]:
 @pytest.mark.parametrize(
     "stage",
     [
-        "sft", "reward", "dpo", "ppo", "grpo",
-        pytest.param("private", marks=pytest.mark.slow),
+        "sft",
+        "ppo",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("reward", "dpo", "grpo", "private")),
     ],
-)  # fmt: skip
+)
 def test_it_ends_at_the_step_and_seals_nothing(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
