@@ -79,8 +79,8 @@ def test_prompts_computed_once_come_to_what_trl_computes(
         return found
 
     monkeypatch.setattr(JudgeGRPOTrainer, "_get_per_token_logps_and_entropies", both)
-    run(config(tiny, dataset, tmp_path, steps=2))
-    assert len(differences) > 6
+    run(config(tiny, dataset, tmp_path, steps=1))
+    assert len(differences) > 3
     assert max(differences) < 1e-4
 
 

@@ -59,7 +59,7 @@ def test_codes_get_their_checks() -> None:
     assert codes["L4"].scan is None
 
 
-ENGLISH = {"T1": CodeRelease(scan=Scan(slope=1, offset=0, contract=None))}
+IN_ENGLISH = {"T1": CodeRelease(scan=Scan(slope=1, offset=0, contract=None))}
 
 
 def home(number: int) -> Dialogue:
@@ -76,7 +76,7 @@ def examples(folder: Path, **sizes: int) -> Path:
 
 def test_training_and_calibration_are_the_reference(tmp_path: Path) -> None:
     folder = examples(tmp_path / "e", train=MIN_REFERENCE - 10, calibration=10, dev=50)
-    domain = calibrated_domain(folder, ENGLISH)
+    domain = calibrated_domain(folder, IN_ENGLISH)
     assert domain is not None
     assert (domain.n_dialogues, domain.corpora) == (MIN_REFERENCE, ("calibration", "train"))
     assert profile_log([home(1)], domain).distance == 0.0
@@ -88,6 +88,6 @@ def test_training_and_calibration_are_the_reference(tmp_path: Path) -> None:
 def test_few_dialogues_or_another_language_make_none(tmp_path: Path) -> None:
     folder = examples(tmp_path / "e", train=MIN_REFERENCE)
     german = Scan(slope=1, offset=0, contract=None, languages=("de", "en"))
-    assert calibrated_domain(folder, ENGLISH) is not None
-    assert calibrated_domain(folder, {**ENGLISH, "L1": CodeRelease(scan=german)}) is None
-    assert calibrated_domain(examples(tmp_path / "f", train=MIN_REFERENCE - 1), ENGLISH) is None
+    assert calibrated_domain(folder, IN_ENGLISH) is not None
+    assert calibrated_domain(folder, {**IN_ENGLISH, "L1": CodeRelease(scan=german)}) is None
+    assert calibrated_domain(examples(tmp_path / "f", train=MIN_REFERENCE - 1), IN_ENGLISH) is None

@@ -182,16 +182,8 @@ def test_the_command_line_from_table_to_labels(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "labels.csv"
-    command = [
-        "label",
-        "aggregate",
-        "--annotations",
-        str(table),
-        "--method",
-        "dawid-skene",
-        "--out",
-        str(out),
-    ]
+    options = ["--annotations", str(table), "--method", "dawid-skene", "--out"]
+    command = ["label", "aggregate", *options, str(out)]
     assert not command_line(command, result_action="return_value")
     assert "2 labels from 5 answers of 3 people" in " ".join(capsys.readouterr().err.split())
     assert out.exists()

@@ -150,13 +150,8 @@ def test_a_task_of_another_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_line_ends_that_a_tool_changed_move_offsets_back(tmp_path: Path) -> None:
-    row = {
-        "text": "😀 Sorry\nteh parcel",
-        "label": [[8, 11, "L1"]],
-        "dialogue_id": "d1",
-        "turn": 3,
-        "Comments": [],
-    }
+    place = {"dialogue_id": "d1", "turn": 3, "Comments": []}
+    row = {"text": "😀 Sorry\nteh parcel", "label": [[8, 11, "L1"]], **place}
     (found,), rejects, _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row))
     assert rejects == []
     assert spans(found) == [("L1", 3, 9, 12, "teh")]

@@ -4,7 +4,7 @@ from typing import Any
 
 import make
 import pytest
-from answering import answer, claim
+from answering import answer, claim, make_project
 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import (
@@ -27,7 +27,7 @@ from dialint.labeling.store.appeals import (
     open_second_reviews,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, NewTask, NotAllowed, Project, StoreRefused
+from dialint.labeling.store.records import Account, NotAllowed, Project, StoreRefused
 
 
 @pytest.fixture
@@ -152,8 +152,7 @@ def test_an_appeal_never_gets_stuck_unsaid(appealed: Store) -> None:
 
 def test_who_labelled_the_dialogue_before_a_promotion_does_not_decide(appealed: Store) -> None:
     """Before: only answers of reviewers and experts counted as a part in it."""
-    projects.create(appealed, "lea", Project(id="l", codes=("C1",)))
-    tasks.add(appealed, "lea", "l", [NewTask(dialogue="d1")])
+    make_project(appealed, ["d1"], id="l")
     answer(appealed, "ann", "l", "ann", [make.finding()])
     accounts.change(appealed, "ada", "ann", "expert", None)
     second(appealed)

@@ -42,12 +42,8 @@ def coached(store: Store) -> Store:
     dialogues.add(store, "lea", [*mine, *theirs])
     flagged = [make.verdict(each.id, make.finding()) for each in (*mine[:3], *theirs)]
     dialogues.add_verdicts(store, "lea", [*flagged, make.verdict("d4")])
-    for name, code, seconds in (
-        ("d1", "C1", 30.0),
-        ("d2", None, 10.0),
-        ("d4", "T1", 20.0),
-        ("e2", "C1", 20.0),
-    ):
+    reviewed = {"d1": ("C1", 30.0), "d2": (None, 10.0), "d4": ("T1", 20.0), "e2": ("C1", 20.0)}
+    for name, (code, seconds) in reviewed.items():
         found = [make.finding(code)] if code else []
         annotations.review(store, "rob", name, name, ["C1", "T1"], found, expected=None, seconds=seconds)
     return store

@@ -4,7 +4,7 @@ from typing import Any
 
 import make
 import pytest
-from answering import answer, claim
+from answering import answer, claim, make_project
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select, text
@@ -80,8 +80,7 @@ def test_a_second_release_replaces_the_findings_and_decisions_hold(scored: Store
 
 
 def test_labelers_decide_nothing_and_a_ban_takes_back_what_it_discards(scored: Store) -> None:
-    projects.create(scored, "lea", Project(id="p", codes=("C1",)))
-    tasks.add(scored, "lea", "p", [NewTask(dialogue="d1")])
+    make_project(scored, ["d1"])
     answer(scored, "rob", "p", "k", [make.finding()])
     assert decisions(scored)[0][2] == "confirmed"
     accounts.set_status(scored, "ada", "rob", "banned")

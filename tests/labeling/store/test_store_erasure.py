@@ -10,7 +10,7 @@ from typing import Any
 
 import make
 import pytest
-from answering import answer_all, claim
+from answering import answer_all, claim, make_project
 from patience import WAIT_S
 from sqlalchemy import select, text
 
@@ -161,9 +161,8 @@ def test_an_annotation_number_that_is_given_again_is_no_manipulation(store: Stor
 
 
 def test_nothing_is_stored_again_by_whoever_still_has_a_page_open(store: Store) -> None:
-    dialogues.add(store, "lea", [make.dialogue("d1"), make.dialogue("d2")])
-    projects.create(store, "lea", Project(id="p", codes=("C1",)))
-    tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
+    make_project(store, ["d1"])
+    dialogues.add(store, "lea", [make.dialogue("d2")])
     held = claim(store, "rob", "p")
     answer = annotations.review(store, "rob", "d1", "first", ["C1"], expected=None)
     items = [f"task:{held.task}", f"case:{held.task}", f"answer:{answer.id}", "note:d1", "note:d1:2"]

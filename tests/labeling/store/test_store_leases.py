@@ -181,9 +181,7 @@ def test_any_order_of_moves_keeps_the_books(
     store: Store, time_: Any, moves: list[tuple[str, str]], number: int
 ) -> None:
     name = f"p{number}-{time_.wall_ms}"
-    projects.create(store, "lea", Project(id=name, codes=("C1",), overlap=2, lease_s=60))
-    dialogues.add(store, "lea", [make.dialogue(f"{name}-{i}") for i in range(4)])
-    tasks.add(store, "lea", name, [NewTask(dialogue=f"{name}-{i}") for i in range(4)])
+    project(store, [f"{name}-{i}" for i in range(4)], id=name, overlap=2)
     held: dict[str, Lease | None] = dict.fromkeys(ACTORS)
     done: set[tuple[str, int]] = set()
     for actor, move in moves:

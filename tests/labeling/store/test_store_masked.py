@@ -87,14 +87,9 @@ def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store:
 def test_labelers_get_what_their_codes_cannot_be_judged_without(store: Store) -> None:
     at = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
     turns = tuple(turn.model_copy(update={"at": at, "author": "a1"}) for turn in TURNS)
-    known = {
-        "policy": "refunds",
-        "language": "en",
-        "channel": "chat",
-        "team": "t1",
-        "metadata": {"order": "7"},
-    }
-    dialogues.add(store, "lea", [DIALOGUE.model_copy(update={"turns": turns, **known})])
+    known = {"policy": "refunds", "language": "en", "channel": "chat", "team": "t1"}
+    whole = {"turns": turns, "metadata": {"order": "7"}, **known}
+    dialogues.add(store, "lea", [DIALOGUE.model_copy(update=whole)])
     for code in ("C1", "I1", "P1", "W1"):
         projects.create(store, "lea", Project(id=code, codes=(code,)))
         tasks.add(store, "lea", code, [NewTask(dialogue="d1")])

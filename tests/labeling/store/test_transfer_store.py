@@ -156,8 +156,7 @@ def filled(store: Store) -> Store:
 def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, tmp_path: Path) -> None:
     """Unknown dialogue, code and worker; a second label in the file, by another file, and by one who
     answered here."""
-    projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
-    tasks.add(filled, "lea", "p", [NewTask(dialogue="d2")])
+    make_project(filled, ["d2"], codes=("C1", "L1"))
     answer(filled, "cem", "p", "k")
     good = ["d0/1/L1,ann,yes", "d0/1/L1,ben,no", "d1/1/L1,ann,no", "d2/1/T1,cem,no"]
     bad = ["d9/1/L1,ann,no", "d0/1/Z9,ann,no", "d0/1/L1,zoe,no", "d1/0/L1,ann,no"]
