@@ -97,7 +97,8 @@ def lasting_store(
     copied: Callable[[str, Path], str],
 ) -> Iterator[Store]:
     """The same for all tests of a module that change nothing that another one reads."""
-    with Store.open(copied(request.param, tmp_path_factory.mktemp("lasting"))) as store:
+    place = copied(request.param, tmp_path_factory.mktemp("lasting"))
+    with Store.open(place, FakeClock().clock) as store:
         yield store
 
 

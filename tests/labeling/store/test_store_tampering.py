@@ -97,22 +97,22 @@ def work_in_console(store: Store) -> None:
 
 
 @pytest.fixture(scope="module", params=("sqlite", "postgresql"))
-def worked_in(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+def worked_in(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    copied: Callable[[str, Path], str],
+) -> Callable[[], str]:
     """Makes copies of a store with something in every table."""
+    place = copied(request.param, tmp_path_factory.mktemp("worked"))
+    with Store.open(place) as store:
+        work_in(store)
 
-    def copied(place: str) -> str:
+    def copy() -> str:
         if "://" in place:
             return str(request.getfixturevalue("postgres").new(place.rsplit("/", 1)[1]))
-        return str(shutil.copyfile(place, tmp_path_factory.mktemp("worked") / "store.sqlite"))
+        return str(shutil.copyfile(place, tmp_path_factory.mktemp("copy") / "store.sqlite"))
 
-    if request.param == "postgresql":
-        template = str(request.getfixturevalue("postgres_template"))
-        worked = copied(f"://{template}")
-    else:
-        worked = copied(str(request.getfixturevalue("sqlite_template")))
-    with Store.open(worked) as store:
-        work_in(store)
-    return lambda: copied(worked)
+    return copy
 
 
 @pytest.fixture
