@@ -31,22 +31,27 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("detector", "labeling", "finetune", "eval", "app", "runs/studies")
 
 
+MAKES = ("mkdir", "makedirs", "write_text", "write_bytes", "touch", "copyfile", "copy", "copytree")
+NAMES = {*MAKES, "open", "DictWriter", "write_csv", "to_csv", "writer", "Console"}
+
+
 @cache
 def calls() -> list[tuple[str, str, ast.Call]]:
-    """Every call in the package: its file, and the name that is called."""
+    """Calls of the package that are looked at: the file, and the name that is called."""
     found = []
     for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 called = node.func
                 name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-                found.append((str(path.relative_to(ROOT)), name, node))
+                if name in NAMES:
+                    found.append((str(path.relative_to(ROOT)), name, node))
     return found
 
 
 def writes(name: str, call: ast.Call) -> bool:
     """Whether a call makes a file or folder with whatever mode the umask leaves."""
-    if name in ("mkdir", "makedirs", "write_text", "write_bytes", "touch", "copyfile", "copy", "copytree"):
+    if name in MAKES:
         module = call.func.value if isinstance(call.func, ast.Attribute) else None
         of_shutil = isinstance(module, ast.Name) and module.id == "shutil"
         return of_shutil or name not in ("copy", "copytree", "copyfile")

@@ -76,9 +76,9 @@ def rights() -> dict[str, str]:
 
 
 def test_every_operation_names_its_permission_or_has_a_row() -> None:
-    assert operations() == rights().keys() | ROWS.keys()
-    named = {}
-    for place in operations():
+    found, named = operations(), {}
+    assert found == rights().keys() | ROWS.keys()
+    for place in found:
         module, _, name = place.rpartition(".")
         right = getattr(import_module(f"dialint.labeling.{module}"), name).right
         named |= {} if right is None else {place: right}
