@@ -12,13 +12,13 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Lease, NewTask, Project
 
 
-def make_project(store: Store, names: int | Iterable[str] = 3, **kept: Any) -> None:
-    """A project `p` with tasks on these dialogues, or on d0, d1, ..., of rising age."""
+def make_project(store: Store, names: int | Iterable[str] = 3, turn: int | None = None, **kept: Any) -> None:
+    """A project `p` with tasks on these dialogues, or on d0, d1, ..., of rising age; or on a turn of each."""
     names = [f"d{i}" for i in range(names)] if isinstance(names, int) else list(names)
     project = Project(**{"id": "p", "codes": ("C1",), **kept})
     projects.create(store, "lea", project)
     dialogues.add(store, "lea", [make.dialogue(name) for name in names])
-    tasks.add(store, "lea", project.id, [NewTask(dialogue=name) for name in names])
+    tasks.add(store, "lea", project.id, [NewTask(dialogue=name, turn=turn) for name in names])
 
 
 def claim(store: Store, actor: str, project: str = "p", **options: Any) -> Lease:

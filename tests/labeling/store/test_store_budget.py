@@ -17,7 +17,7 @@ from dialint.labeling.store.records import Gold, Lease, NewTask, Pay, Project
 PAY = Pay(amount=Decimal("0.125"), currency="EUR")
 
 
-project = partial(make_project, n=6, lease_s=60)
+project = partial(make_project, lease_s=60)
 
 
 def answer(store: Store, actor: str, seconds: float | None, lease: Lease | None = None) -> int:
@@ -27,7 +27,7 @@ def answer(store: Store, actor: str, seconds: float | None, lease: Lease | None 
 
 
 def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store) -> None:
-    project(store, n=12, control_share=0.5)
+    project(store, 12, control_share=0.5)
     assert task_view.count_waiting(store, "ann", "p") == 20
     answer(store, "ann", 1.0)
     answer(store, "ann", 1.0)
@@ -37,7 +37,7 @@ def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store) -> None
 
 def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store: Store) -> None:
     """A correction's seconds go on from those of the answer. Answers without seconds take none."""
-    project(store)
+    project(store, 6)
     first = answer(store, "ann", 20.0)
     second = annotations.correct(store, "ann", first, "again", seconds=25.0)
     annotations.correct(store, "ann", int(second.id), "and again", seconds=None)
@@ -58,7 +58,7 @@ def test_control_tasks_are_paid_like_those_they_replace(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever an answer was to, the counter goes up by one."""
-    project(store, n=4, pay=PAY, control_share=0.5)
+    project(store, 4, pay=PAY, control_share=0.5)
     dialogues.add(store, "lea", [make.dialogue(f"g{i}") for i in range(8)])
     rows = [Gold(dialogue=f"g{i}", turn=1, code="C1", present=True, source="expert") for i in range(8)]
     gold.import_gold(store, "eve", rows)
@@ -78,7 +78,7 @@ def test_control_tasks_are_paid_like_those_they_replace(
 
 
 def test_pay_is_stored_exactly(store: Store) -> None:
-    project(store, pay=PAY)
+    project(store, 6, pay=PAY)
     longer = Pay(amount=Decimal("0.1250"), currency="EUR")
     same = Project(id="p", codes=("C1",), lease_s=60, pay=longer)
     assert projects.create(store, "lea", same) == same, "equal amounts are one text"

@@ -74,14 +74,14 @@ def entries(store: Store, *actions: str) -> list[tuple[str, str, str, dict[str, 
 
 def test_tasks_on_own_dialogues_are_offered_to_others_only(working: Store) -> None:
     """Control tasks, too."""
-    for purpose in PURPOSES:
-        assert claim(working, "boss", purpose, at_once=9).dialogue == "other"
-        assert leases.claim(working, "boss", purpose, at_once=9) is None
-        assert claim(working, "peer", purpose, at_once=9).dialogue == "mine"
     gold.set_gold(working, "peer", GOLD)
     projects.create(working, "lea", Project(id="c", codes=("C1",), control_share=1.0, overlap=2))
     tasks.add(working, "lea", "c", [NewTask(dialogue="mine", pool="control"), NewTask(dialogue="other")])
     assert [claim(working, who, "c").dialogue for who in ("boss", "peer")] == ["other", "mine"]
+    for purpose in PURPOSES:
+        assert claim(working, "boss", purpose, at_once=9).dialogue == "other"
+        assert leases.claim(working, "boss", purpose, at_once=9) is None
+        assert claim(working, "peer", purpose, at_once=9).dialogue == "mine"
 
 
 def example(agent: str) -> Example:
@@ -270,7 +270,7 @@ def test_what_is_closed_takes_no_answers_and_no_corrections(store: Store, time_:
 
 
 def test_a_decision_in_a_closed_project_is_refused(store: Store) -> None:
-    make_project(store, 1, purpose="adjudication")
+    make_project(store, 1, turn=1, purpose="adjudication")
     lease = claim(store, "eve", "p")
     projects.set_state(store, "lea", "p", "closed")
     with pytest.raises(StoreRefused, match="closed"):

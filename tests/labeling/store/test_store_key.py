@@ -172,8 +172,9 @@ def test_a_store_is_verified_in_memory_that_does_not_grow(
     monkeypatch.setattr("dialint.labeling.store.database.audit.BATCH", 10)
     verify.verify(store)  # compiles its statements
     peaks = []
-    for start, stop in ((0, 400), (400, 1200)):  # up to 400 its buffers fill
-        dialogues.add(store, "lea", [make.dialogue(f"d{i}") for i in range(start, stop)])
+    for start, stop in ((0, 600), (600, 1800)):  # up to 600 its buffers fill
+        for first in range(start, stop, 100):
+            dialogues.add(store, "lea", [make.dialogue(f"d{i}") for i in range(first, first + 100)])
         tracemalloc.start()
         verify.verify(store)
         peaks.append(tracemalloc.get_traced_memory()[1])

@@ -175,7 +175,7 @@ MOVES = st.tuples(st.sampled_from(ACTORS), st.sampled_from(("claim", "answer", "
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(moves=st.lists(MOVES, max_size=40), number=st.integers(0, 10**9))
 def test_any_order_of_moves_keeps_the_books(
     store: Store, time_: Any, moves: list[tuple[str, str]], number: int

@@ -54,15 +54,15 @@ def log(path: Path, n: int, extra: str = "") -> str:
 
 def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dialint.labeling.exchange.store_import.MAX_PER_CALL", 10)
-    path = log(tmp_path / "log.jsonl", 12, '{"id": "bad"}\n')
+    path = log(tmp_path / "log.jsonl", 22, '{"id": "bad"}\n')
     told: list[int] = []
     with open_rejects(tmp_path / "folder" / "bad.jsonl") as bad:
         first = import_logs(store, "lea", [path], ReadConfig(), lambda done, share: told.append(done), bad)
-    assert (first.new, first.existing, bad.codes.total(), told) == (12, 0, 1, [10, 12])
+    assert (first.new, first.existing, bad.codes.total(), told) == (22, 0, 1, [10, 20, 22])
     (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
-    assert (row["line"], row["path"], row["code"]) == (13, bad.first[0].path, bad.first[0].code)
+    assert (row["line"], row["path"], row["code"]) == (23, bad.first[0].path, bad.first[0].code)
     again = import_logs(store, "lea", [path], ReadConfig(), SILENT)
-    assert (again.new, again.existing) == (0, 12)
+    assert (again.new, again.existing) == (0, 22)
     found = dialogues.read(store, "rob", "d7")[0]
     loaded = next(read(open_logs([log(tmp_path / "one.jsonl", 8)]), ReadConfig(), Counts()))
     assert isinstance(loaded, Loaded)
