@@ -121,10 +121,7 @@ def test_without_extras_only_modules_of_extras_are_missing(base: dict[str, str])
 
 @pytest.mark.parametrize(
     "extra",
-    [
-        pytest.param(extra, marks=() if extra in ("console", "train") else pytest.mark.slow)
-        for extra in sorted({*modules_by_extra()} - NOT_INSTALLED)
-    ],
+    [pytest.param(extra, marks=pytest.mark.slow) for extra in sorted({*modules_by_extra()} - NOT_INSTALLED)],
 )
 def test_an_extra_brings_what_its_commands_import(extra: str, base: dict[str, str], tmp_path: Path) -> None:
     missing = unimportable(make_environment(tmp_path / "env", [f"dialint[{extra}]"]), base)
@@ -133,7 +130,7 @@ def test_an_extra_brings_what_its_commands_import(extra: str, base: dict[str, st
     assert set(missing) & modules_of_commands(extra) == set()
 
 
-@pytest.mark.parametrize("target", ["test-cluster", "test-vllm"])
+@pytest.mark.parametrize("target", ["test-cluster", pytest.param("test-vllm", marks=pytest.mark.slow)])
 def test_what_is_tested_in_an_environment_of_its_own_is_collected_there(target: str, tmp_path: Path) -> None:
     makefile = (ROOT / "Makefile").read_text()
     packages, folder = {"test-cluster": ("RAY", "cluster"), "test-vllm": ("VLLM", "with_vllm")}[target]

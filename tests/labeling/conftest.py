@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import argon2
 import pytest
 from patience import WAIT_S
 
@@ -42,6 +44,15 @@ class FakeClock:
 
     def clock(self) -> int:
         return self.wall_ms
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """Passwords are hashed by argon2 as ever, in a thousandth of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        quick = partial(argon2.PasswordHasher, time_cost=1, memory_cost=64, parallelism=1)
+        patch.setattr(argon2, "PasswordHasher", quick)
+        yield
 
 
 @pytest.fixture
