@@ -309,7 +309,7 @@ BASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     base=st.sampled_from(BASES),
     changes=st.dictionaries(FIELDS, VALUES, min_size=1, max_size=3),

@@ -134,7 +134,7 @@ def test_no_shape_is_left_out_here() -> None:
 
 
 @pytest.mark.parametrize(("name", "ending"), WITH_SPANS + WITHOUT)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(made=items())
 def test_what_was_said_comes_back(name: str, ending: str, made: list[ExportItem]) -> None:
     """With its spans, or answer by answer of a turn; our own shape loses nothing at all."""
