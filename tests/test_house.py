@@ -83,10 +83,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source" / name)
-    pip = (
-        sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "--wheel-dir", str(folder), "./source",
-    )  # fmt: skip
-    result = run(*pip, cwd=folder)
+    build = "-m pip wheel --no-deps --no-build-isolation --quiet --wheel-dir".split()
+    result = run(sys.executable, *build, str(folder), "./source", cwd=folder)
     assert result.returncode == 0, result.stderr
     (built,) = folder.glob("*.whl")
     with zipfile.ZipFile(built) as archive:
