@@ -83,7 +83,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source" / name)
-    build = "-m pip wheel --no-deps --no-build-isolation --quiet --wheel-dir".split()
+    build = ["-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir"]
     result = run(sys.executable, *build, str(folder), "./source", cwd=folder)
     assert result.returncode == 0, result.stderr
     (built,) = folder.glob("*.whl")
