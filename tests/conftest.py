@@ -43,15 +43,19 @@ LONGEST = ("test_readme.py", "test_console_browser.py")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the store is `slow` on PostgreSQL, but for the store's own tests, and of those the tampering with
-    each column. Files are mixed, or all processes would have a browser at the same time; that needs
-    --no-loadscope-reorder."""
+    each column and what repeats another with other values. Files are mixed, or all processes would have a browser
+    at the same time; that needs --no-loadscope-reorder."""
     items.sort(key=lambda item: (item.path.name not in LONGEST, zlib.crc32(item.path.name.encode())))
-    for item in items:
-        on_postgresql = "postgresql" in getattr(getattr(item, "callspec", None), "id", "")
-        if on_postgresql and (
-            item.path.parent.name != "store" or item.path.name == "test_store_tampering.py"
-        ):
-            item.add_marker(pytest.mark.slow)
+    databases = [getattr(getattr(item, "callspec", None), "id", "") for item in items]
+    on_both = {item.function for item, name in zip(items, databases, strict=True) if "sqlite" in name}  # type: ignore[attr-defined]
+    seen: set[object] = set()
+    for item, name in zip(items, databases, strict=True):
+        if "postgresql" in name:
+            own = item.path.parent.name == "store" and item.path.name != "test_store_tampering.py"
+            function = item.function  # type: ignore[attr-defined]
+            if not own or (function in on_both and function in seen):
+                item.add_marker(pytest.mark.slow)
+            seen.add(function)
 
 
 FULL = "DIALINT_CLAIMS" in os.environ

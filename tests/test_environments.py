@@ -94,13 +94,18 @@ def make_environment(folder: Path, requirements: Iterable[str]) -> Path:
 
 def unimportable(python: Path, modules: Iterable[str] = ()) -> dict[str, str]:
     """Modules of dialint, of `modules` or of all, with the module whose absence keeps them from being imported."""
-    command = (str(python), "-c", PROBE, *modules)
-    result = subprocess.run(
-        command, cwd=python.parent, capture_output=True, text=True, timeout=WAIT_S, check=False
+    missing: dict[str, str] = json.loads(
+        output(python, "-c", PROBE, *modules, cwd=python.parent).splitlines()[-1]
     )
-    assert result.returncode == 0, result.stderr[-2000:]
-    missing: dict[str, str] = json.loads(result.stdout.splitlines()[-1])
     return missing
+
+
+def output(python: Path, *words: str, cwd: Path) -> str:
+    result = subprocess.run(
+        [python, *words], cwd=cwd, capture_output=True, text=True, timeout=WAIT_S, check=False
+    )
+    assert result.returncode == 0, (result.stdout + result.stderr)[-2000:]
+    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +121,7 @@ def test_without_extras_only_modules_of_extras_are_missing(base: dict[str, str])
 
 @pytest.mark.parametrize(
     "extra",
-    [
-        pytest.param(extra, marks=() if extra in ("console", "train") else pytest.mark.slow)
-        for extra in sorted({*modules_by_extra()} - NOT_INSTALLED)
-    ],
+    [pytest.param(extra, marks=pytest.mark.slow) for extra in sorted({*modules_by_extra()} - NOT_INSTALLED)],
 )
 def test_an_extra_brings_what_its_commands_import(extra: str, base: dict[str, str], tmp_path: Path) -> None:
     missing = unimportable(make_environment(tmp_path / "env", [f"dialint[{extra}]"]), base)
@@ -128,7 +130,7 @@ def test_an_extra_brings_what_its_commands_import(extra: str, base: dict[str, st
     assert set(missing) & modules_of_commands(extra) == set()
 
 
-@pytest.mark.parametrize("target", ["test-cluster", "test-vllm"])
+@pytest.mark.parametrize("target", ["test-cluster", pytest.param("test-vllm", marks=pytest.mark.slow)])
 def test_what_is_tested_in_an_environment_of_its_own_is_collected_there(target: str, tmp_path: Path) -> None:
     makefile = (ROOT / "Makefile").read_text()
     packages, folder = {"test-cluster": ("RAY", "cluster"), "test-vllm": ("VLLM", "with_vllm")}[target]
@@ -136,11 +138,8 @@ def test_what_is_tested_in_an_environment_of_its_own_is_collected_there(target: 
     assert named
     words = [word.replace(".[", "dialint[") for word in shlex.split(named[1]) if re.search(r"\]|[=>]", word)]
     python = make_environment(tmp_path / "env", words)
-    command = (
-        str(python), "-m", "pytest", "--collect-only", "-W", "default", "-p", "no:cacheprovider", f"tests/{folder}",
-    )  # fmt: skip
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=False)
-    assert result.returncode == 0, result.stdout[-2000:]
+    collect = ("-m", "pytest", "--collect-only", "-W", "default", "-p", "no:cacheprovider")
+    output(python, *collect, f"tests/{folder}", cwd=ROOT)
 
 
 def modules_of_commands(extra: str | None) -> set[str]:

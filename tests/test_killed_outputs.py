@@ -45,13 +45,8 @@ def test_a_command_killed_at_any_step_runs_again(
         upgrade("store.sqlite")
     words, out = COMMANDS[command]
     driver = Path(__file__).with_name("kill_driver.py")
-    ended = subprocess.run(
-        [sys.executable, str(driver), STRIDES[command], *words.split()],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=500,
-    )
+    call = [sys.executable, str(driver), STRIDES[command], *words.split()]
+    ended = subprocess.run(call, capture_output=True, text=True, check=True, timeout=500)
     *codes, last = ended.stdout.split()
     assert last == "done", ended.stderr
     n_whole = codes.count("2")  # killed after its very last step: what is there is finished, and refused
@@ -60,10 +55,8 @@ def test_a_command_killed_at_any_step_runs_again(
     assert "replaces what a killed run left" in ended.stderr
     for number in range(1, len(codes) * (stride := int(STRIDES[command])), stride):
         assert verify_path(tmp_path / out.format(number)) > 0
-    left = {
-        path.name for path in tmp_path.rglob(".*") if path.name.endswith((".tmp", ".unfinished", ".making"))
-    }
-    assert left == set()
+    ends = (".tmp", ".unfinished", ".making")
+    assert not [path.name for path in tmp_path.rglob(".*") if path.name.endswith(ends)]
 
 
 def test_what_is_not_a_killed_runs_is_refused_and_stays(tmp_path: Path) -> None:

@@ -62,12 +62,10 @@ def test_a_manifest_lists_plain_names_once(tmp_path: Path) -> None:
 def test_a_link_is_no_file_of_the_folder(tmp_path: Path, link: str) -> None:
     folder, outside = tmp_path / "folder", tmp_path / "outside"
     (folder / "sub").mkdir(parents=True)
-    for path in (folder / "a", folder / "sub" / "b"):
-        path.write_bytes(b"1")
-    files = [
-        {**file_entry(path), "name": str(path.relative_to(folder))}
-        for path in (folder / "a", folder / "sub" / "b")
-    ]
+    files = []
+    for name in ("a", "sub/b"):
+        (folder / name).write_bytes(b"1")
+        files.append({**file_entry(folder / name), "name": name})
     write_manifest(folder / MANIFEST, {"files": files})
     (folder / link).rename(outside)
     (folder / link).symlink_to(outside)
@@ -80,16 +78,8 @@ def test_a_link_is_no_file_of_the_folder(tmp_path: Path, link: str) -> None:
 Reader = Callable[[Path], object]
 
 
-def _dialogue() -> Dialogue:
-    return Dialogue(
-        id="d1",
-        turns=(Turn(index=0, role="customer", text="hello"), Turn(index=1, role="agent", text="refund")),
-    )
-
-
 def _release(folder: Path) -> tuple[Path, list[Reader]]:
     write_release(folder)
-
     return folder / MANIFEST, [lambda f: Registry("scan").promote(verify_folder(f)), verify_path]
 
 
@@ -108,11 +98,9 @@ def _judge(folder: Path) -> tuple[Path, list[Reader]]:
 
 def _dataset(folder: Path) -> tuple[Path, list[Reader]]:
     folder.mkdir()
-    example = Example(
-        dialogue=_dialogue(),
-        labels=(Label(dialogue_id="d1", turn=1, code="T1", probability=1.0, method="expert"),),
-        split="train",
-    )
+    turns = (Turn(index=0, role="customer", text="hello"), Turn(index=1, role="agent", text="refund"))
+    label = Label(dialogue_id="d1", turn=1, code="T1", probability=1.0, method="expert")
+    example = Example(dialogue=Dialogue(id="d1", turns=turns), labels=(label,), split="train")
     (folder / "train.jsonl").write_text(example.model_dump_json() + "\n")
     write_manifest(folder / MANIFEST, {
         "kind": "injected-examples", "codes": ["T1"], "seconds": 0.1,
@@ -205,9 +193,8 @@ MAKERS = {make.__name__[1:]: make for make in (_release, _judge, _dataset, _chec
 
 def _mutants(value: Any) -> Iterator[Any]:
     """The value with one field, at any depth, replaced or absent."""
-    for key in (
-        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    ):
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
         inner = value[key]
         for other in (*(NAMES if key == "name" else VALUES), *_mutants(inner)):
             copy = dict(value) if isinstance(value, dict) else list(value)
@@ -245,7 +232,7 @@ def test_a_hostile_field_is_refused_in_one_line_and_nothing_leaves_the_folder(
         try:
             reader(folder)
         except UserError as error:
-            assert error.code == "E_OTHER_JOB" or (kind == "pointer" and error.code == "E_RELEASE"), error
+            assert error.code == "E_OTHER_JOB", error
     attacks = [{**content, "files": [*content["files"], evil]}] if "files" in content else []
     refused = 0
     for mutant in (*attacks, *_mutants(content)):
@@ -260,9 +247,7 @@ def test_a_hostile_field_is_refused_in_one_line_and_nothing_leaves_the_folder(
             except Exception as error:
                 raise AssertionError(f"{reader}: {str(mutant)[:1500]}") from error
             shutil.rmtree(folder)
-            assert [path.relative_to(tmp_path) for path in tmp_path.rglob("evil*")] == [Path("a/evil.pth")], (
-                mutant
-            )
+            assert [*tmp_path.rglob("evil*")] == [outside], mutant
     assert refused > 10
     assert outside.read_bytes() == b"kept"
 

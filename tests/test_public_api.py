@@ -23,9 +23,7 @@ def test_the_examples_of_the_docstring_run(capsys: pytest.CaptureFixture[str]) -
     names: dict[str, object] = {}
     exec(textwrap.dedent(code), names)
     lines = [line.split(" ", 3) for line in capsys.readouterr().out.splitlines()]
-    assert [(code, turn, quote) for code, turn, _, quote in lines] == [
-        ("M2", "1", "{{name}}"),
-    ]
+    assert [(code, turn, quote) for code, turn, _, quote in lines] == [("M2", "1", "{{name}}")]
     assert all(0.5 < float(probability) < 1 for _, _, probability, _ in lines)
     (verdict,) = names["verdicts"]  # type: ignore[misc]
     assert isinstance(verdict, Verdict)
@@ -48,35 +46,27 @@ def test_no_other_name_is_public() -> None:
 
 def test_python_and_the_command_line_give_the_same_verdicts(tmp_path: Path) -> None:
     log, out = tmp_path / "log.jsonl", tmp_path / "v.jsonl"
-    whose = {"agent": "ada", "team": "north", "channel": "chat", "dialogue_id": "whole"}
-    chats = [
-        ({**whose, "at": "2026-11-02T10:00:00Z"}, "Hello {first_name}, your parcel arrives tomorrow."),
-        ({"dialogue_id": "clean"}, "It was shipped yesterday and arrives on Friday."),
-        ({"dialogue_id": "german"}, "Guten Tag, ich sehe gern für Sie nach und melde mich gleich wieder bei Ihnen."),
-        ({"dialogue_id": "alone"}, ""),
-    ]  # fmt: skip
-    lines = []
-    for about, text in chats:
-        turns = [
-            {
-                "role": "customer",
-                "text": "Where is my order?",
-                **({"at": about["at"]} if "at" in about else {}),
-            }
-        ]
-        turns += [{"role": "agent", "text": text}] if text else []
-        lines.append(json.dumps({**{k: v for k, v in about.items() if k != "at"}, "turns": turns}))
-    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    whose = {"agent": "ada", "team": "north", "channel": "chat", "at": "2026-11-02T10:00:00Z"}
+    german = "Guten Tag, ich sehe gern für Sie nach und melde mich gleich wieder bei Ihnen."
+    asked = {"role": "customer", "text": "Where is my order?"}
+    with log.open("w", encoding="utf-8") as file:
+        for about, said in (
+            ({"dialogue_id": "whole", **whose}, ["Hello {first_name}, your parcel arrives tomorrow."]),
+            ({"dialogue_id": "clean"}, ["It was shipped yesterday and arrives on Friday."]),
+            ({"dialogue_id": "german"}, [german]), ({"dialogue_id": "alone"}, []),
+        ):  # fmt: skip
+            at = {"at": about.pop("at")} if "at" in about else {}
+            turns = [{**asked, **at}, *({"role": "agent", "text": text} for text in said)]
+            file.write(json.dumps({**about, "turns": turns}) + "\n")
     config = ScoreConfig(out=out, quiet=True, watch=WatchConfig(dialogue_seconds=0))
     assert run([str(log)], config) == 0
     records = read(open_logs([str(log)]), ReadConfig(), Counts())
     read_dialogues = [each.dialogue for each in records if isinstance(each, Loaded)]
     verdicts = dialint.score(read_dialogues)
-    assert [json.loads(line) for line in out.read_bytes().splitlines()] == [
-        verdict.model_dump(mode="json") for verdict in verdicts
-    ]
-    first = verdicts[0].model_dump(mode="json")
+    rows = [verdict.model_dump(mode="json") for verdict in verdicts]
+    assert [json.loads(line) for line in out.read_bytes().splitlines()] == rows
+    first = rows[0]
     assert [first[name] for name in ("agent", "team", "channel")] == ["ada", "north", "chat"]
     assert first["started_at"].startswith("2026-11-02T10:00")
     assert [verdict.status for verdict in verdicts] == ["scored", "scored", "not_judged", "failed"]
-    assert all("suggestions" in verdict.model_dump() for verdict in verdicts)
+    assert all("suggestions" in row for row in rows)

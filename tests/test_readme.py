@@ -111,12 +111,10 @@ def test_every_command_has_the_options_that_it_is_shown_with() -> None:
                 while words and re.match(r"[A-Z_]+=", words[0]):
                     words.pop(0)
                 if words and words[0] == "dialint":
-                    ends = [words.index(sign) for sign in ("|", ">", "&&") if sign in words]
+                    end = min((words.index(sign) for sign in ("|", ">", "&&") if sign in words), default=None)
                     n += 1
                     try:
-                        app.parse_args(
-                            words[1 : min(ends, default=None)], print_error=False, exit_on_error=False
-                        )
+                        app.parse_args(words[1:end], print_error=False, exit_on_error=False)
                     except CycloptsError as error:
                         raise AssertionError(f"{page.name}: {line}") from error
                     except UserError:
@@ -131,9 +129,8 @@ def test_a_page_names_the_extras_that_its_commands_need() -> None:
         named = {extra for names in re.findall(r"dialint\[([a-z,]+)\]", text) for extra in names.split(",")}
         brought = {module for extra in named for module in modules_by_extra()[extra]}
         for command, extra in EXTRAS.items():
-            if re.search(rf"^(?:.*&& )?dialint {command}\b", text, re.MULTILINE) and not brought.issuperset(
-                modules_by_extra()[extra]
-            ):
+            is_shown = re.search(rf"^(?:.*&& )?dialint {command}\b", text, re.MULTILINE)
+            if is_shown and not brought.issuperset(modules_by_extra()[extra]):
                 lacking.append(f"{page.name}: dialint {command} needs {extra}")
     assert lacking == []
 
@@ -163,17 +160,10 @@ def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
     driver = [sys.executable, str(Path(__file__).with_name("readme_driver.py"))]
     started, spent = time.monotonic(), 0.0
     ended: dict[str, float] = {}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with (
         log.open("w") as errors,
-        subprocess.Popen(
-            driver,
-            cwd=tmp_path,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as shell,
+        subprocess.Popen(driver, cwd=tmp_path, env=environment, stderr=errors, **pipes) as shell,
     ):
         assert shell.stdin
         assert shell.stdout

@@ -15,9 +15,15 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cluster_log import write_log
+
+from dialint.app.scoring import object_output
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.errors import WorldError
 
 SECRET = "planted-secret-0123456789"
 
@@ -68,8 +74,6 @@ def log(tmp_path_factory: pytest.TempPathFactory, store: str) -> Path:
         for row in rows
         for number, turn in enumerate(row["turns"])
     ]
-    import pyarrow as pa
-
     table = folder / "log.parquet"
     pq.write_table(pa.Table.from_pylist(turns), table)
     put(store, "logs/2026/log.parquet", table.read_bytes())
@@ -77,14 +81,8 @@ def log(tmp_path_factory: pytest.TempPathFactory, store: str) -> Path:
 
 
 def environment(store: str, home: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "AWS_ENDPOINT_URL": store,
-        "AWS_ACCESS_KEY_ID": "planted",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_REGION": "us-east-1",
-        "DIALINT_HOME": str(home),
-    }
+    keys = {"AWS_ACCESS_KEY_ID": "planted", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
+    return {**os.environ, **keys, "AWS_ENDPOINT_URL": store, "DIALINT_HOME": str(home)}
 
 
 def command(*arguments: str) -> list[str]:
@@ -170,11 +168,6 @@ def test_an_upload_that_was_cut_off_is_completed(
     """The store refuses the manifest once: what is there then has none."""
     for name, value in environment(store, tmp_path).items():
         monkeypatch.setenv(name, value)
-    from dialint.app.scoring import object_output
-    from dialint.app.scoring.loop import run
-    from dialint.app.scoring.options import ScoreConfig
-    from dialint.detector.errors import WorldError
-
     stored = object_output.store_object
 
     def fail_at_manifest(path: Path, name: str) -> None:

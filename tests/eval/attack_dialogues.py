@@ -10,12 +10,9 @@ from dialint.detector.judge.engine import JudgeRequest
 from dialint.detector.records import Dialogue, Role, Turn
 
 
-def dialogue(name: str, *turns: tuple[Role, str]) -> Dialogue:
-    return Dialogue(
-        id=name,
-        language="en",
-        turns=tuple(Turn(index=index, role=role, text=text) for index, (role, text) in enumerate(turns)),
-    )
+def dialogue(name: str, *said: tuple[Role, str]) -> Dialogue:
+    turns = tuple(Turn(index=index, role=role, text=text) for index, (role, text) in enumerate(said))
+    return Dialogue(id=name, language="en", turns=turns)
 
 
 PLACEHOLDER = dialogue(

@@ -68,12 +68,13 @@ def trial_of(goal: str, place: str, code: str | None) -> Trial:
 
 
 def test_a_finding_that_is_gone_or_in_another_code_is_hidden() -> None:
-    trial = trial_of("hide", "tool", None)
-    assert not is_flipped(trial, trial.attacked, TargetVerdict(frozenset({(5, "M2")}), frozenset()), TAXONOMY)
-    assert is_flipped(
-        trial, trial.attacked, TargetVerdict(frozenset({(3, "M2"), (5, "L1")}), frozenset()), TAXONOMY
-    )
-    assert is_flipped(trial, trial.attacked, TargetVerdict(frozenset(), frozenset(), "failed"), TAXONOMY)
+    trial, nothing = trial_of("hide", "tool", None), frozenset[tuple[int, str]]()
+    for verdict, flipped in (
+        (TargetVerdict(frozenset({(5, "M2")}), nothing), False),
+        (TargetVerdict(frozenset({(3, "M2"), (5, "L1")}), nothing), True),
+        (TargetVerdict(nothing, nothing, "failed"), True),
+    ):
+        assert is_flipped(trial, trial.attacked, verdict, TAXONOMY) is flipped
 
 
 @pytest.mark.parametrize(
@@ -91,10 +92,8 @@ def test_only_an_accusation_that_the_text_does_not_deserve_counts(
     place: str, finding: tuple[int, str], flipped: bool
 ) -> None:
     trial = trial_of("accuse", place, "T1")
-    assert (
-        is_flipped(trial, trial.attacked, TargetVerdict(frozenset({finding}), frozenset()), TAXONOMY)
-        is flipped
-    )
+    verdict = TargetVerdict(frozenset({finding}), frozenset())
+    assert is_flipped(trial, trial.attacked, verdict, TAXONOMY) is flipped
 
 
 def outcome(dialogue_id: str, flipped: bool, control: bool, unread: bool = False) -> Outcome:

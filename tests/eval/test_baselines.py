@@ -5,51 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scripted_detector import example
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector, DetectorConfig
-from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.eval.baselines import open_detector
 from dialint.eval.results import read_examples, score_examples
 
 
-def dialogue(*texts: str, name: str = "d", first: str = "customer") -> Dialogue:
-    roles = ("customer", "agent") if first == "customer" else ("agent", "customer")
-    return Dialogue(
-        id=name,
-        turns=tuple(Turn(index=i, role=roles[i % 2], text=text) for i, text in enumerate(texts)),  # type: ignore[arg-type]
-    )
-
-
-def write_examples(folder: Path) -> Path:
-    """A set in which every T1 holds the word `nonsense`, and one agent turn in 40 is such."""
-    folder.mkdir()
-    for split, n in (("train", 240), ("calibration", 2400)):
-        with open(folder / f"{split}.jsonl", "w") as file:
-            for i in range(n):
-                rude = i % (4 if split == "train" else 40) == 0
-                reply = f"That is nonsense number {i}" if rude else f"Your parcel number {i} comes today"
-                label = Label(
-                    dialogue_id=f"d{i}",
-                    turn=1,
-                    code="T1",
-                    probability=1.0,
-                    method="inject:x",
-                    start=8,
-                    end=16,
-                )
-                made = Example(
-                    dialogue=dialogue(f"Where is parcel {i}?", reply, name=f"d{i}"),
-                    labels=(label,) if rude else (),
-                    split=split,
-                )
-                file.write(made.model_dump_json() + "\n")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_examples(tmp_path_factory.mktemp("baselines") / "examples")
+    """A set in which every T1 holds the word `nonsense`, and one agent turn in 40 is such."""
+    folder = tmp_path_factory.mktemp("baselines")
+    for name, n, share in (("train", 240, 4), ("calibration", 2400, 40)):
+        with open(folder / f"{name}.jsonl", "w") as file:
+            for i in range(n):
+                reply = f"Your parcel number {i} comes today" if i % share else f"That is nonsense number {i}"
+                made = example(f"d{i}", {} if i % share else {1: "T1"}, (f"Where is parcel {i}?", reply))
+                file.write(made.model_dump_json() + "\n")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +34,11 @@ def tfidf(examples: Path) -> Detector:
 @pytest.mark.parametrize("name", ["clean", "tfidf"])
 def test_every_baseline_keeps_the_contract(name: str, tfidf: Detector) -> None:
     detector = tfidf if name == "tfidf" else open_detector("clean", DetectorConfig())
-    talks = [
-        dialogue("Hello", "Mail me at ann@shop.example, that is nonsense, you idiot", name="a"),
-        dialogue("Nobody answers", name="b"),
-        dialogue("Hi", "Your parcel comes today", name="c"),
-    ]
+    texts = {
+        "a": ("Hello", "Mail me at ann@shop.example, that is nonsense, you idiot"), "b": ("Nobody answers",),
+        "c": ("Hi", "Your parcel comes today"),
+    }  # fmt: skip
+    talks = [example(name, {}, said).dialogue for name, said in texts.items()]
     verdicts = detector.verdicts(talks, all_probabilities=True)
     assert [verdict.dialogue_id for verdict in verdicts] == ["a", "b", "c"]
     assert [verdict.status for verdict in verdicts] == ["scored", "failed", "scored"]
@@ -83,8 +57,8 @@ def test_every_baseline_keeps_the_contract(name: str, tfidf: Detector) -> None:
 
 def test_tfidf_learns_and_calibrates_the_same_each_time(examples: Path, tfidf: Detector) -> None:
     results = score_examples(tfidf, list(read_examples(examples / "calibration.jsonl"))[:200])
-    for example, verdict in results:
-        assert [finding.code for finding in verdict.findings] == [label.code for label in example.labels]
+    for one, verdict in results:
+        assert [finding.code for finding in verdict.findings] == [label.code for label in one.labels]
     again = open_detector(f"tfidf:{examples}", DetectorConfig())
     assert again.fingerprint == tfidf.fingerprint
     assert again.verdicts([results[0][0].dialogue], all_probabilities=True)[0] == results[0][1]

@@ -22,6 +22,9 @@ from dialint.eval.contract import (
     with_recall,
 )
 
+CONTRACT = Contract(
+    threshold=0.9, false_accusations_per_100=0.15, confidence=0.9, recall=0.5, n_errors=50, n_clean=5000
+)
 ONE = ["one"] * 4500
 """All turns of one corpus."""
 
@@ -103,9 +106,8 @@ def test_a_threshold_for_precision_is_the_lowest_that_keeps_it() -> None:
     scores = np.array([5.0, 4.0, 3.0, 2.9, 2.8, 2.7, 2.0, 1.0, 0.0, -1.0])
     truth = np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0], bool)
     assert find_precise_threshold(truth, scores, 0.75, ONE[:10]) == pytest.approx(1.05)  # 6 of 7, then 6 of 8
-    assert find_precise_threshold(truth, scores, 0.7, ONE[:10]) == pytest.approx(
-        0.05
-    )  # (6 + 1) / 10, then 7 / 11
+    found = find_precise_threshold(truth, scores, 0.7, ONE[:10])
+    assert found == pytest.approx(0.05)  # (6 + 1) / 10, then 7 / 11
     assert find_precise_threshold(truth, scores, 0.95, ONE[:10]) is None
     assert find_precise_threshold(truth[:5], scores[:5], 0.5, ONE[:5]) is None  # fewer than MIN_FLAGGED
 
@@ -124,8 +126,7 @@ def test_a_threshold_holds_in_every_corpus() -> None:
 
 
 def test_recall_is_that_of_the_threshold_that_findings_need() -> None:
-    contract = Contract(threshold=0.5, false_accusations_per_100=0.15, confidence=0.9, recall=0.75,
-                        n_errors=4, n_clean=5000)  # fmt: skip
+    contract = CONTRACT.model_copy(update={"threshold": 0.5})
     natural = NaturalThreshold(threshold=0.8, flagged=10, right=9, n_errors=20, n_turns=100)
     scan = Scan(slope=1.0, offset=0.0, contract=contract, natural=natural)
     truth, scores = np.array([1.0, 1.0, 1.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.5, -1.0, 3.0])
@@ -139,12 +140,7 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
     rng = np.random.default_rng(0)
     truth = (rng.random(4000) < 0.05).astype(float)
     scores = rng.normal(np.where(truth > 0, 2.0, -3.0), 1.5)
-    injected = Scan(
-        slope=2.0,
-        offset=1.0,
-        contract=Contract(threshold=0.99, false_accusations_per_100=0.15, confidence=0.9,
-                          recall=0.5, n_errors=50, n_clean=5000),
-    )  # fmt: skip
+    injected = Scan(slope=2.0, offset=1.0, contract=CONTRACT.model_copy(update={"threshold": 0.99}))
     doubtful = np.concatenate((truth, np.full(500, 0.5))), np.concatenate((scores, np.full(500, 9.0)))
     scan = fit_natural_curve(injected, *doubtful)
     scan = choose_natural_thresholds(scan, *doubtful, precision=0.75, suggested=0.4, corpora=ONE[:4500])
@@ -199,9 +195,7 @@ def test_a_code_without_a_precise_threshold_makes_no_findings() -> None:
 
 @pytest.mark.parametrize(("n_passing", "keeps"), [(MIN_FLAGGED - 1, True), (MIN_FLAGGED, False)])
 def test_a_contract_falls_only_where_real_dialogues_speak_against_it(n_passing: int, keeps: bool) -> None:
-    contract = Contract(threshold=0.9, false_accusations_per_100=0.15, confidence=0.9, recall=0.5,
-                        n_errors=50, n_clean=5000)  # fmt: skip
-    scan = Scan(slope=1.0, offset=0.0, contract=contract)
+    scan = Scan(slope=1.0, offset=0.0, contract=CONTRACT)
     truth = np.array([0.0] * n_passing + [1.0] * 10 + [0.0] * 100)
     scores = np.array([5.0] * n_passing + [-5.0] * 10 + [-6.0] * 100)
     corpora = ONE[: len(truth)]

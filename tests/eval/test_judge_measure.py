@@ -34,13 +34,8 @@ def test_what_is_listed_stands_beside_the_labels() -> None:
     )  # fmt: skip
     result = compared(answers, example("d1~2", "test", rude=True, probability=0.8))
     error, false = sorted(result.rows, key=lambda row: -row.truth)
-    assert (error.source, error.turn, error.code, error.truth, error.probability) == (
-        "d1",
-        3,
-        "T1",
-        0.8,
-        0.95,
-    )
+    found = (error.source, error.turn, error.code, error.truth, error.probability)
+    assert found == ("d1", 3, "T1", 0.8, 0.95)
     assert error.overlap == pytest.approx(2 * 26 / (26 + len(RUDE)))
     assert (false.turn, false.code, false.truth, false.probability) == (1, "C1", 0.0, 0.9)
     assert (result.turns, result.n_dialogues, result.n_unread) == ({"d1": 2}, 1, 0)

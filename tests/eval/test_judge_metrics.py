@@ -38,9 +38,8 @@ ROWS = (
 
 
 def sample(rows: Sequence[ErrorRow], codes: set[str] | None = None) -> dict[str, float]:
-    return {
-        name: float(values[0]) for name, values in judge_figures(comparison(*rows), codes, rounds=0).items()
-    }
+    figures = judge_figures(comparison(*rows), codes, rounds=0)
+    return {name: float(values[0]) for name, values in figures.items()}
 
 
 def test_figures_by_hand() -> None:
@@ -74,14 +73,10 @@ def test_who_accuses_nobody_gains_nothing() -> None:
 def test_a_round_is_the_figure_of_the_dialogues_that_it_drew() -> None:
     values = judge_figures(comparison(*ROWS), rounds=8, seed=3)
     for number, counts in enumerate(bootstrap_counts(3, 8, 3)):
-        drawn = [
-            each
-            for source, n in zip("abc", counts, strict=True)
-            for each in ROWS * n
-            if each.source == source
-        ]
+        times = dict(zip("abc", counts, strict=True))
+        drawn = [each for each in ROWS for _ in range(times[each.source])]
         accused = [each for each in drawn if (each.probability or 0) >= 0.5]
-        n_turns = sum(n * TURNS[source] for source, n in zip("abc", counts, strict=True))
+        n_turns = sum(n * TURNS[source] for source, n in times.items())
         wrong = sum(not each.is_error for each in accused)
         assert values["false_accusations_per_100_turns"][number] == pytest.approx(100 * wrong / n_turns)
         listed = [each for each in drawn if each.probability is not None]

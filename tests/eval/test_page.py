@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import tiny
+from scripted_detector import ScriptedDetector, example
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.interface import DetectorConfig, PlainDetector
-from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from dialint.detector.interface import DetectorConfig
 from dialint.detector.statistics import bootstrap_counts
-from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.breakdowns import compute_slices, hardest, make_excerpt
 from dialint.eval.figures import compute_figures
 from dialint.eval.page import page
@@ -25,50 +23,22 @@ from dialint.eval.run import EvalConfig, evaluate_against, figure_table, run
 NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
 
 
-class Fixed(PlainDetector):
-    """Accuses every agent turn of T1 with the probability that the dialogue's id ends in."""
-
-    release, fingerprint, codes = "fixed<1>", "0" * 64, ("T1",)
-    taxonomy: Taxonomy = load_taxonomy()
-
-    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        return [self._verdict(dialogue) for dialogue in dialogues]
-
-    def _verdict(self, dialogue: Dialogue) -> Verdict:
-        sure = int(dialogue.id[-1]) / 10
-        text = dialogue.turns[1].text
-        found = Finding(
-            code="T1", turn=1, severity="S2", probability=sure, quote="x", start=0, end=len(text), reason="x"
-        )
-        return Verdict(
-            dialogue_id=dialogue.id, release=self.release, taxonomy="1.0.0", status="scored", quality=75.0,
-            findings=(found,) if sure >= 0.5 else (), probabilities={1: {"T1": sure}},
-        )  # fmt: skip
-
-
-def example(name: str, error: bool, text: str = "fine") -> Example:
-    turns = (Turn(index=0, role="customer", text="w1 <b>w2"), Turn(index=1, role="agent", text=text + name))
-    label = Label(dialogue_id=name, turn=1, code="T1", probability=1.0, method="inject:x", start=0, end=3)
-    return Example(
-        dialogue=Dialogue(id=name, turns=turns, metadata={"source": name[0]}),
-        labels=(label,) if error else (),
-        split="test",
-    )
-
-
 EXAMPLES = [
-    example("a9", True),
-    example("b8", False, NASTY),
-    example("a1", False),
-    example("b2", True, NASTY),
+    example(name, {1: "T1"} if error else {}, ("w1 <b>w2", f"I say this: {text} {name}"))
+    for name, error, text in (
+        ("a9", True, "fine"),
+        ("b8", False, NASTY),
+        ("a1", False, "fine"),
+        ("b2", True, NASTY),
+    )
 ]
+DETECTOR = ScriptedDetector({("a9", 1): 0.9, ("b8", 1): 0.8, ("a1", 1): 0.1, ("b2", 1): 0.2})
 
 
 def made(with_text: bool) -> str:
-    detector = Fixed()
-    results = score_examples(detector, EXAMPLES)
-    content, mistakes = evaluate_against(detector, results, {"same": detector}, {"same": results}, 20)
-    report = {"release": detector.release, "fingerprint": "0", "rounds": 20, "sets": {"a <set>": content}}
+    results = score_examples(DETECTOR, EXAMPLES)
+    content, mistakes = evaluate_against(DETECTOR, results, {"same": DETECTOR}, {"same": results}, 20)
+    report = {"release": DETECTOR.release, "fingerprint": "0", "rounds": 20, "sets": {"a <set>": content}}
     json.dumps(report, allow_nan=False)
     return page(report, {"a <set>": [make_excerpt(m, results) for m in mistakes]} if with_text else None)
 
@@ -96,10 +66,8 @@ def test_text_is_escaped_and_nothing_comes_from_outside() -> None:
 
 def test_the_headline_is_of_the_covered_codes_and_says_so() -> None:
     """Labels of L1, which the detector does not cover, are in the other average alone."""
-    other = example("c1", True)
-    other = other.model_copy(update={"labels": (other.labels[0].model_copy(update={"code": "L1"}),)})
-    results = score_examples(Fixed(), [*EXAMPLES, other])
-    content, _ = evaluate_against(Fixed(), results, {}, {}, 20)
+    results = score_examples(DETECTOR, [*EXAMPLES, example("c1", {1: "L1"})])
+    content, _ = evaluate_against(DETECTOR, results, {}, {}, 20)
     covered, whole = content["macro_average_precision_covered"], content["macro_average_precision"]
     assert covered > whole
     title = str(figure_table("a", content).title)
@@ -117,8 +85,8 @@ def test_no_text_leaves_only_places() -> None:
 
 
 def test_worst_mistakes_are_the_surest_ones() -> None:
-    results = score_examples(Fixed(), EXAMPLES)
-    found = hardest(results, compute_figures(Fixed(), results, bootstrap_counts(4, 0)).rows)
+    results = score_examples(DETECTOR, EXAMPLES)
+    found = hardest(results, compute_figures(DETECTOR, results, bootstrap_counts(4, 0)).rows)
     assert [(m.kind, m.example, m.probability) for m in found] == [
         ("accused wrongly", 1, 0.8),
         ("not seen", 3, 0.2),
@@ -126,9 +94,9 @@ def test_worst_mistakes_are_the_surest_ones() -> None:
 
 
 def test_slices_by_source_have_their_own_figures() -> None:
-    results = score_examples(Fixed(), EXAMPLES)
+    results = score_examples(DETECTOR, EXAMPLES)
     counts = bootstrap_counts(4, 20)
-    found = compute_slices(results, compute_figures(Fixed(), results, counts).rows, counts)
+    found = compute_slices(results, compute_figures(DETECTOR, results, counts).rows, counts)
     assert found["source corpus"]["a"]["precision_of_findings"][0] == 1.0
     assert found["source corpus"]["b"]["precision_of_findings"][0] == 0.0
     assert found["source corpus"]["b"]["wrong_findings_per_100_turns"][0] == 50.0

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import tiny
+from scripted_detector import ScriptedDetector, example
 
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.interface import DetectorConfig, PlainDetector
-from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.records import NotJudged, Verdict
 from dialint.detector.statistics import bootstrap_counts
-from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.figures import code_figures
 from dialint.eval.page import page
 from dialint.eval.results import (
@@ -27,56 +26,13 @@ from dialint.eval.results import (
 )
 from dialint.eval.run import EvalConfig, evaluate, evaluate_against, run
 
-
-def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
-    turns = tuple(Turn(index=i, role="agent" if i % 2 else "customer", text="word " * 4) for i in range(4))
-    return Example(
-        dialogue=Dialogue(id=name, turns=turns),
-        labels=tuple(
-            Label(dialogue_id=name, turn=t, code=c, probability=1.0, method="inject:x", start=0, end=10)
-            for t, c in labels.items()
-        ),
-        split="test",
-        pair=pair,
-    )
-
-
-class Scripted(PlainDetector):
-    """A detector that reads its answers off a table: probability of T1 for (dialogue, turn)."""
-
-    release = "scripted"
-    fingerprint = "0"
-    codes = ("T1",)
-    taxonomy: Taxonomy = load_taxonomy()
-
-    def __init__(self, table: dict[tuple[str, int], float]) -> None:
-        self.table = table
-
-    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        return [self._verdict(dialogue) for dialogue in dialogues]
-
-    def _verdict(self, dialogue: Dialogue) -> Verdict:
-        given = {turn: self.table.get((dialogue.id, turn), 0.0) for turn in (1, 3)}
-        findings = tuple(
-            Finding(
-                code="T1", turn=t, severity="S2", probability=p, quote="word ", start=5, end=10, reason="x"
-            )
-            for t, p in given.items()
-            if p >= 0.5
-        )
-        return Verdict(
-            dialogue_id=dialogue.id, release="scripted", taxonomy="1.0.0", status="scored", quality=50.0,
-            findings=findings, probabilities={t: {"T1": p} for t, p in given.items()},
-        )  # fmt: skip
-
-
 EXAMPLES = [example("a", {1: "T1"}), example("b", {3: "T1"}), example("c", {}), example("d", {1: "V2"})]
 TABLE = {("a", 1): 0.9, ("b", 3): 0.2, ("c", 1): 0.6, ("d", 3): 0.1}
 
 
 def test_every_figure_by_hand() -> None:
     """8 turns, T1 on two: found .9 and missed .2; wrong at .6 on c and none on d. Ranks of hits: 1 and 3."""
-    detector = Scripted(TABLE)
+    detector = ScriptedDetector(TABLE)
     report = evaluate(detector, score_examples(detector, EXAMPLES), rounds=10)
     row = report["codes"]["T1"]
     assert row["n_errors"] == 2
@@ -93,14 +49,12 @@ def test_every_figure_by_hand() -> None:
 def test_suggestions_count_as_findings_only_in_figures_of_their_own() -> None:
     """The findings of the test before, but that on c is a suggestion: alone nothing is wrong."""
 
-    class Careful(Scripted):
-        def _verdict(self, dialogue: Dialogue) -> Verdict:
-            verdict = super()._verdict(dialogue)
-            sure = tuple(finding for finding in verdict.findings if finding.probability > 0.8)
-            rest = tuple(finding for finding in verdict.findings if finding not in sure)
-            return verdict.model_copy(update={"findings": sure, "suggestions": rest})
+    def careful(verdict: Verdict) -> Verdict:
+        sure = tuple(finding for finding in verdict.findings if finding.probability > 0.8)
+        rest = tuple(finding for finding in verdict.findings if finding not in sure)
+        return verdict.model_copy(update={"findings": sure, "suggestions": rest})
 
-    detector = Careful(TABLE)
+    detector = ScriptedDetector(TABLE, careful)
     content, _ = evaluate_against(detector, score_examples(detector, EXAMPLES), {}, {}, rounds=10)
     assert (content["codes"]["T1"]["precision"], content["codes"]["T1"]["recall"]) == (1.0, 0.5)
     assert content["wrong_findings_per_100_turns"] == 0.0
@@ -110,13 +64,13 @@ def test_suggestions_count_as_findings_only_in_figures_of_their_own() -> None:
     assert both["codes"]["T1"]["average_precision"] == content["codes"]["T1"]["average_precision"]
     html = page({"release": "r", "fingerprint": "0", "rounds": 10, "sets": {"s": content}}, None)
     assert "With suggestions counted as findings: precision" in html
-    plain = Scripted(TABLE)
+    plain = ScriptedDetector(TABLE)
     content, _ = evaluate_against(plain, score_examples(plain, EXAMPLES), {}, {}, rounds=0)
     assert "with_suggestions" not in content
 
 
 def test_rows_of_dialogue_codes_are_dialogues() -> None:
-    detector = Scripted(TABLE)
+    detector = ScriptedDetector(TABLE)
     rows = code_results(score_examples(detector, EXAMPLES), "T1", whole_dialogue=True)
     assert rows.truth.tolist() == [True, True, False, False]
     assert rows.probabilities.tolist() == [0.9, 0.2, 0.6, 0.1]
@@ -127,21 +81,18 @@ def test_of_a_soft_label_only_what_is_more_likely_than_not_is_an_error() -> None
         one.model_copy(update={"labels": (one.labels[0].model_copy(update={"probability": p}),)})
         for one, p in ((EXAMPLES[0], 0.5), (EXAMPLES[1], 0.6))
     ]
-    rows = code_results(score_examples(Scripted(TABLE), soft), "T1", whole_dialogue=True)
+    rows = code_results(score_examples(ScriptedDetector(TABLE), soft), "T1", whole_dialogue=True)
     assert rows.truth.tolist() == [False, True]
 
 
 def test_a_finding_of_a_dialogue_code_is_right_at_any_turn_of_its_dialogue() -> None:
-    class Closing(Scripted):
-        def _verdict(self, dialogue: Dialogue) -> Verdict:
-            verdict = super()._verdict(dialogue)
-            found = tuple(finding.model_copy(update={"code": "R1"}) for finding in verdict.findings)
-            return verdict.model_copy(update={"findings": found})
+    def closing(verdict: Verdict) -> Verdict:
+        found = tuple(finding.model_copy(update={"code": "R1"}) for finding in verdict.findings)
+        return verdict.model_copy(update={"findings": found})
 
-    detector = Closing(TABLE)
-    report = evaluate(
-        detector, score_examples(detector, [example("a", {3: "R1"}), example("c", {})]), rounds=0
-    )
+    detector = ScriptedDetector(TABLE, closing)
+    results = score_examples(detector, [example("a", {3: "R1"}), example("c", {})])
+    report = evaluate(detector, results, rounds=0)
     assert report["codes"]["R1"]["precision"] == 0.5
     assert report["wrong_findings_per_100_turns"] == pytest.approx(25.0)  # that of c, 1 of 4 turns
 
@@ -155,27 +106,18 @@ def auc_of(results: Results, *, whole_dialogue: bool = False) -> tuple[float, in
 
 def test_pairs_compare_an_error_with_its_twin_at_the_turns_of_the_error() -> None:
     pairs = [
-        example("a", {1: "T1"}, "s~T1"), example("c", {}, "s~T1"), example("b", {3: "T1"}, "t~T1"), example("d", {}, "t~T1")
+        example("a", {1: "T1"}, pair="s~T1"), example("c", {}, pair="s~T1"), example("b", {3: "T1"}, pair="t~T1"), example("d", {}, pair="t~T1")
     ]  # fmt: skip
-    assert auc_of(score_examples(Scripted(TABLE), pairs)) == (1.0, 2)
-    assert auc_of(score_examples(Scripted({("c", 1): 0.5}), pairs)) == (0.25, 2)
-    assert auc_of(score_examples(Scripted({("c", 3): 0.5}), pairs)) == (0.5, 2)
-    assert auc_of(score_examples(Scripted({("c", 3): 0.5}), pairs), whole_dialogue=True) == (0.25, 2)
-    assert auc_of(score_examples(Scripted(TABLE), pairs[:1]))[1] == 0
+    assert auc_of(score_examples(ScriptedDetector(TABLE), pairs)) == (1.0, 2)
+    assert auc_of(score_examples(ScriptedDetector({("c", 1): 0.5}), pairs)) == (0.25, 2)
+    assert auc_of(score_examples(ScriptedDetector({("c", 3): 0.5}), pairs)) == (0.5, 2)
+    assert auc_of(score_examples(ScriptedDetector({("c", 3): 0.5}), pairs), whole_dialogue=True) == (0.25, 2)
+    assert auc_of(score_examples(ScriptedDetector(TABLE), pairs[:1]))[1] == 0
 
 
 def test_a_failed_verdict_is_counted_not_scored() -> None:
-    class Failing(Scripted):
-        def _verdict(self, dialogue: Dialogue) -> Verdict:
-            return Verdict(
-                dialogue_id=dialogue.id,
-                release="x",
-                taxonomy="1.0.0",
-                status="failed",
-                failure="E_NO_AGENT_TURN",
-            )
-
-    detector = Failing({})
+    failed = {"release": "x", "taxonomy": "1.0.0", "status": "failed", "failure": "E_NO_AGENT_TURN"}
+    detector = ScriptedDetector({}, lambda verdict: Verdict(dialogue_id=verdict.dialogue_id, **failed))
     report = evaluate(detector, score_examples(detector, EXAMPLES), rounds=2)
     assert (report["dialogues"], report["failed"], report["judged_turns"]) == (4, 4, 0)
 
@@ -198,9 +140,8 @@ def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:
     root = Path(__file__).parents[2] / "app/sample"
     found = list(read_labelled_log(root / "dialogues.jsonl", root / "labels.jsonl"))
     assert len(found) == 78
-    assert sum(len(example.labels) for example in found) == len(
-        (root / "labels.jsonl").read_bytes().splitlines()
-    )
+    n_labels = len((root / "labels.jsonl").read_bytes().splitlines())
+    assert sum(len(example.labels) for example in found) == n_labels
 
 
 @pytest.mark.parametrize(
@@ -218,29 +159,21 @@ def test_a_label_without_its_turn_is_refused(line: str, told: str, tmp_path: Pat
         list(read_labelled_log(log, tmp_path / "labels.jsonl"))
 
 
-class Monoglot(Scripted):
-    """Does not judge turn 3 of dialogue b, nor anything of d, for their language."""
-
-    def _verdict(self, dialogue: Dialogue) -> Verdict:
-        verdict = super()._verdict(dialogue)
-        turns = {"b": (3,), "d": (1, 3)}.get(dialogue.id, ())
-        if not turns:
-            return verdict
-        gap = NotJudged(language="de", turns=turns, codes=("T1",))
-        told = {turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()}
-        whole = len(turns) == 2
-        return Verdict.model_validate(
-            {
-                **dict(verdict), "findings": (), "probabilities": told, "not_judged": (gap,),
-                "status": "not_judged" if whole else "scored", "quality": None,
-                "judged_share": None if whole else 0.5,
-            }
-        )  # fmt: skip
+def monoglot(verdict: Verdict) -> Verdict:
+    """Turn 3 of dialogue b is not judged, nor anything of d, for their language."""
+    turns = {"b": (3,), "d": (1, 3)}.get(verdict.dialogue_id, ())
+    if not turns:
+        return verdict
+    told = {turn: {} if turn in turns else row for turn, row in (verdict.probabilities or {}).items()}
+    gap = NotJudged(language="de", turns=turns, codes=("T1",))
+    changed = {"findings": (), "probabilities": told, "not_judged": (gap,), "quality": None}
+    part = {"status": "not_judged"} if len(turns) == 2 else {"judged_share": 0.5}
+    return Verdict.model_validate({**dict(verdict), **changed, **part})
 
 
 def test_what_was_not_judged_for_its_language_is_neither_clean_nor_missed() -> None:
     """Of 8 turns 5 are judged: T1 on one of them, found; wrong at .6 on c. The label on b's turn 3 is left out."""
-    detector = Monoglot(TABLE)
+    detector = ScriptedDetector(TABLE, monoglot)
     results = score_examples(detector, EXAMPLES)
     figures = evaluate(detector, results, 0)
     assert (figures["dialogues"], figures["failed"], figures["not_judged"]) == (4, 0, 1)
@@ -254,12 +187,10 @@ def test_what_was_not_judged_for_its_language_is_neither_clean_nor_missed() -> N
 
 def test_a_log_of_another_shape_is_an_exam_by_its_mapping(tmp_path: Path) -> None:
     log, labels = tmp_path / "log.jsonl", tmp_path / "labels.jsonl"
-    log.write_text(
-        '{"no": "d1", "log": [{"who": "Kunde", "says": "Hi"}, {"who": "Berater", "says": "Hallo"}]}\n'
-    )
-    labels.write_text(
-        json.dumps({"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 1.0, "method": "hand"})
-    )
+    said = [{"who": "Kunde", "says": "Hi"}, {"who": "Berater", "says": "Hallo"}]
+    log.write_text(json.dumps({"no": "d1", "log": said}) + "\n")
+    label = {"dialogue_id": "d1", "turn": 1, "code": "T1", "probability": 1.0, "method": "hand"}
+    labels.write_text(json.dumps(label))
     (tmp_path / "map.yaml").write_text("fields: {id: no, role: 'log[].who', text: 'log[].says'}\n")
     (example,) = read_labelled_log(log, labels, ReadConfig(mapping=tmp_path / "map.yaml"))
     assert [turn.role for turn in example.dialogue.turns] == ["customer", "agent"]
@@ -293,11 +224,7 @@ def test_a_set_without_examples_is_named_and_the_others_are_measured(
     (tmp_path / "dev.jsonl").write_text("")
     (tmp_path / "test.jsonl").write_text(example("c", {}).model_dump_json() + "\n")
     out = tmp_path / "report.json"
-    run(
-        tmp_path / "dev.jsonl",
-        tmp_path / "test.jsonl",
-        config=EvalConfig(rounds=0, out=out),
-        detector=detector,
-    )
+    sets = (tmp_path / "dev.jsonl", tmp_path / "test.jsonl")
+    run(*sets, config=EvalConfig(rounds=0, out=out), detector=detector)
     assert "dev.jsonl: holds no example" in capsys.readouterr().err
     assert list(json.loads(out.read_text())["sets"]) == ["test"]

@@ -33,24 +33,13 @@ def scored(tmp_path: Path) -> tuple[Path, Path]:
     log, verdicts = tmp_path / "log.jsonl", []
     with open(log, "w") as logs:
         for number in range(9):
-            turns = [
-                {"role": "customer", "text": "=1 | w"},
-                {"role": "agent", "text": f"no, {number}@x.example"},
-                {"role": "customer", "text": "And the fee?"},
-                {"role": "agent", "text": "no."},
-            ]
+            texts = ("=1 | w", f"no, {number}@x.example", "And the fee?", "no.")
+            turns = [{"role": ("customer", "agent")[i % 2], "text": text} for i, text in enumerate(texts)]
             logs.write(json.dumps({"id": f"d{number}", "turns": turns}) + "\n")
-            verdicts.append(
-                Verdict(
-                    dialogue_id=f"d{number}",
-                    release="r",
-                    taxonomy="1.0.0",
-                    status="scored",
-                    quality=1.0,
-                    findings=(finding("T1", 1),) if number < 6 else (),
-                    suggestions=(finding("C1", 3, 0.4),) if number == 0 else (),
-                )
-            )
+            found = (finding("T1", 1),) if number < 6 else ()
+            more = (finding("C1", 3, 0.4),) if number == 0 else ()
+            said = {"release": "r", "taxonomy": "1.0.0", "status": "scored", "quality": 1.0}
+            verdicts.append(Verdict(dialogue_id=f"d{number}", findings=found, suggestions=more, **said))
     return log, finished(tmp_path, verdicts)
 
 
@@ -71,14 +60,20 @@ def fill_in(path: Path, answers: Mapping[str, str], delimiter: str = ",", encodi
     path.write_bytes(text.getvalue().encode(encoding, errors="replace"))
 
 
+def draw(scored: tuple[Path, Path], name: str = "check", **options: int) -> Path:
+    log, verdicts = scored
+    out = log.with_name(name)
+    config = SpotCheckConfig(log=(str(log),), out=out, **{"findings": 4, "turns": 3, **options})
+    spot_check(verdicts, config=config)
+    return out
+
+
 def test_what_is_drawn_and_what_it_stands_for(
     scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """4 rows of 6 + 1: two thirds are findings, and T1 has no other code to share with. Of the 18 agents'
     turns 12 have no finding, and 3 of these stand for 4 each."""
-    log, verdicts = scored
-    out = log.with_name("check")
-    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=3))
+    out = draw(scored)
     rows = read_sheet(out / "sheet.csv")
     assert [(row["kind"], row["code"], row["weight"]) for row in rows[-3:]] == [("turn", "", "4")] * 3
     assert sorted((row["kind"], row["code"], row["weight"]) for row in rows[:4]) == [
@@ -94,14 +89,8 @@ def test_what_is_drawn_and_what_it_stands_for(
     assert one["context"].splitlines()[-2:] == ["customer: And the fee?", "[the turn to judge]"]
     assert "no." in one["text"]
     assert "W2" in (out / "instructions.md").read_text()
-    again = log.with_name("again")
-    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=again, findings=4, turns=3))
-    assert (again / "sheet.csv").read_bytes() == (out / "sheet.csv").read_bytes()
-    spot_check(
-        verdicts,
-        config=SpotCheckConfig(log=(str(log),), out=log.with_name("other"), findings=4, turns=3, seed=1),
-    )
-    assert (log.with_name("other") / "sheet.csv").read_bytes() != (out / "sheet.csv").read_bytes()
+    sheets = [draw(scored, name, seed=seed) / "sheet.csv" for name, seed in (("again", 0), ("other", 1))]
+    assert [each.read_bytes() == (out / "sheet.csv").read_bytes() for each in sheets] == [True, False]
 
 
 def test_a_part_of_the_log_is_refused(scored: tuple[Path, Path]) -> None:
@@ -134,14 +123,9 @@ def test_the_share_of_a_code_goes_by_the_root_of_its_size() -> None:
         ("finding", "B1", 5),
         ("finding", "C1", 1),
     ]
-    assert _allocate({"finding": {"A1": 90}, "suggestion": {"B1": 90}}, 60) == [
-        ("finding", "A1", 40),
-        ("suggestion", "B1", 20),
-    ]
-    assert _allocate({"finding": {"A1": 5}, "suggestion": {"B1": 90}}, 60) == [
-        ("finding", "A1", 5),
-        ("suggestion", "B1", 55),
-    ]
+    for n, shares in ((90, (40, 20)), (5, (5, 55))):
+        found = _allocate({"finding": {"A1": n}, "suggestion": {"B1": 90}}, 60)
+        assert found == [("finding", "A1", shares[0]), ("suggestion", "B1", shares[1])]
 
 
 def judged(reported: int, right: int, wrong: int, stated: float = 0.0) -> Judged:
@@ -159,9 +143,7 @@ def test_precision_over_codes_is_weighted_by_what_was_reported() -> None:
 def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Semicolons and another encoding, as Excel saves in Germany; one row is left empty. 6 findings are
     reported, 2 of 3 read are right: 4. Of 12 other turns 1 of 2 read had an error: 6. Recall 4 of 10."""
-    log, verdicts = scored
-    out = log.with_name("check")
-    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=3))
+    out = draw(scored)
     sheet = out / "sheet.csv"
     numbers = [row["number"] for row in read_sheet(sheet) if row["kind"] == "finding"]
     answers = {"finding": "right", numbers[0]: "Arguable", "suggestion": "wrong", "5": "none", "6": "u2"}
@@ -192,18 +174,14 @@ def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.Captur
 def test_another_word_is_refused_with_its_row(
     scored: tuple[Path, Path], answers: dict[str, str], message: str
 ) -> None:
-    log, verdicts = scored
-    out = log.with_name("check")
-    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=3))
+    out = draw(scored)
     fill_in(out / "sheet.csv", answers)
     with pytest.raises(InputRefused, match=message):
         tally(out / "sheet.csv")
 
 
 def test_a_sheet_must_hold_what_was_drawn(scored: tuple[Path, Path]) -> None:
-    log, verdicts = scored
-    out = log.with_name("check")
-    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=0))
+    out = draw(scored, turns=0)
     sheet = out / "sheet.csv"
     drawn = SpotCheck.model_validate_json(
         json.dumps({k: v for k, v in read_manifest(out / "manifest.json").items() if k != "kind"})

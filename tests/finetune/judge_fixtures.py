@@ -11,6 +11,9 @@ from rude_dialogues import written
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector.engines.base_models import SMALL_DECODER
+from dialint.finetune.train.options import RunOptions
+
+RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 
 
 def write_decoder(folder: Path, **changes: object) -> Path:

@@ -7,13 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import argon2
 import pytest
 from patience import WAIT_S
 
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
@@ -45,6 +46,15 @@ class FakeClock:
         return self.wall_ms
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """Passwords are hashed by argon2 as ever, in a thousandth of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        quick = partial(argon2.PasswordHasher, time_cost=1, memory_cost=64, parallelism=1)
+        patch.setattr(argon2, "PasswordHasher", quick)
+        yield
+
+
 @pytest.fixture
 def time_() -> FakeClock:
     return FakeClock()
@@ -72,15 +82,35 @@ def postgres_template(postgres: Any) -> str:
     return url.rsplit("/", 1)[1]
 
 
+@pytest.fixture(scope="session")
+def copied(request: pytest.FixtureRequest) -> Callable[[str, Path], str]:
+    """Makes stores with people in them, nothing else: on a database, in a folder if that is a file."""
+
+    def copy(database: str, folder: Path) -> str:
+        if database == "sqlite":
+            return str(shutil.copyfile(request.getfixturevalue("sqlite_template"), folder / "store.sqlite"))
+        template = request.getfixturevalue("postgres_template")
+        return str(request.getfixturevalue("postgres").new(template))
+
+    return copy
+
+
 @pytest.fixture(params=DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def place(request: pytest.FixtureRequest, tmp_path: Path, copied: Callable[[str, Path], str]) -> str:
     """A store with people in it, nothing else."""
-    if request.param == "sqlite":
-        path = tmp_path / "store.sqlite"
-        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
-        return str(path)
-    template = request.getfixturevalue("postgres_template")
-    return str(request.getfixturevalue("postgres").new(template))
+    return copied(request.param, tmp_path)
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def lasting_store(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    copied: Callable[[str, Path], str],
+) -> Iterator[Store]:
+    """The same for all tests of a module that change nothing that another one reads."""
+    place = copied(request.param, tmp_path_factory.mktemp("lasting"))
+    with Store.open(place, FakeClock().clock) as store:
+        yield store
 
 
 @pytest.fixture(params=DATABASES)
@@ -108,42 +138,6 @@ def store(place: str, time_: FakeClock, request: pytest.FixtureRequest) -> Itera
         fast = request.config.option.markexpr == "not slow" and "://" in place
         if request.node.get_closest_marker("damaged") is None and not fast:
             verify(store)
-
-
-def dialogue(name: str, agent: str = "a1", text: str = "Anything else?") -> Dialogue:
-    turns = (
-        Turn(index=0, role="customer", text="Where is my parcel?"),
-        Turn(index=1, role="agent", text=text),
-    )
-    return Dialogue(id=name, turns=turns, agent=agent, team="t1", channel="chat", metadata={"injected": "C1"})
-
-
-def finding(code: str = "C1", turn: int = 1, probability: float = 0.91) -> Finding:
-    return Finding(
-        code=code, turn=turn, severity="S2", probability=probability, quote="Anything", start=0, end=8,
-        reason="the question was passed over",
-    )  # fmt: skip
-
-
-def verdict(name: str, *findings: Finding, release: str = "embedded-1", risk: float | None = None) -> Verdict:
-    return Verdict(
-        dialogue_id=name, release=release, taxonomy="1.0.0", status="scored", quality=72.0, findings=findings,
-        probabilities=None if risk is None else {1: {"C1": risk}},
-    )  # fmt: skip
-
-
-@dataclass
-class Made:
-    """Makers of records, for tests."""
-
-    dialogue: Callable[..., Dialogue] = dialogue
-    finding: Callable[..., Finding] = finding
-    verdict: Callable[..., Verdict] = verdict
-
-
-@pytest.fixture(scope="session")
-def made() -> Made:
-    return Made()
 
 
 @dataclass
@@ -176,9 +170,9 @@ def told(path: Path, at_least: int = 0) -> list[tuple[str, float]]:
 
 @pytest.fixture
 def drivers() -> Iterator[Drivers]:
-    made = Drivers(told)
-    yield made
-    for process in made.started:
+    drivers = Drivers(told)
+    yield drivers
+    for process in drivers.started:
         if process.poll() is None:
             process.kill()
         process.communicate()

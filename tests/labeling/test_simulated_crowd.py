@@ -10,6 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
 
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
@@ -57,8 +58,8 @@ class Suspicious(PlainDetector):
 
     release, fingerprint, taxonomy, codes = "simulated-0", "f", load_taxonomy(), ("T1",)
 
-    def __init__(self, made: Any) -> None:
-        self._finding = made.finding("T1").model_copy(update={"quote": "That", "end": 4})
+    def __init__(self) -> None:
+        self._finding = make.finding("T1").model_copy(update={"quote": "That", "end": 4})
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         assert all_probabilities
@@ -72,10 +73,10 @@ class Suspicious(PlainDetector):
 
 
 def test_answers_become_labels_and_preferences(
-    crowd: Any, made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    crowd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "train.jsonl").write_text("".join(one.model_dump_json() + "\n" for one in examples(60)))
-    monkeypatch.setattr(crowd, "load_detector", lambda config: Suspicious(made))
+    monkeypatch.setattr(crowd, "load_detector", lambda config: Suspicious())
     answers = []
     for out in (tmp_path / "crowd", tmp_path / "again"):
         out.mkdir()

@@ -57,19 +57,11 @@ def test_near_copies_and_long_runs_are_told_apart_and_stock_phrases_do_not_count
         "b:other": talk("o"),
     })  # fmt: skip
     (file,) = measure_contamination(ContaminationConfig(train=(train,), against=(against,)))["against"]
-    assert file["found"] == {
-        "a:exact": ["near", "runs"],
-        "a:near": ["near", "runs"],
-        "b:runs": ["runs"],
-    }
+    both = ["near", "runs"]
+    assert file["found"] == {"a:exact": both, "a:near": both, "b:runs": ["runs"]}
     assert (file["dialogues"], file["any"], file["share"]) == (5, 3, 0.6)
-    assert file["sources"]["a"] == {
-        "dialogues": 3,
-        "near": 2,
-        "runs": 2,
-        "any": 2,
-        "share": 0.666667,
-    }
+    of_a = {"dialogues": 3, "near": 2, "runs": 2, "any": 2, "share": 0.666667}
+    assert file["sources"]["a"] == of_a
     assert file["sources"]["b"]["any"] == 1
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from contamination import read_shard
 from dedup import DedupConfig, run
+from pyarrow import parquet
 from sources import SOURCES, CorpusDialogue, read_source
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, verify_files
@@ -34,20 +36,15 @@ def said(seed: str) -> list[tuple[str, str]]:
     rng = Random(seed)
     thing, place, deed = rng.choice(THINGS), rng.choice(PLACES), rng.choice(DEEDS)
     pick = rng.sample(THINGS, 6)
-    return [
-        ("customer", f"Hello, the {thing} I bought for {rng.randint(20, 900)} pounds in {place} {deed}."),
-        ("agent", f"I see a {pick[0]}, a {pick[1]} and the {thing} on order {rng.randint(1000, 99999)}."),
-        (
-            "customer",
-            f"Not the {pick[2]}, I mean what {rng.choice(PLACES)} sold me {rng.randint(2, 90)} days ago.",
-        ),
-        (
-            "agent",
-            f"Then a {pick[3]} from {rng.choice(PLACES)} replaces it within {rng.randint(2, 90)} days.",
-        ),
-        ("customer", f"Fine, leave it with the {pick[4]} at number {rng.randint(1, 400)}, please."),
-        ("agent", f"Done, the {pick[5]} of {place} is yours, reference {rng.randint(1000, 99999)}."),
-    ]
+    texts = (
+        f"Hello, the {thing} I bought for {rng.randint(20, 900)} pounds in {place} {deed}.",
+        f"I see a {pick[0]}, a {pick[1]} and the {thing} on order {rng.randint(1000, 99999)}.",
+        f"Not the {pick[2]}, I mean what {rng.choice(PLACES)} sold me {rng.randint(2, 90)} days ago.",
+        f"Then a {pick[3]} from {rng.choice(PLACES)} replaces it within {rng.randint(2, 90)} days.",
+        f"Fine, leave it with the {pick[4]} at number {rng.randint(1, 400)}, please.",
+        f"Done, the {pick[5]} of {place} is yours, reference {rng.randint(1000, 99999)}.",
+    )
+    return [(("customer", "agent")[number % 2], text) for number, text in enumerate(texts)]
 
 
 def row(name: str, turns: list[tuple[str, str]] | None = None, **over: Any) -> dict[str, Any]:
@@ -87,9 +84,6 @@ def corpora() -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import pyarrow as pa
-    from pyarrow import parquet
-
     folder = tmp_path_factory.mktemp("data")
     for source in SOURCES:
         path = folder / source.file
@@ -108,9 +102,8 @@ def made(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows(made: Path) -> dict[str, dict[str, Any]]:
     """What was written, by id; the file's name under ``file``."""
-    found = [
-        {**row, "file": path.name} for path in sorted(made.glob("*.parquet")) for row in read_shard(path)
-    ]
+    paths = sorted(made.glob("*.parquet"))
+    found = [{**row, "file": path.name} for path in paths for row in read_shard(path)]
     assert len({row["dialogue_id"] for row in found}) == len(found)
     return {row["dialogue_id"]: row for row in found}
 
@@ -199,9 +192,6 @@ def test_a_missing_corpus_and_impossible_options_are_the_users_errors(tmp_path: 
 
 def one(tmp_path: Path, name: str, written: dict[str, Any]) -> Iterator[CorpusDialogue]:
     """What is read of one row written as corpus `name`."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     source = next(source for source in SOURCES if source.name == name)
     (tmp_path / source.file).parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(pa.Table.from_pylist([written]), tmp_path / source.file)

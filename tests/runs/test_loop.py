@@ -23,14 +23,9 @@ LOOP = Path(__file__).parents[2] / "runs" / "loop.sh"
 def test_mistakes_are_one_line(options: dict[str, str], message: str, tmp_path: Path) -> None:
     work = tmp_path / "loop"
     environment = {name: value for name, value in os.environ.items() if name != "DIALINT_JUDGE_KEY"}
-    result = subprocess.run(
-        [LOOP, "", work],
-        env=environment | options,
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-        check=False,
-    )
+    options = environment | options
+    run = {"capture_output": True, "text": True, "timeout": WAIT_S, "check": False}
+    result = subprocess.run([LOOP, "", work], env=options, **run)
     assert result.returncode == 2
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1

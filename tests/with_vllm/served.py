@@ -58,15 +58,8 @@ def requests(n: int, max_tokens: int = 300) -> list[JudgeRequest]:
             result = parse_reading(text, question)
             return "" if isinstance(result, Reading) else result
 
-        asked.append(
-            JudgeRequest(
-                dialogue_id=dialogue.id,
-                messages=question.messages,
-                schema=question.schema,
-                max_tokens=max_tokens,
-                check=check,
-            )
-        )
+        about = {"dialogue_id": dialogue.id, "messages": question.messages, "schema": question.schema}
+        asked.append(JudgeRequest(**about, max_tokens=max_tokens, check=check))
     return asked
 
 

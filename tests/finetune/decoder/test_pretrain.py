@@ -3,7 +3,6 @@ decoder can go on learning. Dialogues are made of a few planted phrases: a test 
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pytest
 import torch
 from pyarrow import parquet
+from resuming import figures, logged
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -32,12 +32,7 @@ from dialint.detector.engines import packed
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Turn
 from dialint.finetune.decoder.pretrain import PretrainConfig, pretrain
-from dialint.finetune.decoder.text import (
-    Piece,
-    own_writer,
-    read_corpus,
-    template_writer,
-)
+from dialint.finetune.decoder.text import Piece, own_writer, read_corpus, template_writer
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.decoder.trainer import PretrainTrainer, decoder_config, init_decoder, token_losses
 from dialint.finetune.train.loop import StepOutput
@@ -85,12 +80,12 @@ def trained(config: PretrainConfig) -> Path:
 
 def test_it_learns_and_says_how_well(trained: Path) -> None:
     told = read_manifest(trained / "training.json")
-    lines = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    lines = logged(trained)
     assert lines[0]["loss"] > 5
     assert set(told["heldout"]) == {"all", "bank", "shop"}
     assert told["heldout"]["all"]["perplexity"] < 4
     assert told["sources"]["shop"] == {"licence": "MIT", "train": 40, "heldout": 6}
-    looks = [entry["heldout"]["all"]["loss"] for entry in lines if "heldout" in entry]
+    looks = [entry["all"]["loss"] for entry in figures(trained, "heldout")]
     assert len(looks) >= 2
     assert looks[-1] < looks[0]
 
@@ -120,11 +115,7 @@ def test_figures_are_those_of_the_file(trained: Path, corpus: Path) -> None:
 
 
 def test_sigterm_saves_and_the_same_command_resumes_bit_for_bit(
-    config: PretrainConfig,
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    config: PretrainConfig, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     again, train_step = replace(config, out=tmp_path / "decoder"), PretrainTrainer.train_step
 
@@ -208,8 +199,7 @@ def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainCo
     out = tmp_path / "out"
     pretrain(replace(config, base=base, out=out, style=style, epochs=1, learning_rate=5e-3, eval_steps=5))
     told = read_manifest(out / "training.json")
-    looks = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    losses = [look["heldout"]["all"]["loss"] for look in looks if "heldout" in look]
+    losses = [look["all"]["loss"] for look in figures(out, "heldout")]
     assert losses[-1] < losses[0]
     assert told["written"] == [style]
     before, after = (AutoModelForCausalLM.from_pretrained(folder) for folder in (base, out))

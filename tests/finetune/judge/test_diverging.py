@@ -23,30 +23,24 @@ def judge_config(stage: str, tiny: Path, dataset: Path, out: Path) -> tuple[Any,
         "running": RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=1),
     }  # fmt: skip
     learning = ScheduleOptions(steps=3, eval_steps=3)
+    few: dict[str, Any] = {
+        "steps": 3,
+        "questions": 2,
+        "answers": 2,
+        "answer_tokens": 8,
+        "learning_rate": RATE,
+    }
     if stage in ("sft", "private"):
-        more: dict[str, Any] = {"private_epsilon": 8.0} if stage == "private" else {}
-        config = sft.SftJudgeConfig(
-            **common,
-            questions=1,
-            dev_questions=1,
-            dev_answers=0,
-            learning_rate=RATE,
-            learning=learning,
-            **more,
-        )
-        return sft.run, config
+        few = {"questions": 1, "dev_questions": 1, "dev_answers": 0, "learning_rate": RATE}
+        few |= {"private_epsilon": 8.0} if stage == "private" else {}
+        return sft.run, sft.SftJudgeConfig(**common, **few, learning=learning)
     if stage == "reward":
         return reward.run, reward.RewardConfig(**common, pairs=2, learning_rate=RATE, learning=learning)
     if stage == "dpo":
         return preference.run, preference.PreferConfig(**common, pairs=2, steps=3, learning_rate=RATE)
     if stage == "ppo":
-        ppo_options = options.PpoOptions(
-            steps=3, questions=2, answers=2, answer_tokens=8, minibatch=2, learning_rate=RATE
-        )
-        return ppo.run, ppo.PpoConfig(**common, options=ppo_options)
-    return grpo.run, grpo.GrpoConfig(
-        **common, steps=3, questions=2, answers=2, answer_tokens=8, learning_rate=RATE
-    )
+        return ppo.run, ppo.PpoConfig(**common, options=options.PpoOptions(**few, minibatch=2))
+    return grpo.run, grpo.GrpoConfig(**common, **few)
 
 
 def by_turns(completions: list[Any], **_: Any) -> list[float]:
@@ -57,10 +51,11 @@ def by_turns(completions: list[Any], **_: Any) -> list[float]:
 @pytest.mark.parametrize(
     "stage",
     [
-        "sft", "reward", "dpo", "ppo", "grpo",
-        pytest.param("private", marks=pytest.mark.slow),
+        "sft",
+        "ppo",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("reward", "dpo", "grpo", "private")),
     ],
-)  # fmt: skip
+)
 def test_it_ends_at_the_step_and_seals_nothing(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from judge_fixtures import RUNNING
 
 from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.judge.reading import format_reading
@@ -14,9 +15,7 @@ from dialint.eval.labelled import SelectionConfig, ask_about, read_labelled, tar
 from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.rl.logprobs import compute_logprobs
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.options import RunOptions, ScheduleOptions
-
-RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
+from dialint.finetune.train.options import ScheduleOptions
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import other_bases
 import pytest
+from judge_fixtures import RUNNING
 from other_bases import CONTROL
+from resuming import figures
 
 from dialint.detector.engines import base_models, packed
 from dialint.detector.engines.judge_local import load_judge
@@ -22,9 +24,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.judge import merge_adapter, sft
 from dialint.finetune.rl.logprobs import enable_packed_attention
 from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.options import RunOptions, ScheduleOptions
+from dialint.finetune.train.options import ScheduleOptions
 
-RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 HARMLESS = "I will look into it."
 TASK = load_words().task
 TAXONOMY = load_taxonomy()
@@ -65,10 +66,9 @@ def test_it_is_trained_and_merged_unchanged(base: Path, dataset: Path, tmp_path:
             running=RUNNING,
         )
     )  # fmt: skip
-    lines = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
-    losses = [line["loss"] for line in lines if "loss" in line]
+    losses = figures(trained, "loss")
     assert np.mean(losses[-2:]) < 0.8 * losses[0]
-    assert any("eval_readable" in line for line in lines)
+    assert figures(trained, "eval_readable")
     merge_adapter.run(merge_adapter.MergeConfig(model=str(trained), out=merged, weights="fp32"))
     judges = [load_judge(str(folder)) for folder in (trained, merged)]
     question = ask(judges[0].prompt, HARMLESS)

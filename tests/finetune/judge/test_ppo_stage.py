@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from judge_fixtures import RUNNING
+from resuming import logged
 
 from dialint.detector.artifacts import sha256_file
 from dialint.detector.engines import base_models
@@ -15,24 +16,14 @@ from dialint.finetune.judge import grpo, ppo, reward
 from dialint.finetune.judge.ppo import PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.options import PpoOptions, RunOptions, ScheduleOptions
-
-RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
+from dialint.finetune.train.options import PpoOptions, ScheduleOptions
 
 
 @pytest.fixture(scope="module")
 def preferring(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("rewards") / "reward"
     learning = ScheduleOptions(steps=2, eval_steps=2)
-    reward.run(
-        RewardConfig(
-            dataset=dataset,
-            base=str(tiny),
-            out=out,
-            learning=learning,
-            running=RUNNING,
-        )
-    )
+    reward.run(RewardConfig(dataset=dataset, base=str(tiny), out=out, learning=learning, running=RUNNING))
     return out
 
 
@@ -45,7 +36,7 @@ def test_a_judge_is_aligned_by_a_reward_model(
         options=options, adapters=AdapterOptions(rank=4), running=RUNNING,
     )  # fmt: skip
     manifest = ppo.run(config)
-    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    rows = logged(tmp_path)
     assert [row["step"] for row in rows] == [1, 2]
     assert -1 <= rows[0]["reward"]["preference"] <= 1
     assert rows[0]["reward"]["form"] == pytest.approx(0.5 * -4.0)  # nothing that can be read
@@ -74,6 +65,5 @@ def test_a_function_of_ones_own_rewards(tiny: Path, dataset: Path, tmp_path: Pat
     else:
         manifest = grpo.run(grpo.GrpoConfig(**common, steps=1, questions=2, answers=2, answer_tokens=5))
     assert manifest["data"]["reward"] == sha256_file(tmp_path / "own.py")
-    lines = [json.loads(line) for line in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()]
-    reward = lines[0]["reward"]["preference"] if stage == "ppo" else lines[0]["terms/preference"]
-    assert reward < 0
+    first = logged(tmp_path / "out")[0]
+    assert (first["reward"]["preference"] if stage == "ppo" else first["terms/preference"]) < 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from judge_fixtures import RUNNING
+from resuming import figures
 
 from dialint.detector.engines import base_models
 from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -16,27 +17,16 @@ from dialint.finetune.judge import preference
 from dialint.finetune.judge.preference import PreferConfig, run
 from dialint.finetune.rewards.pairs import read_pairs
 from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.options import RunOptions
-
-RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 
 
 @pytest.mark.slow
 def test_what_is_preferred_becomes_more_probable(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     config = PreferConfig(
-        dataset=dataset,
-        base=str(tiny),
-        out=tmp_path,
-        steps=6,
-        pairs=2,
-        learning_rate=1e-2,
-        selection=SelectionConfig(limit=12),
-        adapters=AdapterOptions(rank=4),
-        running=RUNNING,
-    )
+        dataset=dataset, base=str(tiny), out=tmp_path, steps=6, pairs=2, learning_rate=1e-2,
+        selection=SelectionConfig(limit=12), adapters=AdapterOptions(rank=4), running=RUNNING,
+    )  # fmt: skip
     manifest = run(config)
-    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    margins = [row["rewards/margins"] for row in rows if "rewards/margins" in row]
+    margins = figures(tmp_path, "rewards/margins")
     assert abs(margins[0]) < 0.05  # nothing learnt, nothing preferred
     assert sum(margins[-3:]) / 3 > 0.1
     assert manifest["kind"] == "judge"
@@ -84,10 +74,4 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
 
 def test_pairs_that_cannot_be_divided_are_refused(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--accumulate must divide --pairs"):
-        PreferConfig(
-            dataset=dataset,
-            base=str(tiny),
-            out=tmp_path / "judge",
-            pairs=4,
-            accumulate=3,
-        )
+        PreferConfig(dataset=dataset, base=str(tiny), out=tmp_path / "judge", pairs=4, accumulate=3)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from resuming import assert_same_weights, interrupted, logged
 from safetensors.torch import load_file
 
 from dialint.detector.engines import adapter_files, base_models
@@ -35,10 +35,6 @@ def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     )  # fmt: skip
 
 
-def weights(out: Path) -> dict[str, torch.Tensor]:
-    return dict(load_file(out / adapter_files.ADAPTER))
-
-
 @pytest.mark.slow
 def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeConfig) -> None:
     config = replace(config, running=replace(config.running, gradient_checkpointing=True))
@@ -48,7 +44,7 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     assert told["noise"] > 0.5
     assert "epsilon 4, delta" in (card := (config.out / "README.md").read_text())
     assert "delta 0.001" in card
-    entries = [json.loads(line) for line in (config.out / "metrics.jsonl").read_text().splitlines()]
+    entries = logged(config.out)
     assert [entry["step"] for entry in entries] == [3, 6]
     assert all(entry.keys() == {"step", "of", "eval"} for entry in entries)
     assert load_model(
@@ -56,7 +52,7 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     ).peft_config
     again = replace(config, out=config.out.with_name("again"))
     run(again)
-    first, other = weights(config.out), weights(again.out)
+    first, other = (load_file(each.out / adapter_files.ADAPTER) for each in (config, again))
     assert any(not torch.equal(first[name], other[name]) for name in first)  # the seed tells no noise
 
 
@@ -66,22 +62,11 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
     monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.5)
     whole = replace(config, out=config.out.with_name("whole"))
     run(whole)
-    calls, sample_owners = [], private_sft.sample_owners
-
-    def breaks(*given: object) -> list[int]:
-        calls.append(1)
-        if len(calls) == 6:
-            raise KeyboardInterrupt
-        return sample_owners(*given)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(private_sft, "sample_owners", breaks)
-        with pytest.raises(KeyboardInterrupt):
-            run(config)
+    with interrupted(private_sft, "sample_owners", 6):
+        run(config)
     monkeypatch.setattr(secrets, "randbits", lambda bits: 8)  # the checkpoint brings the first one back
     run(config)
-    ours, theirs = weights(config.out), weights(whole.out)
-    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert_same_weights(*(each.out / adapter_files.ADAPTER for each in (config, whole)))
     assert not list(config.out.glob("checkpoint-*"))
 
 

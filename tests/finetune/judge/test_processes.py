@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from resuming import logged
 from safetensors.torch import load_file
 from sft_driver import STOPS_AT, config
 
@@ -20,8 +21,7 @@ DRIVERS = Path(__file__).parents[1]
 
 
 def losses(out: Path) -> list[tuple[int, float]]:
-    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    return [(row["step"], row["loss"]) for row in rows if "loss" in row]
+    return [(row["step"], row["loss"]) for row in logged(out) if "loss" in row]
 
 
 def free_port() -> int:

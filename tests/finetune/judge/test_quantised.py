@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from judge_fixtures import write_decoder
+from resuming import assert_same_weights, figures, interrupted
 from safetensors.torch import load_file
 
 from dialint.detector import environment
@@ -40,44 +40,27 @@ def config(
 
 
 def losses(out: Path) -> list[float]:
-    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    return [row["loss"] for row in rows if "loss" in row]
+    return figures(out, "loss")
 
 
 @pytest.mark.slow
-def test_it_learns_is_taken_up_again_and_loads(
-    wide: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_learns_is_taken_up_again_and_loads(wide: Path, dataset: Path, tmp_path: Path) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run(config(wide, dataset, whole, 8))
     assert np.mean(losses(whole)[-3:]) < 0.8 * losses(whole)[0]
-    ended = hf_trainer.TrainingCallback.on_step_end
-
-    def breaks(
-        self: hf_trainer.TrainingCallback, args: object, state: object, control: object, **kw: object
-    ) -> object:
-        if state.global_step == 5:  # type: ignore[attr-defined]
-            raise KeyboardInterrupt
-        return ended(self, args, state, control, **kw)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(hf_trainer.TrainingCallback, "on_step_end", breaks)
-        with pytest.raises(KeyboardInterrupt):
-            run(config(wide, dataset, stopped, 8))
+    with interrupted(hf_trainer.TrainingCallback, "on_step_end", 5):
+        run(config(wide, dataset, stopped, 8))
     run(config(wide, dataset, stopped, 8))
     assert losses(stopped) == losses(whole)
-    ours, theirs = (load_file(folder / adapter_files.ADAPTER) for folder in (stopped, whole))
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert_same_weights(*(folder / adapter_files.ADAPTER for folder in (stopped, whole)))
     loaded = load_model(
         base_models.resolve_source(str(whole)), AdapterOptions(quantise="nf4"), trainable=False
     )
     kinds = {type(module).__name__ for module in loaded.modules()}
     assert "Linear4bit" in kinds
-    learnt = loaded.state_dict()["base_model.model.model.layers.0.self_attn.q_proj.lora_B.default.weight"]
-    assert torch.equal(
-        learnt.float(), theirs["base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight"].float()
-    )
+    name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B"
+    learnt, stored = loaded.state_dict()[f"{name}.default.weight"], load_file(whole / adapter_files.ADAPTER)
+    assert torch.equal(learnt.float(), stored[f"{name}.weight"].float())
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judge_fixtures import RUNNING
 
 from dialint.detector.engines import base_models
 from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -16,9 +17,7 @@ from dialint.finetune.rewards.pairs import read_pairs
 from dialint.finetune.rewards.reward_function import load_reward_model, score_rows
 from dialint.finetune.rewards.reward_trainer import evaluate_pairs
 from dialint.finetune.train.adapters import AdapterOptions, load_model
-from dialint.finetune.train.options import RunOptions, ScheduleOptions
-
-RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
+from dialint.finetune.train.options import ScheduleOptions
 
 
 def test_figures_of_known_scores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,15 +37,9 @@ def test_it_learns_to_prefer_and_is_loaded_again(
 ) -> None:
     out = tmp_path / "reward"
     config = RewardConfig(
-        dataset=dataset,
-        base=str(tiny),
-        out=out,
-        pairs=4,
-        learning_rate=3e-2,
-        learning=ScheduleOptions(steps=16, eval_steps=16),
-        adapters=AdapterOptions(rank=8),
-        running=RUNNING,
-    )
+        dataset=dataset, base=str(tiny), out=out, pairs=4, learning_rate=3e-2,
+        learning=ScheduleOptions(steps=16, eval_steps=16), adapters=AdapterOptions(rank=8), running=RUNNING,
+    )  # fmt: skip
     manifest = run(config)
     label = manifest["figures"]["held_out"]["label"]
     assert label["accuracy"] > 0.6

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from resuming import assert_same_weights, figures, interrupted
 from torch.nn.functional import cross_entropy
 
 from dialint.detector.engines import adapter_files, base_models
@@ -38,11 +37,6 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConf
     return SftJudgeConfig(dataset=dataset, base=str(tiny), out=out, **options)  # type: ignore[arg-type]
 
 
-def metrics(out: Path, name: str) -> list[float]:
-    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    return [row[name] for row in rows if name in row]
-
-
 def test_the_loss_is_the_mean_over_the_tokens_of_answers(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     """Of the first step, whose batch is the whole split, and by hand."""
     selection = SelectionConfig(limit=4)
@@ -60,22 +54,18 @@ def test_the_loss_is_the_mean_over_the_tokens_of_answers(tiny: Path, dataset: Pa
         logits = model(input_ids=torch.tensor([ids])).logits[0, -len(answer) - 1 : -1]
         total += float(cross_entropy(logits, torch.tensor(answer), reduction="sum"))
         n_tokens += len(answer)
-    assert metrics(tmp_path, "loss") == [pytest.approx(total / n_tokens, abs=1e-4)]
+    assert figures(tmp_path, "loss") == [pytest.approx(total / n_tokens, abs=1e-4)]
     one_by_one = {"steps": 4, "questions": 1, "learning_rate": 1e-12, "selection": selection}
     run(config(tiny, dataset, tmp_path / "one", **one_by_one))
-    assert np.mean(metrics(tmp_path / "one", "loss")) == pytest.approx(total / n_tokens, abs=1e-4)
+    assert np.mean(figures(tmp_path / "one", "loss")) == pytest.approx(total / n_tokens, abs=1e-4)
 
 
 def test_it_learns_and_says_how_it_asks(tiny: Path, dataset: Path, tmp_path: Path) -> None:
-    full = tmp_path / "full"
-    run(
-        config(
-            tiny, dataset, full, steps=12, eval_steps=12, questions=2, adapters=AdapterOptions(adapter="none")
-        )
-    )
-    losses = metrics(full, "loss")
+    full, whole = tmp_path / "full", AdapterOptions(adapter="none")
+    run(config(tiny, dataset, full, steps=12, eval_steps=12, questions=2, adapters=whole))
+    losses = figures(full, "loss")
     assert np.mean(losses[-3:]) < 0.7 * losses[0]
-    assert len(metrics(full, "eval_loss")) == 1
+    assert len(figures(full, "eval_loss")) == 1
     assert base_models.resolve_source(str(full)).adapter is None
     out = tmp_path / "judge"
     manifest = run(config(tiny, dataset, out, steps=2, dev_answers=2, adapters=AdapterOptions(rank=8)))
@@ -114,40 +104,21 @@ def test_a_stopped_run_resumes_bit_for_bit(tiny: Path, dataset: Path, tmp_path: 
     whole = config(tiny, dataset, tmp_path / "whole", steps=5, running=running)
     run(whole)
     stopped = config(tiny, dataset, tmp_path / "stopped", steps=5, running=running)
-    on_step_end = hf_trainer.TrainingCallback.on_step_end
-
-    def break_at_3(
-        self: hf_trainer.TrainingCallback, args: object, state: object, control: object, **kw: object
-    ) -> object:
-        if state.global_step == 3:  # type: ignore[attr-defined]
-            raise KeyboardInterrupt
-        return on_step_end(self, args, state, control, **kw)  # type: ignore[arg-type]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hf_trainer.TrainingCallback, "on_step_end", break_at_3)
-        with pytest.raises(KeyboardInterrupt):
-            run(stopped)
+    with interrupted(hf_trainer.TrainingCallback, "on_step_end", 3):
+        run(stopped)
     assert (tmp_path / "stopped" / "checkpoint-2").exists()
     run(stopped)
     for name in ("loss", "eval_loss"):
-        assert metrics(tmp_path / "stopped", name) == metrics(tmp_path / "whole", name)
-    ours, theirs = (load_file(tmp_path / name / adapter_files.ADAPTER) for name in ("stopped", "whole"))
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+        assert figures(tmp_path / "stopped", name) == figures(tmp_path / "whole", name)
+    assert_same_weights(*(each.out / adapter_files.ADAPTER for each in (stopped, whole)))
 
 
-@pytest.mark.parametrize(
-    "more", [{"epochs": 0.0}, {"adapters": "rank 0"}, {"prompt_tokens": 3}, {"prompt_tokens": 300}]
-)
+@pytest.mark.parametrize("more", [{"epochs": 0.0}, {"prompt_tokens": 3}, {"prompt_tokens": 300}])
 def test_impossible_options_are_refused(
     tiny: Path, dataset: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
-    def start() -> None:
-        own = {name: AdapterOptions(rank=0) if name == "adapters" else value for name, value in more.items()}
-        run(config(tiny, dataset, tmp_path, **own))
-
     with pytest.raises(ConfigError, match="E_OPTION"):
-        start()
+        run(config(tiny, dataset, tmp_path, **more))
 
 
 def test_codes_without_room_are_named(tiny: Path, dataset: Path, tmp_path: Path) -> None:

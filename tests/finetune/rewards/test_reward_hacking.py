@@ -18,12 +18,7 @@ from dialint.detector.judge.reading import ReadError
 from dialint.eval.labelled import LabelledQuestion
 from dialint.finetune.rewards.verifiable import RewardWeights, compute_reward
 
-LOOKS = {
-    0.98: (1.0, 1.0, 1.0, 0.92),
-    0.9: (1.0, 1.0, 0.9, 0.7),
-    0.75: (1.0, 1.0, 1.0, 0.0),
-    0.4: (1.0, 0.6, 0.0, 0.0),
-}
+LOOKS = {0.98: (1, 1, 1, 0.92), 0.9: (1, 1, 0.9, 0.7), 0.75: (1, 1, 1, 0), 0.4: (1, 0.6, 0, 0)}
 """What the judge believes of a possible error, and what is true of four of them."""
 KINDS: tuple[tuple[float, ...], ...] = ((0.98,), (0.9,), (0.75,), (0.4,), (0.98, 0.98), (0.98, 0.4))
 """What there is to see in a dialogue: one or two possible errors."""
@@ -47,15 +42,9 @@ def cases() -> list[Case]:
                 truth(turn, code, LOOKS[belief][(number + place) % 4])
                 for place, (turn, code, belief) in enumerate(places)
             ]
-            is_sloppy = number % 2 == 0
+            said = (f"{EVIDENCE} We look", "S4") if number % 2 == 0 else (EVIDENCE, None)
             entries = [
-                error(
-                    turn,
-                    code,
-                    belief,
-                    f"{EVIDENCE} We look" if is_sloppy else EVIDENCE,
-                    severity="S4" if is_sloppy else CODES[code].severity,
-                )
+                error(turn, code, belief, said[0], severity=said[1] or CODES[code].severity)
                 for turn, code, belief in places
             ]
             made.append(Case(asked(*truths), tuple(entries)))
@@ -129,6 +118,9 @@ TRICKS: dict[str, Policy] = {
 }
 
 
+NO_JUDGEMENT = ("quotes", "says", "long", "copies", "answers", "pads", "cannot")
+
+
 def mean(policy: Policy, ratio: float) -> float:
     weights = RewardWeights(ratio=ratio)
     return sum(compute_reward(policy(case), case.item, weights).total for case in CASES) / len(CASES)
@@ -141,21 +133,13 @@ def test_every_trick_earns_less_than_an_honest_judge(name: str, ratio: float) ->
 
 
 @pytest.mark.parametrize("ratio", [1.0, 2.0, 20.0])
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in TRICKS
-        if name.startswith(("quotes", "says", "long", "copies", "answers", "pads", "cannot"))
-    ],
-)
+@pytest.mark.parametrize("name", [name for name in TRICKS if name.startswith(NO_JUDGEMENT)])
 def test_what_is_no_judgement_pays_in_no_dialogue(name: str, ratio: float) -> None:
     """In a group of answers to one question it never beats the honest one, where that is right."""
     weights = RewardWeights(ratio=ratio)
     for case in CASES:
         right = all(each.probability == 1.0 for each in case.item.truths)
         if right and all(each.probability >= 0.5 for each in case.entries):
-            own, trick = (
-                compute_reward(policy(case), case.item, weights).total for policy in (honest, TRICKS[name])
-            )
+            policies = (honest, TRICKS[name])
+            own, trick = (compute_reward(policy(case), case.item, weights).total for policy in policies)
             assert trick <= own

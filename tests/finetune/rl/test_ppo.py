@@ -3,7 +3,6 @@ when it is killed. Run as a script, this file is the process that is killed or t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
+from resuming import logged
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.decoder.trainer import decoder_config, init_decoder
@@ -83,14 +83,6 @@ def weights_of(run: Run) -> dict[str, torch.Tensor]:
     return {name: p.detach() for name, p in run.policy.parameters().items()}
 
 
-def entries(folder: Path) -> list[dict[str, Any]]:
-    """The log without what the clock says."""
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [
-        {name: value for name, value in line.items() if name not in ("tokens_s", "left_s")} for line in lines
-    ]
-
-
 LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfinished": 0.0,
           "learning_rate": 1e-2}  # fmt: skip
 
@@ -100,7 +92,7 @@ LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfini
 )
 def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
     train_ppo(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
-    rewards = [entry["reward"]["total"] for entry in entries(tmp_path)]
+    rewards = [entry["reward"]["total"] for entry in logged(tmp_path)]
     assert rewards[0] < 0.06
     assert sum(rewards[-5:]) / 5 > 0.3
 
@@ -109,7 +101,7 @@ def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) 
     """One token an answer: the head reads the prompt's last token itself."""
     told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
     train_ppo(run_of(tmp_path, reward=by_prompt, **told))
-    explained = [entry["explained_variance"] for entry in entries(tmp_path)]
+    explained = [entry["explained_variance"] for entry in logged(tmp_path)]
     assert explained[0] == pytest.approx(0.0)
     assert explained[-1] > 0.6
 
@@ -119,7 +111,7 @@ def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     run = run_of(tmp_path, reward=both, **{**LEARNS, "steps": 1, "unfinished": 2.0})
     batch = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.options, 1, 0)
     train_ppo(run)
-    (entry,) = entries(tmp_path)
+    (entry,) = logged(tmp_path)
     ended = [ids[-1] == STOP for ids in batch.ids]
     assert 0 < sum(ended) < len(ended)
     texts = [" ".join(str(token) for token in ids if token != STOP) for ids in batch.ids]
@@ -151,7 +143,7 @@ def test_the_reference_is_the_model_as_it_was_found(tmp_path: Path, adapter: boo
             assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, found)
         assert torch.equal(run.policy.score(PROMPTS, answers).logprobs, now)
     assert float((now - found).abs().max()) > 0.01
-    assert entries(tmp_path)[-1]["kl"]["token_k3"] > 1e-3
+    assert logged(tmp_path)[-1]["kl"]["token_k3"] > 1e-3
 
 
 def test_every_prompt_is_asked_once_a_pass_in_another_order() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from resuming import figures
 from transformers import AutoTokenizer
 
 from dialint.detector.engines.base_models import resolve_source
@@ -58,17 +58,13 @@ def run(config: PpoConfig) -> tuple[Any, dict[str, Any]]:
     return model, align(config, model, tokenizer, PROMPTS, brief, job_of_config(config))
 
 
-def steps(folder: Path) -> list[int]:
-    return [json.loads(line)["step"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.parametrize("adapter", ["lora", "none"])
 def test_the_model_learns_and_comes_back_as_it_attended(config: PpoConfig, adapter: Any) -> None:
-    model, figures = run(replace(config, adapters=AdapterOptions(adapter=adapter, rank=4)))
+    model, summary = run(replace(config, adapters=AdapterOptions(adapter=adapter, rank=4)))
     assert unwrap(model).config._attn_implementation == "sdpa"
-    assert (figures["step"], figures["tokens"] > 0) == (2, True)
-    assert figures["last"]["reward"]["total"] < 0
-    assert steps(config.out) == [1, 2]
+    assert (summary["step"], summary["tokens"] > 0) == (2, True)
+    assert summary["last"]["reward"]["total"] < 0
+    assert figures(config.out, "step") == [1, 2]
     found = load_model(resolve_source(config.base), AdapterOptions(adapter="none")).state_dict()
     if adapter == "none":
         assert any(not torch.equal(weight, found[name]) for name, weight in model.state_dict().items())
@@ -103,13 +99,13 @@ def test_terminated_it_saves_says_so_and_goes_on(
     resumed, _ = run(config)
     for name, weight in whole.state_dict().items():
         assert torch.equal(resumed.state_dict()[name], weight), name
-    assert steps(config.out) == steps(config.out.with_name("whole")) == [1, 2]
+    assert figures(config.out, "step") == figures(config.out.with_name("whole"), "step") == [1, 2]
 
 
 def test_four_bits_and_a_small_optimizer(config: PpoConfig) -> None:
     small = replace(config.running, optimizer="paged-adamw-8bit")
     run(replace(config, running=small, adapters=AdapterOptions(rank=4, quantise="nf4")))
-    assert steps(config.out) == [1, 2]
+    assert figures(config.out, "step") == [1, 2]
 
 
 def test_prompts_beyond_the_positions_are_refused(config: PpoConfig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,10 @@ def model(request: pytest.FixtureRequest) -> Any:
     return made.eval()
 
 
+ONE = pytest.mark.parametrize("model", ["adapter"], indirect=True)
+"""What does not depend on the architecture."""
+
+
 def drawn(model: Any, prompts: list[list[int]], n: int, seed: int = 0) -> list[list[tuple[int, ...]]]:
     return sample(model, prompts, n, max_new_tokens=12, stop_ids=[STOP], seed=seed)
 
@@ -86,6 +90,7 @@ def test_what_is_sure_is_what_transformers_generates_of_each_prompt_alone(model:
         assert list(answer) == list(again) == made[0, len(prompt) :].tolist()
 
 
+@ONE
 def test_the_seed_alone_decides(model: Any) -> None:
     once = drawn(model, PROMPTS, 3)
     torch.manual_seed(77)
@@ -96,6 +101,7 @@ def test_the_seed_alone_decides(model: Any) -> None:
     assert len(set(once[0])) == 3
 
 
+@ONE
 def test_an_answer_ends_with_its_stop_token_or_at_the_limit(model: Any) -> None:
     answers = [answer for group in drawn(model, PROMPTS * 8, 4) for answer in group]
     assert all(STOP not in ids[:-1] for ids in answers)
@@ -117,6 +123,7 @@ def test_draws_have_the_frequencies_of_the_model_whatever_its_defaults() -> None
     assert model.generation_config.top_k == 2
 
 
+@ONE
 def test_the_model_comes_back_as_it_was(model: Any) -> None:
     unwrap(model).set_attn_implementation(packed.NAME)
     model.train()

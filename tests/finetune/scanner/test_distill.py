@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from resuming import assert_same_weights, interrupted, logged
 from safetensors.torch import load_file
 from tiny_encoder import write_encoder
 
@@ -91,14 +92,9 @@ def window(*slots: Slot) -> Rendered:
 
 
 def test_targets_are_what_a_hand_computes() -> None:
-    """The student's tokens cut the text at 0-2, 2-5, 5-6, the
-    teacher's at 0-3 and 3-5."""
-    said = TurnScores(
-        3,
-        np.array([2.0, 4.0], np.float32),
-        ((0, 3), (3, 5)),
-        np.array([[1.0, -1.0], [3.0, -3.0]], np.float32),
-    )
+    """The student's tokens cut the text at 0-2, 2-5, 5-6, the teacher's at 0-3 and 3-5."""
+    turns, spans = np.array([2.0, 4.0], np.float32), np.array([[1.0, -1.0], [3.0, -3.0]], np.float32)
+    said = TurnScores(3, turns, ((0, 3), (3, 5)), spans)
     slot = Slot(10, 3, 7, ((0, 2), (2, 5), (5, 6)))
     other = Slot(20, 5, 18, ((0, 1), (1, 2)))
     first, last = soft_targets([window(slot), window(other)], [said], 2)
@@ -118,11 +114,6 @@ def test_a_turn_in_pieces_is_taught_by_its_evidence_alone() -> None:
     targets = soft_targets(pieces, [said], 1)
     assert all(np.isnan(target.turns).all() for target in targets)
     assert targets[0].spans[0, 0] < targets[1].spans[0, 0]
-
-
-def last(out: Path) -> dict[str, Any]:
-    line: dict[str, Any] = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
-    return line
 
 
 def alike(teacher: Path, student: Path) -> float:
@@ -161,7 +152,8 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
     other = replace(config, base=letters, layers=None, context_tokens=120, epochs=1)
     distill(replace(other, out=config.out.with_name("new"), epochs=0.02))
     distill(other)
-    assert last(config.out)["heldout_loss"] < last(config.out.with_name("new"))["heldout_loss"]
+    learnt, new = (logged(out)[-1]["heldout_loss"] for out in (config.out, config.out.with_name("new")))
+    assert learnt < new
     student = read_scanner(config.out)
     assert student.base == {"name": "letters"}
     assert student.render.context_tokens == 120
@@ -170,19 +162,15 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
 
 def test_what_cannot_be_is_refused_before_any_work(config: DistillConfig, base: Path, tmp_path: Path) -> None:
     empty = log_of(tmp_path / "few.jsonl", [dialogue(1)])
-    with pytest.raises(ConfigError, match="--base, or --layers"):
-        distill(replace(config, layers=None))
-    with pytest.raises(ConfigError, match="--layers must be 1 to 2"):
-        distill(replace(config, layers=3))
-    with pytest.raises(ConfigError, match="--learning-rate"):
-        distill(replace(config, learning_rate=0))
-    with pytest.raises(ConfigError, match="leaves nothing to learn"):
-        distill(replace(config, tokens=5))
-    for no_scanner in (tmp_path / "nothing", base):
-        with pytest.raises(ConfigError, match="neither a release nor"):
-            distill(replace(config, teacher=no_scanner))
-    with pytest.raises(InputRefused, match="too few"):
-        distill(replace(config, dialogues=(str(empty),)))
+    wrong: dict[str, dict[str, Any]] = {
+        "--base, or --layers": {"layers": None}, "--layers must be 1 to 2": {"layers": 3},
+        "--learning-rate": {"learning_rate": 0}, "leaves nothing to learn": {"tokens": 5},
+        "no such file": {"teacher": tmp_path / "nothing"}, "neither a release nor": {"teacher": base},
+        "too few": {"dialogues": (str(empty),)},
+    }  # fmt: skip
+    for why, options in wrong.items():
+        with pytest.raises((ConfigError, InputRefused), match=why):
+            distill(replace(config, **options))
     assert not config.out.exists()
 
 
@@ -238,20 +226,11 @@ def test_a_dry_run_trains_nothing(config: DistillConfig, capsys: pytest.CaptureF
     assert not config.out.exists()
 
 
-def test_a_killed_run_goes_on_bit_for_bit(config: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_goes_on_bit_for_bit(config: DistillConfig) -> None:
     config = replace(config, running=replace(config.running, checkpoint_steps=2))
-    whole, step = config.out.with_name("whole"), ScanTrainer.train_step
+    whole = config.out.with_name("whole")
     distill(replace(config, out=whole))
-
-    def dies(self: ScanTrainer, at: int) -> Any:
-        if at == 3:
-            raise KeyboardInterrupt
-        return step(self, at)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ScanTrainer, "train_step", dies)
-        with pytest.raises(KeyboardInterrupt):
-            distill(config)
+    with interrupted(ScanTrainer, "train_step", 4):
+        distill(config)
     distill(config)
-    mine, theirs = (load_file(folder / "model.safetensors") for folder in (config.out, whole))
-    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+    assert_same_weights(*(folder / "model.safetensors" for folder in (config.out, whole)))

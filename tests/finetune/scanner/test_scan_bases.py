@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from resuming import logged
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -78,6 +79,14 @@ def config(some: Path, tmp_path: Path) -> ScanConfig:
     )  # fmt: skip
 
 
+def packed(config: ScanConfig, out: Path) -> Path:
+    pack(
+        PackConfig(scanner=config.out, examples=config.examples, out=out, name="tiny", per_100=50, per_100_dialogues=50,
+                   min_average_precision=0, sets=("test",), rounds=2)
+    )  # fmt: skip
+    return out
+
+
 @BASES
 @pytest.mark.slow
 def test_it_is_taught_and_packed_and_scores(
@@ -85,14 +94,10 @@ def test_it_is_taught_and_packed_and_scores(
 ) -> None:
     write_base(config.base, shape)
     scan(replace(config, adapters=adapters))
-    last = json.loads((config.out / "metrics.jsonl").read_text().splitlines()[-1])
+    last = logged(config.out)[-1]
     reached = last.get("merged", last)["dev"]["ap"]["macro"]
     assert reached > 0.6
-    release = tmp_path / "release"
-    pack(
-        PackConfig(scanner=config.out, examples=config.examples, out=release, name="tiny", per_100=50, per_100_dialogues=50,
-                   min_average_precision=0, sets=("test",), rounds=2)
-    )  # fmt: skip
+    release = packed(config, tmp_path / "release")
     examples = list(read_examples(config.examples / "test.jsonl"))
     log = tmp_path / "log.jsonl"
     log.write_text("".join(_record(item) for item in examples))
@@ -130,11 +135,7 @@ def test_a_release_on_a_fetched_base_holds_heads_alone_and_wants_that_base(
     scan(options)
     made = load_file(config.out / "model.safetensors")
     assert set(made) == {"slot_head.weight", "slot_head.bias", "token_head.weight"}
-    release = tmp_path / "release"
-    pack(
-        PackConfig(scanner=config.out, examples=config.examples, out=release, name="tiny", per_100=50, per_100_dialogues=50,
-                   min_average_precision=0, sets=("test",), rounds=2)
-    )  # fmt: skip
+    release = packed(config, tmp_path / "release")
     info = Release(release).info
     assert (info.base.name, info.render.slot, info.render.calls) == ("smollm2", IM_END, True)
     examples = list(read_examples(config.examples / "test.jsonl"))

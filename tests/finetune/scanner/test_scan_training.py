@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from resuming import logged
 from safetensors.torch import load_file
 
 from dialint.detector.artifacts import file_entry, sha256_file, write_manifest
@@ -53,17 +54,14 @@ def taught(config: ScanConfig) -> Path:
 
 
 def test_it_learns_what_was_planted(taught: Path) -> None:
-    last = json.loads((taught / "metrics.jsonl").read_text().splitlines()[-1])
+    last = logged(taught)[-1]
     assert set(last["dev"]["ap"]) == {"macro", "T1", "V2", "R1"}
     assert last["dev"]["ap"]["macro"] > 0.6
 
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"adapters": AdapterOptions(rank=2)},
-        {"history": False, "accumulate": 2},
-    ],
+    [{"adapters": AdapterOptions(rank=2)}, {"history": False, "accumulate": 2}],
     ids=["lora", "no history"],
 )
 def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
@@ -121,17 +119,13 @@ def repeating(number: int, chance: random.Random, error: bool) -> Example:
 def test_an_error_is_told_from_the_same_words_elsewhere(config: ScanConfig, tmp_path: Path) -> None:
     chance = random.Random(1)
     for name, size in {"train": 150, "dev": 60}.items():
-        lines = [
-            repeating(i, chance, error).model_dump_json() + "\n"
-            for i in range(size)
-            for error in (True, False)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+        pairs = [repeating(i, chance, error) for i in range(size) for error in (True, False)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(each.model_dump_json() + "\n" for each in pairs))
     files = [file_entry(tmp_path / f"{name}.jsonl") for name in ("train", "dev")]
     write_manifest(tmp_path / "manifest.json", {"sources": [], "files": files})
     other = replace(config, examples=tmp_path, out=tmp_path / "scanner", epochs=6)
     scan(other)
-    last = json.loads((other.out / "metrics.jsonl").read_text().splitlines()[-1])
+    last = logged(other.out)[-1]
     assert last["dev"]["ap"]["U2"] > 0.9
 
 
@@ -157,16 +151,10 @@ def test_a_trained_folder_is_not_overwritten(config: ScanConfig, taught: Path) -
 
 def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
     packed = PackConfig(
-        scanner=taught,
-        examples=config.examples,
-        out=tmp_path / "r",
-        name="tiny",
-        per_100=5,
-        per_100_dialogues=5,
-        sets=("test", "test_natural_sgd"),
-        rounds=5,
+        scanner=taught, examples=config.examples, out=tmp_path / "r", name="tiny", per_100=5, per_100_dialogues=5,
+        sets=("test", "test_natural_sgd"), rounds=5,
         evidence=False,  # planted words are no errors that a log could prove
-    )
+    )  # fmt: skip
     pack(packed)
     info = Release(packed.out).info
     assert set(info.report) == {"test", "test_natural_sgd", "left_out"}
@@ -174,9 +162,8 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
     card = (packed.out / "MODEL_CARD.md").read_text()
     assert "Not covered by this release:** L1" in card
     examples = list(read_examples(config.examples / "test.jsonl"))
-    verdicts = load_detector(DetectorConfig(release=packed.out)).verdicts(
-        [item.dialogue for item in examples]
-    )
+    detector = load_detector(DetectorConfig(release=packed.out))
+    verdicts = detector.verdicts([item.dialogue for item in examples])
     found = [{f.turn for f in verdict.findings if f.code == "R1"} for verdict in verdicts]
     planted = [{label.turn for label in item.labels if label.code == "R1"} for item in examples]
     right = sum(bool(there) == bool(said) for there, said in zip(planted, found, strict=True))

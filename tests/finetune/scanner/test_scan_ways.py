@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tiny
 import torch
+from resuming import assert_same_weights, interrupted, logged
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.engines.local import pack_windows
@@ -21,7 +22,6 @@ from dialint.finetune.scanner.backbone import build_network, load_base
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.trainer import ScanTrainer
 from dialint.finetune.train.adapters import AdapterOptions
-from dialint.finetune.train.loop import StepOutput
 from dialint.finetune.train.options import RunOptions
 
 EXACT = RunOptions(threads=1, precision="fp32")
@@ -44,10 +44,6 @@ def started(config: ScanConfig) -> ScanTrainer:
     return ScanTrainer(
         config, build_network(config, base_model, len(codes), "cpu").train(), train_data, "fp32"
     )
-
-
-def logged(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
 def fits_avx512_bf16() -> bool:
@@ -116,11 +112,8 @@ def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None
     whole = backbone.merge_adapters(run.config, base_model, run.model, len(run.data.codes)).eval()
     with torch.no_grad():
         small, exact = run.model.eval().hidden_states(window), whole.hidden_states(window)
-        base = (
-            build_network(replace(config, adapters=AdapterOptions(adapter="none")), base_model, 3, "cpu")
-            .eval()
-            .hidden_states(window)
-        )
+        plain = build_network(replace(config, adapters=AdapterOptions(adapter="none")), base_model, 3, "cpu")
+        base = plain.eval().hidden_states(window)
     assert (small - exact).norm() < 0.3 * (base - exact).norm()
 
 
@@ -157,10 +150,8 @@ def test_stopping_early_needs_errors_to_look_at(config: ScanConfig, tmp_path: Pa
 
 def test_a_dry_run_tells_and_leaves_nothing(config: ScanConfig, capsys: pytest.CaptureFixture[str]) -> None:
     train.scan(replace(config, running=replace(EXACT, dry_run=True)))
-    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == [
-        "parameters",
-        "memory",
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["parameters", "memory"]
     assert not config.out.exists()
 
 
@@ -225,25 +216,11 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
     again = replace(
         whole, out=config.out.with_name("again"), running=replace(whole.running, checkpoint_steps=1)
     )
-    train_step, calls = ScanTrainer.train_step, []
-
-    def interrupted(self: ScanTrainer, step: int) -> StepOutput:
-        calls.append(step)
-        if len(calls) in (2, 4):
-            raise KeyboardInterrupt
-        return train_step(self, step)
-
-    monkeypatch.setattr(ScanTrainer, "train_step", interrupted)
     for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
+        with interrupted(ScanTrainer, "train_step", 2):
             train.scan(again)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         train.scan(replace(again, span_weight=1.0))
     train.scan(again)
-    timeless = [
-        [{k: v for k, v in line.items() if k not in ("tokens_s", "left_s")} for line in logged(folder)]
-        for folder in (whole.out, again.out)
-    ]
-    assert timeless[0] == timeless[1]
-    first, second = (load_file(folder / "model.safetensors") for folder in (whole.out, again.out))
-    assert all(torch.equal(weight, second[name]) for name, weight in first.items())
+    assert logged(whole.out) == logged(again.out)
+    assert_same_weights(*(each.out / "model.safetensors" for each in (whole, again)))

@@ -1,8 +1,8 @@
-"""The training loop: a run that was stopped and resumed is the run that was never stopped."""
+"""The training loop: a run that was stopped and resumed is the run that was never stopped; a sealed checkpoint is
+taken up as it was sealed, or refused."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 import torch
+from resuming import logged
+from safetensors.torch import save_file
 
 from dialint.detector import artifacts
 from dialint.detector.errors import ConfigError, OutputRefused
@@ -61,9 +63,9 @@ def build_loop(
     return training, model
 
 
-def logged(out: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in line.items() if not name.endswith("_s")} for line in lines]
+def killing(at: int, number: signal.Signals = signal.SIGTERM) -> Callable[[int], None]:
+    """Sends this process a signal in a step."""
+    return lambda step: os.kill(os.getpid(), number) if step == at else None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -73,11 +75,7 @@ def test_a_stopped_run_resumes_bit_for_bit(
     whole, expected = build_loop(tmp_path / "whole")
     assert whole.run()
 
-    def stop(step: int) -> None:
-        if step == 4:
-            os.kill(os.getpid(), number)
-
-    stopped, _ = build_loop(tmp_path / "stopped", stop)
+    stopped, _ = build_loop(tmp_path / "stopped", killing(4, number))
     if number == signal.SIGINT:
         with pytest.raises(KeyboardInterrupt):
             stopped.run()
@@ -94,9 +92,7 @@ def test_a_stopped_run_resumes_bit_for_bit(
 
 
 def test_a_signal_during_the_last_step_loses_nothing(tmp_path: Path) -> None:
-    training, _ = build_loop(
-        tmp_path, lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == N_STEPS - 1 else None
-    )
+    training, _ = build_loop(tmp_path, killing(N_STEPS - 1))
     assert training.run()
     assert (tmp_path / f"checkpoint-{N_STEPS}").is_dir()
 
@@ -154,10 +150,8 @@ def test_early_stopping_keeps_the_best_weights_through_a_stop(tmp_path: Path) ->
     at_step_4, model = build_loop(tmp_path / "short", **options)
     at_step_4.n_steps = 4
     assert at_step_4.run()
-    stop = build_loop(
-        tmp_path / "long", lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 6 else None, **options
-    )[0]
-    assert not stop.run()
+    stopped, _ = build_loop(tmp_path / "long", killing(6), **options)
+    assert not stopped.run()
     resumed, best = build_loop(tmp_path / "long", final_evaluate=lambda: {"final": 1.0}, **options)
     assert resumed.run()
     assert (resumed.state.step, resumed.state.best_step) == (8, 4)
@@ -247,3 +241,29 @@ def test_each_group_moves_at_its_own_rate(name: Any, bytes_each: int) -> None:
     assert torch.allclose(second, torch.full_like(second, 0.9), atol=1e-3)
     states = [part for part in optimizer.state[first].values() if isinstance(part, torch.Tensor)]
     assert sum(part.nbytes for part in states if part.shape == first.shape) == bytes_each * first.numel()
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    inside = tmp_path / "checkpoint-7" / "below"
+    inside.mkdir(parents=True)
+    save_file({"weight": torch.ones(2)}, inside.parent / "optimizer.safetensors")
+    (inside / "state.json").write_text("{}")
+    checkpoint.seal(inside.parent, "job", 12)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "below/rng_state.pth"])
+def test_a_file_that_was_slipped_in_is_refused(out: Path, name: str) -> None:
+    assert checkpoint.find_latest(out, "job") == (out / "checkpoint-7", 12)
+    (out / "checkpoint-7" / name).write_bytes(b"code")
+    with pytest.raises(OutputRefused, match="does not name"):
+        checkpoint.find_latest(out, "job")
+
+
+def test_a_link_in_place_of_a_file_is_refused(out: Path) -> None:
+    path = out / "checkpoint-7" / "below/state.json"
+    path.rename(out / "state.json")
+    path.symlink_to(out / "state.json")
+    with pytest.raises(OutputRefused, match="a link"):
+        checkpoint.find_latest(out, "job")

@@ -42,9 +42,15 @@ def way(folder: Path, adapters: AdapterOptions = LORA, *, bf16: bool = True, **r
     return TrainingSetup(folder, "CAUSAL_LM", adapters, options, ROWS, WINDOW, SCORED)
 
 
-@pytest.mark.parametrize("bf16", [True, False])
 @pytest.mark.parametrize(
-    "adapters", [LORA, replace(LORA, dora=True), replace(LORA, targets=("q_proj",)), ALL]
+    ("adapters", "bf16"),
+    [
+        (LORA, True),
+        (LORA, False),
+        (ALL, True),
+        (replace(LORA, dora=True), True),
+        (replace(LORA, targets=("q_proj",)), True),
+    ],
 )
 def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: AdapterOptions, bf16: bool) -> None:
     model = load_model(base_models.resolve_source(str(decoder)), adapters, bf16=bf16)

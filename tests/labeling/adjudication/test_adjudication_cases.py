@@ -1,8 +1,10 @@
 """From answers to truth in the store: labels, cases for experts, decisions, bulk acceptance."""
 
-from typing import Any
+from dataclasses import replace
 
+import make
 import pytest
+from answering import answer_all, claim, make_project
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
@@ -18,26 +20,23 @@ from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggrega
 from dialint.labeling.store import annotations, dialogues, gold, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.expert_cases import decide_case, load_case
-from dialint.labeling.store.records import NewTask, NotAllowed, Project, StaleLease, StoreRefused
+from dialint.labeling.store.records import NotAllowed, Project, StaleLease, StoreRefused
 
 TAXONOMY = load_taxonomy()
 PEOPLE = ("ann", "ben", "cem")
 VOTES = {"d1": "yyy", "d2": "nnn", "d3": "ynn", "d4": "nnn", "d5": "yyn"}
 SETTLE = StoreLabelsConfig("p")
+DISPUTED = AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True)
 
 
 @pytest.fixture
-def answered(store: Store, made: Any) -> Store:
+def answered(store: Store) -> Store:
     """Three people on five dialogues; the model says the same of all."""
-    projects.create(store, "lea", Project(id="p", codes=("C1", "T1"), overlap=3))
+    make_project(store, VOTES, codes=("C1", "T1"), overlap=3)
     projects.create(store, "lea", Project(id="e", codes=("C1", "T1"), purpose="adjudication"))
-    dialogues.add(store, "lea", [made.dialogue(name) for name in VOTES])
-    dialogues.add_verdicts(store, "lea", [made.verdict(name, risk=0.1) for name in VOTES])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in VOTES])
+    dialogues.add_verdicts(store, "lea", [make.verdict(name, risk=0.1) for name in VOTES])
     for place, who in enumerate(PEOPLE):
-        while lease := leases.claim(store, who, "p"):
-            found = [made.finding()] if VOTES[lease.dialogue][place] == "y" else []
-            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+        answer_all(store, who, [name for name, votes in VOTES.items() if votes[place] == "y"])
     return store
 
 
@@ -55,7 +54,7 @@ def test_answers_become_labels(answered: Store) -> None:
         aggregate_store(answered, "rob", SETTLE, TAXONOMY)
 
 
-def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Store, made: Any) -> None:
+def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Store) -> None:
     told = aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY)
     assert told.labels == 3
     assert dialogues.list_labels(answered, "rob", "d2") == ()
@@ -69,31 +68,28 @@ def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Sto
 
 def test_what_is_open_goes_to_experts_once(answered: Store) -> None:
     config = AdjudicateConfig(into="e", project="p", sure=0.95)
-    dry = adjudicate(
-        answered, "lea", AdjudicateConfig(into="e", project="p", sure=0.95, dry_run=True), TAXONOMY
-    )
+    dry = adjudicate(answered, "lea", replace(config, dry_run=True), TAXONOMY)
     told = adjudicate(answered, "lea", config, TAXONOMY)
     assert (dry.added, told.added, told.cases, told.disagree) == (0, told.cases, dry.cases, 2)
     assert told.cases >= 1
     assert adjudicate(answered, "lea", config, TAXONOMY).added == 0
-    everything = AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True)
-    assert adjudicate(answered, "lea", everything, TAXONOMY).cases == 2
+    assert adjudicate(answered, "lea", DISPUTED, TAXONOMY).cases == 2
     with pytest.raises(NotAllowed):
         leases.claim(answered, "rob", "e")
     with pytest.raises(ConfigError, match="for adjudication"):
         adjudicate(answered, "lea", AdjudicateConfig(into="p"), TAXONOMY)
 
 
-def decided(store: Store, made: Any, wanted: str, *, present: bool) -> int:
+def decided(store: Store, wanted: str, *, present: bool) -> int:
     """Emil decides the case of a dialogue; its task."""
-    adjudicate(store, "lea", AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True), TAXONOMY)
+    adjudicate(store, "lea", DISPUTED, TAXONOMY)
     while lease := leases.claim(store, "emil", "e", at_once=9):
         if lease.dialogue == wanted:
             shown = load_case(store, "emil", lease.task)
             assert [one.labeler for one in shown.answers] == list(PEOPLE)
             assert shown.task.dialogue.agent == "a1"
             assert shown.verdict is not None
-            found = [made.finding()] if present else []
+            found = [make.finding()] if present else []
             arguments = (lease.task, lease.token, "key", found, "the customer had asked twice")
             first = decide_case(store, "emil", *arguments)
             assert decide_case(store, "emil", *arguments) == first
@@ -102,9 +98,9 @@ def decided(store: Store, made: Any, wanted: str, *, present: bool) -> int:
     raise AssertionError(wanted)
 
 
-def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: Any) -> None:
+def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store) -> None:
     aggregate_store(answered, "lea", SETTLE, TAXONOMY)
-    decided(answered, made, "d5", present=False)
+    decided(answered, "d5", present=False)
     known = {one.code: one for one in gold.list_gold(answered, "eve") if one.dialogue == "d5"}
     assert {code: (one.turn, one.present, one.source) for code, one in known.items()} == {
         "C1": (1, False, "expert"), "T1": (1, False, "expert"),
@@ -117,12 +113,9 @@ def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: An
     assert again.questions == 8
 
 
-def test_nothing_is_decided_in_part(answered: Store, made: Any) -> None:
-    adjudicate(
-        answered, "lea", AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True), TAXONOMY
-    )
-    lease = leases.claim(answered, "emil", "e")
-    assert lease is not None
+def test_nothing_is_decided_in_part(answered: Store) -> None:
+    adjudicate(answered, "lea", DISPUTED, TAXONOMY)
+    lease = claim(answered, "emil", "e")
     with pytest.raises(StoreRefused, match="reason"):
         decide_case(answered, "emil", lease.task, lease.token, "k", [], " ")
     with pytest.raises(StaleLease):
@@ -130,7 +123,7 @@ def test_nothing_is_decided_in_part(answered: Store, made: Any) -> None:
     with pytest.raises(NotAllowed):
         decide_case(answered, "rob", lease.task, lease.token, "k", [], "why")
     with pytest.raises(StoreRefused, match="E_FINDING"):
-        decide_case(answered, "emil", lease.task, lease.token, "k", [made.finding(code="L1")], "why")
+        decide_case(answered, "emil", lease.task, lease.token, "k", [make.finding(code="L1")], "why")
     assert gold.list_gold(answered, "eve") == ()
     with pytest.raises(NotAllowed):
         load_case(answered, "rob", lease.task)
@@ -166,14 +159,11 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
         accept_agreed(answered, "eve", config, TAXONOMY)
 
 
-def test_what_is_not_applicable_becomes_no_gold(answered: Store, made: Any) -> None:
-    adjudicate(
-        answered, "lea", AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True), TAXONOMY
-    )
-    lease = leases.claim(answered, "emil", "e")
-    assert lease is not None
+def test_what_is_not_applicable_becomes_no_gold(answered: Store) -> None:
+    adjudicate(answered, "lea", DISPUTED, TAXONOMY)
+    lease = claim(answered, "emil", "e")
     assert load_case(answered, "emil", lease.task).why.startswith("open: C1 ")
-    arguments = (lease.task, lease.token, "key", [made.finding()], "plain")
+    arguments = (lease.task, lease.token, "key", [make.finding()], "plain")
     with pytest.raises(StoreRefused, match="not applicable has no finding"):
         decide_case(answered, "emil", *arguments, not_applicable=["C1"])
     decide_case(answered, "emil", *arguments, not_applicable=["T1"])

@@ -3,10 +3,11 @@ with a known leaning."""
 
 import math
 from dataclasses import replace
-from typing import Any
 
+import make
 import numpy as np
 import pytest
+from answering import answer_all
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
@@ -18,52 +19,38 @@ from dialint.labeling.adjudication.calibration_session import (
     start_session,
 )
 from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Item, Span
-from dialint.labeling.store import accounts, annotations, dialogues, leases
+from dialint.labeling.store import accounts, dialogues, leases
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NotAllowed
 
 TAXONOMY = load_taxonomy()
 GROUP = ("ann", "ben", "rob")
+NAMES = [f"d{i:02}" for i in range(24)]
 
 
 @pytest.fixture
-def group(store: Store, made: Any) -> Store:
+def group(store: Store) -> Store:
     for who in GROUP:
         accounts.set_skills(store, "ada", who, ("g",))
-    dialogues.add(store, "lea", [made.dialogue(f"d{i:02}") for i in range(24)])
+    dialogues.add(store, "lea", [make.dialogue(name) for name in NAMES])
     return store
 
 
-def answer(store: Store, made: Any, name: str, yes: dict[str, Any]) -> dict[str, list[str]]:
-    """Everybody answers; `yes` says of which dialogues (in order) somebody finds C1."""
-    seen: dict[str, list[str]] = {}
-    for who in GROUP:
-        while lease := leases.claim(store, who, name):
-            place = len(seen.setdefault(who, []))
-            seen[who].append(lease.dialogue)
-            found = [made.finding()] if yes[who](place) else []
-            annotations.submit(store, who, lease.task, lease.token, f"{name} {who} {place}", found)
-    return seen
-
-
-def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None:
+def test_the_same_dialogues_to_all_and_a_report(group: Store) -> None:
     config = CalibrationConfig(name="w1", codes=("C1", "T1"), skill="g", n=10)
     told = start_session(group, "lea", config, TAXONOMY)
     assert (told.people, told.tasks) == (GROUP, 10)
     assert start_session(group, "lea", config, TAXONOMY) == told
-    odd = {
-        "ann": lambda place: True,
-        "ben": lambda place: place % 2 == 0,
-        "rob": lambda place: place % 2 == 0,
-    }
-    seen = answer(group, made, "w1", odd)
-    assert sorted(seen["ann"]) == sorted(seen["ben"]) == sorted(seen["rob"])
-    assert len(set(seen["ann"])) == 10
+    seen = answer_all(group, "ann", NAMES, "w1")
+    assert len(set(seen)) == 10
+    for who in ("ben", "rob"):
+        assert sorted(answer_all(group, who, seen[::2], "w1")) == sorted(seen)
     with pytest.raises(NotAllowed, match="lacks g"):
         leases.claim(group, "cem", "w1")
 
     start_session(group, "lea", CalibrationConfig(name="w2", codes=("C1",), skill="g", n=10), TAXONOMY)
-    answer(group, made, "w2", dict.fromkeys(GROUP, lambda place: place % 2 == 0))
+    for who in GROUP:
+        answer_all(group, who, NAMES[::2], "w2")
     found = load_results(group, "lea", "w2", "w1", TAXONOMY)
     (agreement,) = found.agreement
     assert agreement.before is not None

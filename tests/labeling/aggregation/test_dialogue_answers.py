@@ -1,12 +1,15 @@
-"""Answers become questions: last answers, codes of a whole dialogue, and when the model may speak."""
+"""Answers become questions and posteriors: last answers, codes of a whole dialogue, who is independent, how sure a
+task is, and when the model may speak."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.aggregation.adaptive_overlap import task_statuses
 from dialint.labeling.aggregation.dialogue_answers import (
     WHOLE_DIALOGUE,
     CollectedAnswers,
@@ -32,9 +35,18 @@ def finding(code: str, turn: int, start: int = 0, end: int = 4) -> Finding:
     )
 
 
-def said(who: str, *findings: Finding, codes: tuple[str, ...] = ("C1", "P1"), **more: Any) -> Annotation:
+def said(who: str, *findings: Finding, codes: Sequence[str] = ("C1", "P1"), **more: Any) -> Annotation:
     given = {"id": f"{who}{findings}", "dialogue_id": "d", "labeler": who, "kind": "crowd", **more}
     return Annotation(codes=codes, findings=findings, **given)
+
+
+def of(dialogue: str, who: str, *findings: Finding, codes: Sequence[str] = ("C1",)) -> Annotation:
+    return said(who, *findings, codes=codes, dialogue_id=dialogue, id=f"{who}{dialogue}")
+
+
+def untold(_: str) -> DialogueContext:
+    """A dialogue of one judged turn, of which no model told anything."""
+    return DialogueContext((1,), None)
 
 
 def verdict(**codes: float) -> Verdict:
@@ -124,16 +136,13 @@ def test_where_two_people_disagree_the_model_decides_as_far_as_it_is_good() -> N
         told[name] = DialogueContext((1,), {1: {"C1": p}})
         for who in ("ann", "ben"):
             yes = there == (random.random() < 0.8)
-            found = (finding("C1", 1),) if yes else ()
-            answers.append(said(who, *found, codes=("C1",), dialogue_id=name, id=f"{who}{name}"))
+            answers.append(of(name, who, *[finding("C1", 1)] * int(yes)))
     found = list(question_posteriors(collect_answers(answers, told.__getitem__, frozenset())))
     split = [one for one in found if not one.unanimous]
     right = [(one.probability > 0.5) == truth[int(one.dialogue[1:])] for one in split]
     assert len(split) > 40
     assert np.mean(right) > 0.85
-    blind = list(
-        question_posteriors(collect_answers(answers, lambda _: DialogueContext((1,), None), frozenset()))
-    )
+    blind = list(question_posteriors(collect_answers(answers, untold, frozenset())))
     assert all(one.model is None for one in blind)
     assert max(abs(one.probability - 0.5) for one in blind if not one.unanimous) < 0.25
 
@@ -144,17 +153,11 @@ def test_gold_takes_part_in_the_fit() -> None:
     random = np.random.default_rng(1)
     truth = random.random(300) < 0.3
     answers = [
-        said(
-            who,
-            *((finding("C1", 1),) if there and random.random() < 0.4 else ()),
-            codes=("C1",),
-            dialogue_id=f"d{number}",
-            id=f"{who}{number}",
-        )
+        of(f"d{number}", who, *((finding("C1", 1),) if there and random.random() < 0.4 else ()))
         for number, there in enumerate(truth)
         for who in ("ann", "ben", "cem", "dot")
     ]
-    found = collect_answers(answers, lambda _: DialogueContext((1,), None), frozenset())
+    found = collect_answers(answers, untold, frozenset())
     known = {(f"d{n}", 1, "C1"): bool(truth[n]) for n in range(100)}
     without, with_gold = list(question_posteriors(found)), list(question_posteriors(found, gold=known))
     one_yes = [place for place, one in enumerate(without) if place >= 100 and one.n_yes == 1]
@@ -163,3 +166,37 @@ def test_gold_takes_part_in_the_fit() -> None:
     assert min(with_gold[place].probability for place in one_yes) > 0.6
     assert [one.probability for one in with_gold[:100]] == truth[:100].tolist()
     assert [one.gold for one in with_gold[:101]] == [True] * 100 + [False]
+
+
+def test_who_always_answers_no_decides_nothing() -> None:
+    """No task is sure by such a person and one other."""
+    random = np.random.default_rng(1)
+    people = [f"w{n}" for n in range(6)]
+    rows = [
+        of(f"d{n}", who, *[finding("C1", 1)] * (n % 4 == 0 and random.random() < 0.9))
+        for n in range(60)
+        for who in random.choice(people, 2, replace=False)
+    ]
+    constant = [of(f"d{n}", "never") for n in range(60)]
+    late = [of("late", "w0", finding("C1", 1)), of("late", "never")]
+    without = {one.dialogue: one for one in question_posteriors(collect_answers(rows, untold, frozenset()))}
+    found = list(question_posteriors(collect_answers([*rows, *constant, *late], untold, frozenset())))
+    for one in found[:-1]:
+        assert one.probability == pytest.approx(without[one.dialogue].probability, abs=0.02)
+        assert (one.n_labelers, one.n_independent) == (3, 2)
+    assert found[-1].probability > 0.5
+    assert not task_statuses([found[-1]], 0.9)["late", 1].independent
+
+
+def test_a_task_is_as_sure_as_its_least_sure_question() -> None:
+    """Two turns, a code of turns and one of the whole dialogue; people disagree on one of them at a time."""
+    both = ("C1", "P1")
+    rows = [of(f"d{n}", who, codes=both) for n in range(40) for who in ("ann", "ben")]
+    for name, found in (("x", [finding("C1", 3)]), ("y", [finding("P1", 1)]), ("z", [])):
+        rows += [of(name, "ann", *found, codes=both), of(name, "ben", codes=both)]
+    collected = collect_answers(rows, lambda _: DialogueContext((1, 3), None), frozenset({"P1"}))
+    statuses = task_statuses(list(question_posteriors(collected)), 0.95)
+    sure = {key: one.confidence for key, one in statuses.items()}
+    assert sure["x", None] == sure["x", 3] < 0.95 < sure["x", 1]
+    assert sure["y", None] == sure["y", 1] < 0.95 < sure["y", 3]
+    assert sure["z", None] == min(sure["z", 1], sure["z", 3]) > 0.95

@@ -95,11 +95,9 @@ def test_two_who_find_an_error_are_not_overruled_by_one_who_never_does(method: s
         crowd, others = with_constant_worker(0, seed)
         both = (others.votes()[:, 1] == 2) & (others.n_labelers == 2) & (crowd.answers.n_labelers == 3)
         assert both.any()
-        winners = aggregate_answers(crowd.answers, method).probabilities.argmax(axis=1)
-        assert (winners[both] == 1).all()
-        assert (winners == crowd.truth).mean() >= (
-            majority(crowd.answers).probabilities.argmax(axis=1) == crowd.truth
-        ).mean() - 0.01
+        found = aggregate_answers(crowd.answers, method)
+        assert (found.probabilities[both].argmax(axis=1) == 1).all()
+        assert accuracy(found, crowd) >= accuracy(majority(crowd.answers), crowd) - 0.01
 
 
 def test_people_who_rarely_see_an_error_are_not_taken_for_constant() -> None:
@@ -176,13 +174,8 @@ def test_components_are_distributions_and_the_truth_is_the_label_that_leads(
     items = fit_items(votes, form)
     leads = items.shares >= items.shares.max(axis=1, keepdims=True) - 1e-9
     assert (leads == (items.label_probabilities > 0)).all()
-    for rows in (
-        items.shares,
-        items.label_probabilities,
-        items.class_components,
-        items.pooled,
-        items.class_rates[None],
-    ):
+    tables = (items.shares, items.label_probabilities, items.class_components, items.pooled)
+    for rows in (*tables, items.class_rates[None]):
         assert rows.sum(axis=1) == pytest.approx(np.ones(len(rows)))
     told = centred_model_logs(np.random.default_rng(1).dirichlet(np.ones(n_labels), 200))
     for use in get_args(ModelUse):
@@ -219,9 +212,8 @@ def test_base_rates_are_those_of_the_truth() -> None:
         crowd = simulate_crowd(
             CrowdPlan(n_tasks=5000, n_workers=100, per_task=3, skill=0.9, first_label=1 - share)
         )
-        assert fit_items(crowd.answers.votes(), "heterogeneous").class_rates[1] == pytest.approx(
-            share, abs=0.012
-        )
+        items = fit_items(crowd.answers.votes(), "heterogeneous")
+        assert items.class_rates[1] == pytest.approx(share, abs=0.012)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -257,16 +249,14 @@ def test_gold_tells_what_is_meant_by_true() -> None:
     gold = np.where(np.arange(600) < 60, truth, -1)
     assert choose_assumptions(answers).form == "heterogeneous"
     assert choose_assumptions(answers, gold=gold).form == "homogeneous"
-    found = joint_posterior(answers, gold=gold)
-    assert (found.probabilities.argmax(axis=1)[:60] == truth[:60]).all()
-    assert (found.probabilities.argmax(axis=1)[60:] == truth[60:]).mean() > (
-        joint_posterior(answers).probabilities.argmax(axis=1)[60:] == truth[60:]
-    ).mean() + 0.05
-    plain = simulate_crowd(CrowdPlan(n_tasks=600, per_task=3))
-    assert (
-        choose_assumptions(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form
-        == "heterogeneous"
+    right, without = (
+        joint_posterior(answers, gold=known).probabilities.argmax(axis=1) == truth for known in (gold, None)
     )
+    assert right[:60].all()
+    assert right[60:].mean() > without[60:].mean() + 0.05
+    plain = simulate_crowd(CrowdPlan(n_tasks=600, per_task=3))
+    known = np.where(np.arange(600) < 60, plain.truth, -1)
+    assert choose_assumptions(plain.answers, gold=known).form == "heterogeneous"
 
 
 def test_a_model_is_better_than_people_alone() -> None:
@@ -311,19 +301,15 @@ def moot(n_tasks: int, per_task: int) -> Answers:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=3)
+@settings(max_examples=1)
 def test_no_name_and_no_order_matters(seed: int) -> None:
     crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=12, n_labels=3, per_task=3, seed=seed))
     answers, random = crowd.answers, np.random.default_rng(seed)
     tasks, labels, rows = random.permutation(60), random.permutation(3), random.permutation(len(answers))
-    moved = Answers(
-        tasks[answers.task[rows]].astype(np.int32),
-        answers.worker[rows],
-        labels[answers.label[rows]].astype(np.int32),
-        answers.tasks,
-        answers.workers,
-        answers.labels,
-    )
+    moved = replace(
+        answers, task=tasks[answers.task[rows]].astype(np.int32), worker=answers.worker[rows],
+        label=labels[answers.label[rows]].astype(np.int32),
+    )  # fmt: skip
     for method in (majority, dawid_skene, one_coin, lambda a: fit_joint(a, None, CAUTIOUS).posterior()):
         first, second = method(answers).probabilities, method(moved).probabilities
         assert second[np.ix_(tasks, labels)] == pytest.approx(first, abs=1e-6)

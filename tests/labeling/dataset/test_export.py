@@ -42,16 +42,8 @@ def dialogue(
 
 
 def finding(code: str, turn: int, start: int, end: int, **over: Any) -> dict[str, Any]:
-    told = {
-        "code": code,
-        "turn": turn,
-        "start": start,
-        "end": end,
-        "severity": "S2",
-        "probability": 1.0,
-        "reason": "",
-    }
-    return {**told, "quote": SAYS[turn][start:end], **over}
+    place = {"code": code, "turn": turn, "start": start, "end": end, "quote": SAYS[turn][start:end]}
+    return {**place, "severity": "S2", "probability": 1.0, "reason": "", **over}
 
 
 def annotation(name: str, of: str, labeler: str, *findings: dict[str, Any], **over: Any) -> dict[str, Any]:
@@ -93,10 +85,9 @@ class House:
         given: dict[str, Any] = {
             "dialogues": (str(self.log),),
             "annotations": (self.annotations,),
-            "out": self.folder / name,
             "key": "k",
         }
-        return self.folder / name, run(DatasetConfig(**{**given, **over}))
+        return self.folder / name, run(DatasetConfig(out=self.folder / name, **{**given, **over}))
 
 
 def examples(out: Path) -> Iterator[Example]:
@@ -116,15 +107,13 @@ def labels(out: Path) -> dict[tuple[str, int, str], tuple[float, str, int, int |
 
 
 def pairs(out: Path) -> list[Preference]:
-    return [
-        Preference.model_validate_json(line) for line in (out / "preferences.jsonl").read_text().splitlines()
-    ]
+    lines = (out / "preferences.jsonl").read_text().splitlines()
+    return [Preference.model_validate_json(line) for line in lines]
 
 
 def lineage(out: Path) -> dict[str, dict[str, Any]]:
-    return {
-        row["dialogue_id"]: row for row in map(json.loads, (out / "lineage.jsonl").read_text().splitlines())
-    }
+    rows = map(json.loads, (out / "lineage.jsonl").read_text().splitlines())
+    return {row["dialogue_id"]: row for row in rows}
 
 
 def test_soft_labels_are_shares_with_the_span_most_agree_on(tmp_path: Path) -> None:
@@ -163,13 +152,9 @@ def test_the_last_answer_of_a_labeler_counts_and_an_expert_decides(tmp_path: Pat
 
 
 def test_a_code_of_the_dialogue_is_one_label_where_most_found_it(tmp_path: Path) -> None:
-    said = [
-        annotation("a1", "d", "w1", finding("R1", 1, 0, 4)),
-        annotation("a2", "d", "w2", finding("R1", 3, 0, 4)),
-        annotation("a3", "d", "w3", finding("R1", 3, 0, 6)),
-        annotation("a4", "d", "w4"),
-    ]
-    out, _ = House(tmp_path, [dialogue("d", SAYS)], said).run()
+    found = (finding("R1", 1, 0, 4), finding("R1", 3, 0, 4), finding("R1", 3, 0, 6))
+    said = [annotation(f"a{n}", "d", f"w{n}", each) for n, each in enumerate(found)]
+    out, _ = House(tmp_path, [dialogue("d", SAYS)], [*said, annotation("a4", "d", "w4")]).run()
     assert labels(out) == {("d", 3, "R1"): (0.75, "people:share", 4, 0, 4)}
 
 
@@ -186,9 +171,8 @@ def test_aggregated_labels_replace_shares(tmp_path: Path) -> None:
     own = [{"dialogue_id": "d", "turn": 1, "code": "C1", "probability": 0.0, "method": "expert"}]
     out, _ = house.run("again", labels=lines(tmp_path / "own.jsonl", own))
     assert labels(out) == {}
-    (tmp_path / "t.csv").write_text(
-        "task,label,probability,n_labelers,probability:no,probability:yes\nd/1/C1,yes,0.8,2,0.2,0.8\n"
-    )
+    head = "task,label,probability,n_labelers,probability:no,probability:yes"
+    (tmp_path / "t.csv").write_text(f"{head}\nd/1/C1,yes,0.8,2,0.2,0.8\n")
     out, _ = house.run("csv", labels=tmp_path / "t.csv")
     assert labels(out) == {("d", 1, "C1"): (0.8, "aggregated", 2, 0, 10)}
 
@@ -201,13 +185,8 @@ def cups(name: str, labeler: str, turn: int, code: str) -> dict[str, Any]:
 
 @pytest.fixture
 def of_turns(tmp_path: Path) -> House:
-    said = [
-        cups("a1", "w1", 1, "K1"),
-        cups("a2", "w2", 1, "K2"),
-        cups("a3", "w1", 3, "K3"),
-        cups("a4", "w2", 3, "K3"),
-    ]
-    return House(tmp_path, [dialogue("d", SAYS)], said)
+    said = [cups("a1", "w1", 1, "K1"), cups("a2", "w2", 1, "K2"), cups("a3", "w1", 3, "K3")]
+    return House(tmp_path, [dialogue("d", SAYS)], [*said, cups("a4", "w2", 3, "K3")])
 
 
 def test_labels_of_codes_that_exclude_one_another_stand_together(of_turns: House) -> None:
@@ -265,9 +244,8 @@ def test_an_aggregated_label_of_the_dialogue_moves_to_where_people_found_it(tmp_
     """Crowd tables ask it of the last turn; it must not become a second label."""
     said = [annotation("a1", "d", "w1", finding("R1", 1, 0, 4)), annotation("a2", "d", "w2")]
     house = House(tmp_path, [dialogue("d", SAYS)], said)
-    out, _ = house.run(
-        labels=lines(tmp_path / "labels.jsonl", [{"task": "d/3/R1", "probability:yes": 0.7, "n_labelers": 2}])
-    )
+    row = {"task": "d/3/R1", "probability:yes": 0.7, "n_labelers": 2}
+    out, _ = house.run(labels=lines(tmp_path / "labels.jsonl", [row]))
     assert labels(out) == {("d", 1, "R1"): (0.7, "aggregated", 2, 0, 4)}
 
 
@@ -285,11 +263,8 @@ def test_only_dialogues_asked_of_in_full_are_examples(tmp_path: Path) -> None:
     house = House(tmp_path, [dialogue(name) for name in names], said)
     out, manifest = house.run()
     assert {e.dialogue.id for e in examples(out)} == {"whole", "by-turn"}
-    assert manifest["left_out"] == {
-        "annotated, not in the logs": 1,
-        "not asked of in full": 3,
-        "with labels, not annotated": 0,
-    }
+    left_out = {"annotated, not in the logs": 1, "not asked of in full": 3, "with labels, not annotated": 0}
+    assert manifest["left_out"] == left_out
     out, _ = house.run("fewer", codes=("L1",))
     assert {e.dialogue.id for e in examples(out)} == {"whole", "by-turn", "one-code"}
 
@@ -311,42 +286,26 @@ MODEL = finding("C1", 1, 0, 10, reason="model says", probability=0.9)
 def test_an_overturned_finding_loses_to_no_error(tmp_path: Path) -> None:
     why = [{"turn": 1, "code": "C1", "reason": "answered"}, {"turn": 3, "code": "C1", "reason": "too_small"}]
     (pair,) = made_pairs(tmp_path, [{**reviewed("r"), "rejections": why}], verdict("d", MODEL))
-    assert (pair.outcome, pair.turn, pair.code, pair.annotation, pair.release) == (
-        "overturned",
-        1,
-        "C1",
-        "r",
-        "r1",
-    )
+    assert (pair.outcome, pair.turn, pair.code) == ("overturned", 1, "C1")
+    assert (pair.annotation, pair.release) == ("r", "r1")
     assert (pair.chosen.verdict, pair.chosen.quote) == ("no_error", None)
-    assert (pair.rejected.verdict, pair.rejected.quote, pair.rejected.reason) == (
-        "error",
-        "It arrived",
-        "model says",
-    )
+    assert (pair.rejected.verdict, pair.rejected.quote) == ("error", "It arrived")
+    assert pair.rejected.reason == "model says"
     assert [turn.text for turn in pair.dialogue.turns] == SAYS[:2]
     assert pair.reason == "answered"
 
 
 def test_an_amended_finding_loses_to_the_persons(tmp_path: Path) -> None:
-    (pair,) = made_pairs(
-        tmp_path,
-        [reviewed("r", finding("C1", 1, 3, 10, severity="S1", rewrite="Let me check."))],
-        verdict("d", MODEL),
-    )
-    assert pair.outcome == "amended"
-    assert (pair.chosen.severity, pair.chosen.quote, pair.chosen.rewrite) == (
-        "S1",
-        "arrived",
-        "Let me check.",
-    )
-    assert pair.rejected.severity == "S2"
+    persons = finding("C1", 1, 3, 10, severity="S1", rewrite="Let me check.")
+    (pair,) = made_pairs(tmp_path, [reviewed("r", persons)], verdict("d", MODEL))
+    assert (pair.outcome, pair.rejected.severity) == ("amended", "S2")
+    chosen = pair.chosen
+    assert (chosen.severity, chosen.quote, chosen.rewrite) == ("S1", "arrived", "Let me check.")
 
 
 def test_a_missed_error_is_a_pair_where_the_model_looked(tmp_path: Path) -> None:
-    (pair,) = made_pairs(
-        tmp_path, [reviewed("r", finding("L1", 3, 0, 4))], verdict("d", probabilities={"3": {"L1": 0.1}})
-    )
+    model = verdict("d", probabilities={"3": {"L1": 0.1}})
+    (pair,) = made_pairs(tmp_path, [reviewed("r", finding("L1", 3, 0, 4))], model)
     assert (pair.outcome, pair.chosen.quote, pair.rejected.verdict) == ("missed", "Have", "no_error")
 
 
@@ -380,43 +339,28 @@ def test_customers_agents_and_near_copies_stay_on_one_side(tmp_path: Path) -> No
         for number in range(300)
     ]
     for number in range(60):
-        copy = json.loads(json.dumps(dialogues[number]))
+        copy = dialogue(f"d{number}", customer=f"other{number}", agent=f"x{number}")
         copy["turns"][3]["text"] += " Bye."
-        dialogues.append(
-            {
-                **copy,
-                "dialogue_id": f"copy{number}",
-                "metadata": {"customer": f"other{number}"},
-                "agent": f"x{number}",
-            }
-        )
+        dialogues.append({**copy, "dialogue_id": f"copy{number}"})
     rng.shuffle(dialogues)
-    house = House(
-        tmp_path, dialogues, [annotation(f"a{n}", row["dialogue_id"], "w") for n, row in enumerate(dialogues)]
-    )
-    out, manifest = house.run(shares=(0.5, 0.2, 0.15, 0.15))
-    side = {e.dialogue.id: e.split for e in examples(out)}
-    assert len(side) == 360
-    assert len(set(side.values())) == 4
-    by_customer: dict[str, set[str]] = {}
-    for row in dialogues:
-        by_customer.setdefault(row["metadata"]["customer"], set()).add(side[row["dialogue_id"]])
-    assert all(len(sides) == 1 for sides in by_customer.values())
-    assert all(side[f"copy{n}"] == side[f"d{n}"] for n in range(60))
-    assert sum(file["rows"] for file in manifest["files"][:4]) == 360
-    blind = {
-        e.dialogue.id: e.split
-        for e in examples(house.run("without", shares=(0.5, 0.2, 0.15, 0.15), near=0.0)[0])
-    }
+    said = [annotation(f"a{n}", row["dialogue_id"], "w") for n, row in enumerate(dialogues)]
+    house = House(tmp_path, dialogues, said)
+
+    def sides(name: str, **options: Any) -> dict[str, str]:
+        """The set of each dialogue."""
+        out, manifest = house.run(name, shares=(0.5, 0.2, 0.15, 0.15), **options)
+        assert sum(file["rows"] for file in manifest["files"][:4]) == 360
+        return {e.dialogue.id: e.split for e in examples(out)}
+
+    by_customer, blind, by_agent = sides("out"), sides("without", near=0.0), sides("agents", by=("agent",))
+    assert len(by_customer) == 360
+    assert len(set(by_customer.values())) == 4
+    assert all(by_customer[f"copy{n}"] == by_customer[f"d{n}"] for n in range(60))
     assert any(blind[f"copy{n}"] != blind[f"d{n}"] for n in range(60))  # the check above can fail
-    agents = {
-        e.dialogue.id: e.split
-        for e in examples(house.run("agents", by=("agent",), shares=(0.5, 0.2, 0.15, 0.15))[0])
-    }
-    by_agent: dict[str, set[str]] = {}
-    for row in dialogues:
-        by_agent.setdefault(row["agent"], set()).add(agents[row["dialogue_id"]])
-    assert all(len(sides) == 1 for sides in by_agent.values())
+    customers = {(row["metadata"]["customer"], by_customer[row["dialogue_id"]]) for row in dialogues}
+    agents = {(row["agent"], by_agent[row["dialogue_id"]]) for row in dialogues}
+    for found in (customers, agents):
+        assert len(found) == len({name for name, _ in found}), "one set each"
 
 
 def test_the_manifest_is_whole_and_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -443,15 +387,10 @@ def test_inputs_that_are_wrong_are_named(tmp_path: Path) -> None:
             House(tmp_path / name, [dialogue("d", SAYS)], [row]).run()
         assert not list((tmp_path / name).glob("out/*"))
     house = House(tmp_path, [dialogue("d", SAYS)], [annotation("a", "d", "w")])
-    for number, row in enumerate(
-        [
-            {"task": "d/1"},
-            {"task": "d/x/C1", "probability:yes": 1},
-            {"task": "d/1/C1", "probability:yes": 7},
-            {"dialogue_id": "d"},
-            {"task": "d/9/C1", "probability:yes": 1},
-        ]
-    ):
+    tasks = [
+        {"task": task, "probability:yes": p} for task, p in (("d/x/C1", 1), ("d/1/C1", 7), ("d/9/C1", 1))
+    ]
+    for number, row in enumerate([{"task": "d/1"}, {"dialogue_id": "d"}, *tasks]):
         with pytest.raises(InputRefused, match="E_LABEL"):
             house.run(f"o{number}", labels=lines(tmp_path / "labels.jsonl", [row]))
     for over in ({"shares": (1.0, 1.0, 0.0, 0.0)}, {"near": 0.2}, {"codes": ("Z",)}):
@@ -506,45 +445,30 @@ def test_no_file_gives_the_key_away(tmp_path: Path) -> None:
 
 def test_a_dataset_is_masked_unless_asked_not_to(tmp_path: Path) -> None:
     """Labels, evidence and preferences move along; groups and splits do not change."""
-    texts = [
-        "I am bob@mail.example, where is it?",
-        "Dear bob@mail.example, it did not arrive.",
-        "Oh.",
-        "Bye bob@mail.example now",
-    ]
+    bob = "bob@mail.example"
+    texts = [f"I am {bob}, where is it?", f"Dear {bob}, it did not arrive.", "Oh.", f"Bye {bob} now"]
 
     def of(turn: int, words: str, code: str = "C1", **over: Any) -> dict[str, Any]:
         start = texts[turn].index(words)
         return finding(code, turn, start, start + len(words), quote=words, **over)
 
-    said = [
-        annotation("1", "a", "ann", of(1, "did not arrive", rewrite="bob@mail.example, sorry.")),
-        annotation("2", "a", "rob", of(1, "did not arrive", rewrite="bob@mail.example, sorry."), kind="reviewer"),
-    ]  # fmt: skip
+    wrong = of(1, "did not arrive", rewrite=f"{bob}, sorry.")
+    said = [annotation("1", "a", "ann", wrong), annotation("2", "a", "rob", wrong, kind="reviewer")]
     house = House(tmp_path, [dialogue("a", texts), dialogue("b")], [*said, annotation("3", "b", "ann")])
     verdicts = house.verdicts([verdict("a", of(3, "now", code="L1"), probabilities={"1": {"C1": 0.4}})])
-    found = {
-        masked: house.run(f"masked-{masked}", verdicts=verdicts, masked=masked)[0] for masked in (True, False)
-    }
-    texts_of = {
-        masked: "".join(path.read_text() for path in sorted(out.glob("*.jsonl")))
-        for masked, out in found.items()
-    }
-    assert "bob@mail" not in texts_of[True]
-    assert texts_of[False].count("bob@mail") > 5
-    for masked, out in found.items():
+    splits = []
+    for masked in (True, False):
+        out = house.run(f"masked-{masked}", verdicts=verdicts, masked=masked)[0]
+        n_told = sum(path.read_text().count(bob) for path in out.glob("*.jsonl"))
+        assert (n_told == 0) if masked else (n_told > 5)
         (example,) = (one for one in examples(out) if one.dialogue.id == "a")
         (label,) = (one for one in example.labels if one.code == "C1")
         assert label.start is not None
         assert example.dialogue.turns[1].text[label.start : label.end] == "did not arrive"
         assert example.dialogue.masked is masked
-        pairs = [
-            Preference.model_validate_json(line)
-            for line in (out / "preferences.jsonl").read_text().splitlines()
-        ]
-        assert {pair.outcome for pair in pairs} == {"missed", "overturned"}
-        assert ("[EMAIL_1], sorry." in {pair.chosen.rewrite for pair in pairs}) is masked
-    splits = [{one.dialogue.id: one.split for one in examples(out)} for out in found.values()]
+        assert {pair.outcome for pair in pairs(out)} == {"missed", "overturned"}
+        assert ("[EMAIL_1], sorry." in {pair.chosen.rewrite for pair in pairs(out)}) is masked
+        splits.append({one.dialogue.id: one.split for one in examples(out)})
     assert splits[0] == splits[1]
 
 
@@ -552,16 +476,9 @@ def test_an_aggregated_label_moves_with_the_masked_text(tmp_path: Path) -> None:
     texts = ["Hi", "Dear bob@mail.example, it did not arrive."]
     house = House(tmp_path, [dialogue("a", texts)], [annotation("1", "a", "ann")])
     start = texts[1].index("did")
-    row = {
-        "dialogue_id": "a",
-        "turn": 1,
-        "code": "C1",
-        "probability": 0.7,
-        "method": "joint",
-        "n_labelers": 3,
-    }
-    given = lines(tmp_path / "labels.jsonl", [{**row, "start": start, "end": start + 7}])
-    out, _ = house.run(labels=given)
+    place = {"dialogue_id": "a", "turn": 1, "code": "C1", "start": start, "end": start + 7}
+    row = {**place, "probability": 0.7, "method": "joint", "n_labelers": 3}
+    out, _ = house.run(labels=lines(tmp_path / "labels.jsonl", [row]))
     (example,) = examples(out)
     (label,) = example.labels
     assert label.start is not None

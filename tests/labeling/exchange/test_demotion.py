@@ -1,36 +1,36 @@
 """Codes are demoted by what reviewers, experts and appeals say of their findings, release by release."""
 
 from pathlib import Path
-from typing import Any
 
+import make
 import pytest
+from answering import answer, answer_all
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.overrides import Overrides, read_overrides
 from dialint.labeling.exchange.demotion import Confirmations, DemoteConfig, count_confirmed, demote
-from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, NotAllowed, Project
 
 
 @pytest.fixture
-def reviewed(store: Store, made: Any) -> Store:
+def reviewed(store: Store) -> Store:
     """Twelve dialogues, each with a C1 and a T1 of the same turn; the reviewer confirms two of the C1 and all of
     the T1 but one. A labeler's blind answers confirm nothing."""
     names = [f"d{i}" for i in range(12)]
-    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
-    said = [made.verdict(name, made.finding(), made.finding("T1")) for name in names]
-    said.append(made.verdict("d0", made.finding(), release="embedded-2"))
+    dialogues.add(store, "lea", [make.dialogue(name) for name in names])
+    said = [make.verdict(name, make.finding(), make.finding("T1")) for name in names]
+    said.append(make.verdict("d0", make.finding(), release="embedded-2"))
     dialogues.add_verdicts(store, "lea", said)
     review = Project(id="r", codes=("C1", "T1"), purpose="review", prelabelled=True)
-    for project, actor in ((review, "rob"), (Project(id="l", codes=("C1", "T1")), "ann")):
+    for project in (review, Project(id="l", codes=("C1", "T1"))):
         projects.create(store, "lea", project)
         tasks.add(store, "lea", project.id, [NewTask(dialogue=name) for name in names])
-        while lease := leases.claim(store, actor, project.id):
-            number = int(lease.dialogue[1:])
-            codes = [code for code, n in (("C1", 2), ("T1", 11)) if number < n and actor == "rob"]
-            own = [made.finding(code, probability=1.0) for code in codes]
-            annotations.submit(store, actor, lease.task, lease.token, f"{actor} {lease.task}", own)
+    for number in range(12):
+        codes = [code for code, n in (("C1", 2), ("T1", 11)) if number < n]
+        answer(store, "rob", "r", f"rob {number}", [make.finding(code, probability=1.0) for code in codes])
+    answer_all(store, "ann", project="l")
     return store
 
 
@@ -69,7 +69,7 @@ def test_a_code_is_demoted_if_it_is_surely_confirmed_less_than_half_of_the_time(
     assert bool(DemoteConfig(below=0.5, confidence=0.9, least=10).demoted("r", {"C1": counts})) is demoted
 
 
-def test_an_expert_decides_before_a_reviewer(reviewed: Store, made: Any) -> None:
+def test_an_expert_decides_before_a_reviewer(reviewed: Store) -> None:
     """Of the two confirmed C1 the expert finds one absent."""
     annotations.review(reviewed, "eve", "d0", "again", ("C1",), [], expected=None)
     counts = count_confirmed(reviewed, "rob", frozenset())

@@ -32,19 +32,10 @@ def house(folder: Path, **over: Any) -> ExportConfig:
     head = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "status": "scored", "quality": 90.0}
     verdicts = folder / "verdicts.jsonl"
     verdicts.write_text(json.dumps({**head, "findings": [FINDING]}) + "\n")
-    entry = file_entry(verdicts, 1)
-    write_manifest(
-        folder / "verdicts.manifest.json", {"kind": "verdicts", "format": "jsonl", "files": [entry]}
-    )
-    told = {
-        "id": "a",
-        "dialogue_id": "d",
-        "labeler": "w",
-        "kind": "crowd",
-        "codes": ["L1", "R1"],
-        "findings": [FINDING],
-    }
-    (folder / "annotations.jsonl").write_text(json.dumps(told) + "\n")
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(verdicts, 1)]}
+    write_manifest(folder / "verdicts.manifest.json", manifest)
+    told = {"id": "a", "dialogue_id": "d", "labeler": "w", "kind": "crowd", "codes": ["L1", "R1"]}
+    (folder / "annotations.jsonl").write_text(json.dumps({**told, "findings": [FINDING]}) + "\n")
     given: dict[str, Any] = {"dialogues": (str(folder / "log.jsonl"),), "out": folder / "out", "format": "crowd", "codes": ("L1", "R1")}  # fmt: skip
     return ExportConfig(**{**given, **over})
 
@@ -102,13 +93,11 @@ def test_answers_go_out_and_come_in_by_the_stages(tmp_path: Path) -> None:
     run(config)
     back = ImportConfig(labels=(str(config.out),), dialogues=config.dialogues, out=tmp_path / "back.jsonl")
     assert run_import(back)["counts"]["rejected"] == 0
-    found = [
-        Annotation.model_validate_json(line) for line in (tmp_path / "back.jsonl").read_text().splitlines()
-    ]
+    lines = (tmp_path / "back.jsonl").read_text().splitlines()
+    found = [Annotation.model_validate_json(line) for line in lines]
     findings = [finding for annotation in found for finding in annotation.findings]
-    assert [(f.code, f.turn, f.start, f.end, f.quote) for f in findings] == [
-        ("L1", 1, START, START + 3, "teh")
-    ]
+    (only,) = findings
+    assert (only.code, only.turn, only.start, only.end, only.quote) == ("L1", 1, START, START + 3, "teh")
     requested = {(annotation.turn, code) for annotation in found for code in annotation.codes}
     assert requested == {(1, "L1"), (3, "L1"), (3, "R1")}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,8 @@ LOG = {"dialogue_id": "d1", "turns": [{"role": turn.role, "text": turn.text} for
 
 
 def context(**over: Any) -> LabelContext:
-    return LabelContext(
-        TAXONOMY, {"d1": D1}, **{"requested": ("I1", "L1"), "names": {"wrong_fact": "I1"}, **over}
-    )
+    given = {"requested": ("I1", "L1"), "names": {"wrong_fact": "I1"}, **over}
+    return LabelContext(TAXONOMY, {"d1": D1}, **given)
 
 
 def read_labels(
@@ -64,34 +64,19 @@ ARRIVED = [("I1", 1, 3, 20, "arrived yesterday")]
 
 def studio(*annotations: dict[str, Any], **over: Any) -> dict[str, Any]:
     dialogue = [{"author": turn.role, "text": turn.text} for turn in D1.turns]
-    return {
-        "id": 1,
-        "data": {"dialogue_id": "d1", "dialogue": dialogue},
-        "annotations": list(annotations),
-        **over,
-    }
+    data = {"dialogue_id": "d1", "dialogue": dialogue}
+    return {"id": 1, "data": data, "annotations": list(annotations), **over}
 
 
 def region(start: Any, begins: int, end: Any, ends: int, **value: Any) -> dict[str, Any]:
-    told = {
-        "start": start,
-        "end": end,
-        "startOffset": begins,
-        "endOffset": ends,
-        "paragraphlabels": ["wrong_fact"],
-    }
-    return {"id": "r1", "type": "paragraphlabels", "origin": "manual", "value": {**told, **value}}
+    place = {"start": start, "end": end, "startOffset": begins, "endOffset": ends}
+    value = {**place, "paragraphlabels": ["wrong_fact"], **value}
+    return {"id": "r1", "type": "paragraphlabels", "origin": "manual", "value": value}
 
 
 def by(labeler: Any, *results: dict[str, Any], **over: Any) -> dict[str, Any]:
-    return {
-        "id": 11,
-        "completed_by": labeler,
-        "result": list(results),
-        "lead_time": 12.5,
-        "created_at": "2026-03-02T10:00:00.000000Z",
-        **over,
-    }
+    told = {"id": 11, "completed_by": labeler, "lead_time": 12.5, "created_at": "2026-03-02T10:00:00.000000Z"}
+    return {**told, "result": list(results), **over}
 
 
 def test_label_studio_as_it_exports(tmp_path: Path) -> None:
@@ -165,13 +150,8 @@ def test_a_task_of_another_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_line_ends_that_a_tool_changed_move_offsets_back(tmp_path: Path) -> None:
-    row = {
-        "text": "😀 Sorry\nteh parcel",
-        "label": [[8, 11, "L1"]],
-        "dialogue_id": "d1",
-        "turn": 3,
-        "Comments": [],
-    }
+    place = {"dialogue_id": "d1", "turn": 3, "Comments": []}
+    row = {"text": "😀 Sorry\nteh parcel", "label": [[8, 11, "L1"]], **place}
     (found,), rejects, _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row))
     assert rejects == []
     assert spans(found) == [("L1", 3, 9, 12, "teh")]
@@ -196,25 +176,13 @@ def test_toloka_as_it_exports(tmp_path: Path) -> None:
 
 def test_prodigy_as_it_exports(tmp_path: Path) -> None:
     row = {"text": "It arrived yesterday.", "spans": [{"start": 3, "end": 20, "token_start": 1, "token_end": 2, "label": "wrong_fact"}], "meta": {"dialogue_id": "d1", "turn": 1}, "_input_hash": 18866, "_task_hash": -19528, "_view_id": "spans_manual", "answer": "accept", "_timestamp": 1772442845, "_annotator_id": "errs-leo", "_session_id": "errs-leo"}  # fmt: skip
-    binary = {key: value for key, value in row.items() if key != "spans"} | {
-        "label": "wrong_fact",
-        "answer": "reject",
-    }
-    choice = binary | {
-        "options": [{"id": "L1"}, {"id": "C1"}],
-        "accept": ["C1"],
-        "answer": "accept",
-        "_annotator_id": None,
-    }
-    choice.pop("label")
-    others = [
-        row | {"answer": "reject"},
-        row | {"answer": "ignore"},
-        {k: v for k, v in row.items() if k != "answer"},
-    ]
-    found, rejects, reader = read_labels(
-        tmp_path / "p.jsonl", "\n".join(map(json.dumps, [row, binary, choice, *others]))
-    )
+    bare = {key: value for key, value in row.items() if key != "spans"}
+    binary = bare | {"label": "wrong_fact", "answer": "reject"}
+    choice = bare | {"options": [{"id": "L1"}, {"id": "C1"}], "accept": ["C1"], "_annotator_id": None}
+    others = [row | {"answer": "reject"}, row | {"answer": "ignore"}, {**row}]
+    del others[2]["answer"]
+    content = "\n".join(map(json.dumps, [row, binary, choice, *others]))
+    found, rejects, reader = read_labels(tmp_path / "p.jsonl", content)
     assert rejects == []
     assert [(a.labeler, a.codes, [s[0] for s in spans(a)]) for a in found] == [
         ("errs-leo", ("I1", "L1"), ["I1"]), ("errs-leo", ("I1",), []), ("errs-leo", ("L1", "C1"), ["C1"])
@@ -241,10 +209,8 @@ def test_argilla_as_it_exports(tmp_path: Path) -> None:
     nested = {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {"channel": "chat"}, "suggestions": {"err": {"value": span, "score": None, "agent": "v1"}}, "responses": {"err": [{"value": [], "user_id": user}, {"value": span, "user_id": other}]}, "vectors": {}}  # fmt: skip
     found, rejects, _ = read_labels(tmp_path / "a.json", json.dumps([nested]))
     assert rejects == []
-    assert [(a.labeler, spans(a), a.seen_verdict) for a in found] == [
-        (user, [], True),
-        (other, ARRIVED, True),
-    ]
+    answers = [(a.labeler, spans(a), a.seen_verdict) for a in found]
+    assert answers == [(user, [], True), (other, ARRIVED, True)]
     for response in nested["responses"]["err"]:
         response["status"] = "draft" if response["user_id"] == user else "submitted"
     nested["responses"]["err"].append({"value": span, "user_id": "u3", "status": "discarded"})
@@ -281,15 +247,9 @@ def test_what_was_asked_must_be_known(tmp_path: Path) -> None:
 
 
 def test_rejects_tell_no_text(tmp_path: Path) -> None:
-    row = {
-        "text": "my secret word",
-        "label": [["Hunter2", "Hunter2", "Hunter2"]],
-        "dialogue_id": "Hunter2",
-        "Comments": [],
-    }
-    _, rejects, _ = read_labels(
-        tmp_path / "leo.jsonl", json.dumps(row) + "\n" + json.dumps({**row, "dialogue_id": "d1", "turn": 1})
-    )
+    row = {"text": "my secret word", "label": [["Hunter2"] * 3], "dialogue_id": "Hunter2", "Comments": []}
+    content = json.dumps(row) + "\n" + json.dumps({**row, "dialogue_id": "d1", "turn": 1})
+    _, rejects, _ = read_labels(tmp_path / "leo.jsonl", content)
     assert len(rejects) == 2
     assert not any(word in json.dumps([r.as_json() for r in rejects]) for word in ("Hunter2", "secret"))
 
@@ -297,24 +257,15 @@ def test_rejects_tell_no_text(tmp_path: Path) -> None:
 def config(folder: Path, table: str, **over: Any) -> ImportConfig:
     (folder / "log.jsonl").write_text(json.dumps(LOG) + "\n")
     (folder / "labels.csv").write_text(table)
-    given: dict[str, Any] = {
-        "labels": (str(folder / "labels.csv"),),
-        "dialogues": (str(folder / "log.jsonl"),),
-        "out": folder / "annotations.jsonl",
-    }
-    return ImportConfig(**{**given, **over})
+    given = {"labels": (str(folder / "labels.csv"),), "dialogues": (str(folder / "log.jsonl"),)}
+    return ImportConfig(**{**given, "out": folder / "annotations.jsonl", **over})
 
 
 def test_the_stage_writes_annotations_rejects_and_a_manifest(tmp_path: Path) -> None:
     table = "task,worker,label\n" + "".join(f"d1/1/L1,w{n},no\n" for n in range(30)) + "d1/1/L1,w1,yes\n"
     made = config(tmp_path, table)
-    assert run(made)["counts"] == {
-        "annotations": 30,
-        "rejected": 1,
-        "duplicates": 0,
-        "left_out": {},
-        "codes": {"E_LABEL": 1},
-    }
+    counts = {"annotations": 30, "rejected": 1, "duplicates": 0, "left_out": {}, "codes": {"E_LABEL": 1}}
+    assert run(made)["counts"] == counts
     manifest = read_manifest(tmp_path / "annotations.manifest.json")
     verify_files(tmp_path, manifest["files"])
     assert [file["rows"] for file in manifest["files"]] == [30, 1]
@@ -322,9 +273,8 @@ def test_the_stage_writes_annotations_rejects_and_a_manifest(tmp_path: Path) -> 
     assert (first.labeler, first.codes, first.turn, first.findings) == ("w0", ("L1",), 1, ())
     with pytest.raises(OutputRefused):
         run(made)
-    again = config(
-        tmp_path, table, labels=(str(tmp_path / "annotations.jsonl"),), out=tmp_path / "again.jsonl"
-    )
+    given = (str(tmp_path / "annotations.jsonl"),)
+    again = config(tmp_path, table, labels=given, out=tmp_path / "again.jsonl")
     assert run(again)["counts"]["annotations"] == 30
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "annotations.jsonl").read_bytes()
 
@@ -332,20 +282,14 @@ def test_the_stage_writes_annotations_rejects_and_a_manifest(tmp_path: Path) -> 
 def test_too_many_bad_answers_stop_the_job_and_the_rejects_stay(tmp_path: Path) -> None:
     with pytest.raises(TooManyBad):
         run(config(tmp_path, "task,worker,label\nd1/1/L1,w,no\nd2/1/L1,w,no\n"))
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "log.jsonl",
-        "labels.csv",
-        "annotations.rejects.jsonl",
-    }
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"log.jsonl", "labels.csv", "annotations.rejects.jsonl"}
 
 
 def test_options_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError):
-        config(tmp_path, "", name=("wrong_fact",))
-    with pytest.raises(ConfigError):
-        config(tmp_path, "", max_bad=2.0)
-    with pytest.raises(ConfigError):
-        run(config(tmp_path, "task,worker,label\n", format="excel"))
+    for wrong in ({"name": ("wrong_fact",)}, {"max_bad": 2.0}, {"format": "excel"}):
+        with pytest.raises(ConfigError):
+            run(config(tmp_path, "task,worker,label\n", **wrong))
 
 
 VALUES = st.recursive(
@@ -365,7 +309,7 @@ BASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     base=st.sampled_from(BASES),
     changes=st.dictionaries(FIELDS, VALUES, min_size=1, max_size=3),
@@ -373,8 +317,6 @@ BASES: list[dict[str, Any]] = [
 )
 def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str, Any], shape: Any) -> None:
     """Records of every shape with fields of any type: an annotation or a reject, whoever reads them."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "labels.jsonl"
         path.write_text(json.dumps(base | changes))
@@ -393,11 +335,9 @@ def test_a_crowd_table_of_codes_that_exclude_one_another(tmp_path: Path) -> None
     knows.taxonomy = load_taxonomy(write_taxonomy(tmp_path))
     content = "task,worker,label\nd1/1,w1,K1\nd1/1,w2,lukewarm\nd1/3/K3,w1,no\nd1/0,w1,K1\nd1/1/K1,w3,K1\nd1/1,w4,K9\n"
     annotations, rejects, _ = read_labels(tmp_path / "crowd.csv", content, knows)
-    assert [(a.labeler, a.turn, a.codes, [f.code for f in a.findings]) for a in annotations] == [
-        ("w1", 1, ("K1", "K2", "K3"), ["K1"]),
-        ("w2", 1, ("K1", "K2", "K3"), ["K2"]),
-        ("w1", 3, ("K3",), []),
-    ]
+    whole = ("K1", "K2", "K3")
+    answers = [(a.labeler, a.turn, a.codes, [f.code for f in a.findings]) for a in annotations]
+    assert answers == [("w1", 1, whole, ["K1"]), ("w2", 1, whole, ["K2"]), ("w1", 3, ("K3",), [])]
     assert annotations[0].findings[0].quote == "It arrived yesterday."
     assert [(r.line, r.code, r.path) for r in rejects] == [
         (5, "E_LABEL", "task"),  # a customer's turn

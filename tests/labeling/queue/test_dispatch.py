@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import make
 import pytest
 
 from dialint.detector.errors import ConfigError
@@ -14,10 +15,10 @@ CONFIG = RouteConfig("r", "l")
 DAY_S = 86_400
 
 
-def put(store: Store, made: Any, name: str, probability: float | None, release: str = "embedded-1") -> None:
-    dialogues.add(store, "lea", [made.dialogue(name)])
-    findings = [] if probability is None else [made.finding(probability=probability)]
-    dialogues.add_verdicts(store, "lea", [made.verdict(name, *findings, release=release)])
+def put(store: Store, name: str, probability: float | None, release: str = "embedded-1") -> None:
+    dialogues.add(store, "lea", [make.dialogue(name)])
+    findings = [] if probability is None else [make.finding(probability=probability)]
+    dialogues.add_verdicts(store, "lea", [make.verdict(name, *findings, release=release)])
 
 
 @pytest.fixture
@@ -34,19 +35,19 @@ def queue(store: Store, actor: str, project: str) -> list[str]:
     return found
 
 
-def test_a_verdict_in_the_store_does_not_tell_who_spoke(two: Store, made: Any) -> None:
+def test_a_verdict_in_the_store_does_not_tell_who_spoke(two: Store) -> None:
     """Labelers of a pre-labelled project see it; the dialogue itself knows, for those who may."""
-    plain = made.verdict("a", made.finding())
+    plain = make.verdict("a", make.finding())
     told = plain.model_copy(update={"agent": "ada", "team": "t", "channel": "c", "agent_turns": 2})
-    dialogues.add(two, "lea", [made.dialogue("a")])
+    dialogues.add(two, "lea", [make.dialogue("a")])
     dialogues.add_verdicts(two, "lea", [told])
     assert two.read(lambda t: dialogues.load_verdict(t, "a")) == plain
     assert dialogues.add_verdicts(two, "lea", [plain]) == 0
 
 
-def test_verdicts_become_tasks_once(two: Store, made: Any) -> None:
+def test_verdicts_become_tasks_once(two: Store) -> None:
     for name, probability in (("a", 0.6), ("b", 0.9), ("c", 0.3), ("d", None)):
-        put(two, made, name, probability)
+        put(two, name, probability)
     dry = dispatch(two, "lea", RouteConfig("r", "l", dry_run=True))
     first = dispatch(two, "lea", CONFIG)
     assert (dry.added, first.added, dry.routed) == (0, 4, first.routed)
@@ -61,16 +62,16 @@ def test_verdicts_become_tasks_once(two: Store, made: Any) -> None:
     assert rows[1].why == "routed 2023-11-14 review: C1 0.90 turn 1"
 
 
-def test_the_next_day_takes_up_what_waited(two: Store, made: Any, time_: Any, tmp_path: Any) -> None:
+def test_the_next_day_takes_up_what_waited(two: Store, time_: Any, tmp_path: Any) -> None:
     """6 minutes a day: two reviews. What waited comes the next day, with an older day's audit not redone."""
     policy = tmp_path / "policy.yaml"
     policy.write_text("budget_minutes: 6\naudit_share: 0")
     config = RouteConfig("r", "l", policy)
     for name, probability in (("a", 0.6), ("b", 0.7), ("c", 0.8), ("d", None)):
-        put(two, made, name, probability)
+        put(two, name, probability)
     assert dispatch(two, "lea", config).fates == {"review": 2, "later": 1, "clean": 1}
     time_.pass_s(DAY_S)
-    put(two, made, "e", 0.9)
+    put(two, "e", 0.9)
     second = dispatch(two, "lea", config)
     assert (second.added, second.fates) == (2, {"review": 2, "clean": 1})
     assert queue(two, "rob", "r") == ["e", "c", "b", "a"]
@@ -78,16 +79,16 @@ def test_the_next_day_takes_up_what_waited(two: Store, made: Any, time_: Any, tm
     assert dispatch(two, "lea", config).routed == ()
 
 
-def test_the_newest_verdict_counts(two: Store, made: Any, time_: Any) -> None:
-    put(two, made, "a", 0.9)
+def test_the_newest_verdict_counts(two: Store, time_: Any) -> None:
+    put(two, "a", 0.9)
     time_.pass_s(10)
-    put(two, made, "a", None, release="b-2")
+    put(two, "a", None, release="b-2")
     (routed,) = dispatch(two, "lea", CONFIG).routed
     assert routed.fate == "audit"
 
 
-def test_a_dialogue_that_has_a_task_is_left_alone(two: Store, made: Any) -> None:
-    put(two, made, "a", 0.9)
+def test_a_dialogue_that_has_a_task_is_left_alone(two: Store) -> None:
+    put(two, "a", 0.9)
     tasks.add(two, "lea", "r", [NewTask(dialogue="a", why="risk: 1 of 1")])
     assert dispatch(two, "lea", CONFIG).routed == ()
 
@@ -103,16 +104,14 @@ def test_projects_must_be_of_their_kind(two: Store) -> None:
         dispatch(two, "rob", CONFIG)
 
 
-def test_each_project_gets_every_finding_of_its_own_codes(
-    two: Store, made: Any, time_: Any, tmp_path: Any
-) -> None:
+def test_each_project_gets_every_finding_of_its_own_codes(two: Store, time_: Any, tmp_path: Any) -> None:
     """C1 is asked by both, T1 by the review project, L1 by the label project. 11 minutes pay for a review
     and one answer; the other waits for the next day, though its dialogue may have a task for review."""
     policy = tmp_path / "policy.yaml"
     policy.write_text("budget_minutes: 11\naudit_share: 0")
-    dialogues.add(two, "lea", [made.dialogue("a"), made.dialogue("b")])
-    both = [made.finding(code=code, probability=0.9) for code in ("C1", "T1", "L1")]
-    dialogues.add_verdicts(two, "lea", [made.verdict("a", *both), made.verdict("b", both[2])])
+    dialogues.add(two, "lea", [make.dialogue("a"), make.dialogue("b")])
+    both = [make.finding(code=code, probability=0.9) for code in ("C1", "T1", "L1")]
+    dialogues.add_verdicts(two, "lea", [make.verdict("a", *both), make.verdict("b", both[2])])
     first = dispatch(two, "lea", RouteConfig("r", "l", policy))
     assert (first.added, first.fates, first.unasked) == (2, {"review": 1, "crowd": 1, "later": 1}, {})
     assert dispatch(two, "lea", RouteConfig("r", "l", policy)).added == 0

@@ -3,10 +3,12 @@
 from collections import Counter
 from typing import Any
 
+import make
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.queue import sampling
@@ -75,10 +77,8 @@ def test_simulation_confirms_every_design() -> None:
 
 def test_allocation_by_hand() -> None:
     """10 of 60, 30, 9, 1: exact 6, 3, 0.9, 0.1; everybody at least one, so the largest surplus gives way."""
-    assert allocation(Counter(a=60, b=30, c=9, d=1), 10) in (
-        {"a": 5, "b": 3, "c": 1, "d": 1},
-        {"a": 6, "b": 2, "c": 1, "d": 1},
-    )
+    expected = ({"a": 5, "b": 3, "c": 1, "d": 1}, {"a": 6, "b": 2, "c": 1, "d": 1})
+    assert allocation(Counter(a=60, b=30, c=9, d=1), 10) in expected
     assert allocation(Counter(a=2, b=2), 4) == {"a": 2, "b": 2}
     with pytest.raises(ConfigError):
         allocation(Counter(a=2, b=2), 1)
@@ -97,12 +97,12 @@ RISKS = (0.95, 0.5, 0.05, 0.05, 0.05, 0.05)
 
 
 @pytest.fixture
-def scored(store: Store, made: Any) -> Store:
+def scored(store: Store) -> Store:
     """d0 flagged and risky, d1 undecided, d2 to d5 clean; d6 has no verdict."""
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
-    dialogues.add(store, "lea", [made.dialogue(f"d{i}", agent="a1" if i < 4 else "a2") for i in range(7)])
-    findings = [(made.finding(),), (), (), (), (), ()]
-    verdicts = [made.verdict(f"d{i}", *findings[i], risk=risk) for i, risk in enumerate(RISKS)]
+    dialogues.add(store, "lea", [make.dialogue(f"d{i}", agent="a1" if i < 4 else "a2") for i in range(7)])
+    findings = [(make.finding(),), (), (), (), (), ()]
+    verdicts = [make.verdict(f"d{i}", *findings[i], risk=risk) for i, risk in enumerate(RISKS)]
     dialogues.add_verdicts(store, "lea", verdicts)
     return store
 
@@ -129,20 +129,16 @@ def test_each_design_draws_from_its_frame_with_known_chances(
     rows = load_tasks(scored)
     assert len(rows) == 3
     assert set(rows) <= frame
+
+    def by_name(weights: NDArray[np.float64]) -> dict[str, float]:
+        return {f"d{i}": p for i, p in enumerate(inclusion_probabilities(weights, 3))}
+
     assert {row.why for row in rows.values()} == {f"{design}: 3 of {len(frame)}, seed 4"}
     expected = {
         "random": dict.fromkeys(frame, 3 / 7),
         "audit": dict.fromkeys(frame, 3 / 5),
-        "risk": dict(
-            zip(sorted(frame), inclusion_probabilities(np.array([0.95, *RISKS[1:]]), 3), strict=False)
-        ),
-        "uncertain": dict(
-            zip(
-                sorted(frame),
-                inclusion_probabilities(binary_entropy(np.array([0.95, *RISKS[1:]])), 3),
-                strict=False,
-            )
-        ),
+        "risk": by_name(np.array(RISKS)),
+        "uncertain": by_name(binary_entropy(np.array(RISKS))),
         "stratified": {name: 2 / 4 if name < "d4" else 1 / 3 for name in frame},
     }[design]
     for name, row in rows.items():
@@ -157,13 +153,13 @@ def test_a_second_draw_passes_over_the_first(scored: Store) -> None:
         sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", n=1))
 
 
-def test_a_committee_that_disagrees_is_uncertain(store: Store, made: Any) -> None:
+def test_a_committee_that_disagrees_is_uncertain(store: Store) -> None:
     """Two releases at 0.05 and 0.95 have a mean of 0.5: one bit, against 0.29 where both say 0.05."""
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
-    dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
+    dialogues.add(store, "lea", [make.dialogue("d0"), make.dialogue("d1")])
     for release, risks in (("r1", (0.05, 0.05)), ("r2", (0.95, 0.05))):
         dialogues.add_verdicts(
-            store, "lea", [made.verdict(f"d{i}", release=release, risk=risk) for i, risk in enumerate(risks)]
+            store, "lea", [make.verdict(f"d{i}", release=release, risk=risk) for i, risk in enumerate(risks)]
         )
     sampling.sample_tasks(store, "lea", sampling.SamplingConfig("p", design="uncertain", n=1, seed=1))
     expected = inclusion_probabilities(binary_entropy(np.array([0.5, 0.05])), 1)

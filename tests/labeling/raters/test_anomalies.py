@@ -141,15 +141,11 @@ def test_too_few_people_or_no_seconds_say_nothing_of_pace() -> None:
     assert measure_response_times(silent).n.tolist() == [0]
 
 
+ROW = st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(0, 2))
+
+
 @settings(max_examples=20)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(0, 2)),
-        min_size=1,
-        max_size=25,
-        unique_by=lambda r: r[:2],
-    )
-)
+@given(st.lists(ROW, min_size=1, max_size=25, unique_by=lambda row: row[:2]))
 def test_any_table_can_be_watched(rows: list[tuple[int, int, int]]) -> None:
     answers = from_rows([(f"t{t}", f"w{w}", f"l{x}") for t, w, x in rows])
     found = find_anomalies({"": answers})

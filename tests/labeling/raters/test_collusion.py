@@ -27,12 +27,8 @@ from dialint.labeling.raters.competence import leave_one_out
 
 
 def accused(answers: Answers) -> set[str]:
-    return {
-        name
-        for flag in find_anomalies({"": answers}).flags
-        if flag.kind == "copying"
-        for name in flag.workers
-    }
+    flags = find_anomalies({"": answers}).flags
+    return {name for flag in flags if flag.kind == "copying" for name in flag.workers}
 
 
 def colluders(crowd: AnomalousCrowd) -> set[str]:
@@ -53,25 +49,18 @@ def test_too_many_answer_pairs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_log_tail_by_hand_and_far_out() -> None:
     """2 of 3 with coins of one half: 1/2. 1,000 of 1,000: 1,000 log 1/2, though no float holds the half of it."""
-    found = log_binomial_tail(
-        np.array([2.0, 1000.0, 3000.0, 1.0]),
-        np.array([1.5, 500.0, 1500.0, 1.0]),
-        np.array([3.0, 1000.0, 3000.0, 3.0]),
-    )
+    hits, expected, trials = np.array([[2, 1000, 3000, 1], [1.5, 500, 1500, 1], [3, 1000, 3000, 3]], float)
+    found = log_binomial_tail(hits, expected, trials)
     assert found == pytest.approx([np.log(0.5), -1000 * np.log(2), -3000 * np.log(2), 0.0])
 
 
 def test_pairs_of_honest_people_are_calibrated() -> None:
     """Hard items and a decoy on each: agreement is as foretold, and small p-values are as rare as they say."""
     for seed, difficulty in ((1, 0.0), (2, 1.5), (3, 2.5)):
-        crowd = simulate_anomalous_crowd(
-            AnomalousCrowdPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed)
-        )
-        levels, level = (
-            compare_pairs([leave_one_out(crowd.answers, "heterogeneous")]),
-            compare_pairs([leave_one_out(crowd.answers, "homogeneous")]),
-        )
-        found = combine_fits(levels, level)
+        plan = AnomalousCrowdPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed)
+        answers = simulate_anomalous_crowd(plan).answers
+        forms = ("heterogeneous", "homogeneous")
+        found = combine_fits(*(compare_pairs([leave_one_out(answers, form)]) for form in forms))
         assert found.n_same.sum() == pytest.approx(found.expected_same.sum(), rel=0.04)
         assert (found.p_value < 0.01).mean() <= 0.01
         assert (found.p_value < 0.2).mean() > 0.05
@@ -84,7 +73,7 @@ def test_pairs_of_honest_people_are_calibrated() -> None:
     AnomalousCrowdPlan(colluders=0.1, groups=2, n_workers=60, n_tasks=3000),
 ])  # fmt: skip
 def test_groups_are_found_and_nobody_else_is(plan: AnomalousCrowdPlan) -> None:
-    crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(**{**plan.__dict__, "seed": 21}))
+    crowd = simulate_anomalous_crowd(replace(plan, seed=21))
     names, guilty = accused(crowd.answers), colluders(crowd)
     assert len(names & guilty) >= 0.8 * len(guilty)
     assert len(names - guilty) <= 0.02 * plan.n_workers
@@ -124,13 +113,8 @@ def test_one_copies_the_other() -> None:
     table = answers.label[order].reshape(300, 10).copy()
     follows = np.random.default_rng(0).random(300) < 0.9
     table[:, 4] = np.where(follows, table[:, 9], table[:, 4])
-    copied = Answers(
-        answers.task[order],
-        answers.worker[order],
-        table.reshape(-1),
-        answers.tasks,
-        answers.workers,
-        answers.labels,
+    copied = replace(
+        answers, task=answers.task[order], worker=answers.worker[order], label=table.reshape(-1), seconds=None
     )
     assert accused(copied) == {"w4", "w9"}
     assert accused(answers) == set()

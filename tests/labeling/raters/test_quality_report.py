@@ -70,14 +70,9 @@ def test_figures_of_a_crowd_are_those_that_were_made() -> None:
     answers, gold = crowd()
     report = quality_figures(answers, DIALOGUES, gold)
     people = by_name(report)
-    right = {
-        who: np.mean(
-            [bool(a.findings) == gold[a.dialogue_id, 1, SINGLE] for a in answers if a.labeler == who]
-        )
-        for who in people
-    }
     for who, each in people.items():
-        assert each["overall"]["accuracy"]["value"] == pytest.approx(right[who])
+        own = [bool(a.findings) == gold[a.dialogue_id, 1, SINGLE] for a in answers if a.labeler == who]
+        assert each["overall"]["accuracy"]["value"] == pytest.approx(np.mean(own))
         assert each["overall"]["accuracy"]["n"] == 200
         assert each["share_of_work"] == pytest.approx(0.2)
         assert each["codes"].keys() == {SINGLE}
@@ -85,9 +80,8 @@ def test_figures_of_a_crowd_are_those_that_were_made() -> None:
     assert people["lenient"]["overall"]["specificity"]["value"] > 0.9
     assert people["lenient"]["overall"]["bias"]["high"] < -0.1
     assert people[SPITEFUL]["overall"]["bias"]["low"] > 0
-    assert (
-        people["b"]["overall"]["agreement"]["value"] > people[SPITEFUL]["overall"]["agreement"]["value"] + 0.1
-    )
+    agreement = {who: each["overall"]["agreement"]["value"] for who, each in people.items()}
+    assert agreement["b"] > agreement[SPITEFUL] + 0.1
     assert people["b"]["speed"]["median"] == pytest.approx(20, rel=0.15)
     assert people["b"]["seen_verdict"] == 200
     assert people["c"]["kinds"] == {"crowd": 200}
@@ -104,12 +98,9 @@ def test_bias_is_against_the_others_on_the_same_questions() -> None:
     assert 2 * half > 0.5
     assert people["a"]["codes"][SINGLE]["bias"]["value"] is None
     more = [said(f"d{n}", who, who == "a" or n < 40) for n in range(80) for who in "abc"]
-    assert by_name(quality_figures(more, DIALOGUES, {}))["a"]["overall"]["bias"]["value"] == pytest.approx(
-        0.5
-    )
-    assert by_name(quality_figures(more, DIALOGUES, {}))["b"]["overall"]["bias"]["value"] == pytest.approx(
-        -0.25
-    )
+    people = by_name(quality_figures(more, DIALOGUES, {}))
+    assert people["a"]["overall"]["bias"]["value"] == pytest.approx(0.5)
+    assert people["b"]["overall"]["bias"]["value"] == pytest.approx(-0.25)
 
 
 def test_the_last_answer_counts_and_models_do_not() -> None:
@@ -125,11 +116,12 @@ def test_the_last_answer_counts_and_models_do_not() -> None:
 
 def test_a_code_of_the_dialogue_is_one_question_wherever_it_was_found() -> None:
     """Found at turns 1 and 2 of the same dialogue: the same yes; gold at any turn speaks of it."""
-    answers, gold = [], {}
-    for n in range(12):
-        answers.append(said(f"d{n}", "a", True, turn=1, code=WHOLE).model_copy(update={"turn": None}))
-        answers.append(said(f"d{n}", "b", True, turn=2, code=WHOLE).model_copy(update={"turn": None}))
-        gold[f"d{n}", 2, WHOLE] = True
+    answers = [
+        said(f"d{n}", who, True, turn=turn, code=WHOLE).model_copy(update={"turn": None})
+        for n in range(12)
+        for who, turn in (("a", 1), ("b", 2))
+    ]
+    gold = {(f"d{n}", 2, WHOLE): True for n in range(12)}
     people = by_name(quality_figures(answers, DIALOGUES, gold))
     assert people["a"]["overall"]["answers"] == 12
     assert people["a"]["overall"]["sensitivity"]["value"] == 1
@@ -154,20 +146,18 @@ def files(tmp_path: Path) -> dict[str, Any]:
     answers, gold = crowd(60)
     lines = [json.dumps({"dialogue": d, "turn": t, "code": c, "present": p}) for (d, t, c), p in gold.items()]
     (tmp_path / "gold.jsonl").write_text("\n".join(lines) + "\n")
-    (tmp_path / "a.jsonl").write_text(
-        "".join(a.model_dump_json(exclude_defaults=True) + "\n" for a in answers)
-    )
-    logs = [
-        {"dialogue_id": d.id, "turns": [{"role": t.role, "text": t.text} for t in d.turns]}
-        for d in list(DIALOGUES.values())[:60]
-    ]
-    (tmp_path / "log.jsonl").write_text("".join(json.dumps(log) + "\n" for log in logs))
-    return {
+    rows = [answer.model_dump_json(exclude_defaults=True) + "\n" for answer in answers]
+    (tmp_path / "a.jsonl").write_text("".join(rows))
+    with open(tmp_path / "log.jsonl", "w") as log:
+        for d in list(DIALOGUES.values())[:60]:
+            turns = [{"role": t.role, "text": t.text} for t in d.turns]
+            log.write(json.dumps({"dialogue_id": d.id, "turns": turns}) + "\n")
+    paths = {
         "annotations": tmp_path / "a.jsonl",
-        "dialogues": (str(tmp_path / "log.jsonl"),),
         "gold": tmp_path / "gold.jsonl",
-        "out": tmp_path / "out" / "q.json",
+        "out": tmp_path / "out/q.json",
     }
+    return {**paths, "dialogues": (str(tmp_path / "log.jsonl"),)}
 
 
 def test_the_command_prints_and_writes(files: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

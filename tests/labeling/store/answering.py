@@ -1,7 +1,9 @@
 """A project with tasks, and claims and answers as people give them in the console."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+
+import make
 
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation
@@ -10,11 +12,13 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Lease, NewTask, Project
 
 
-def make_project(store: Store, made: Any, n: int = 3, **kept: Any) -> None:
-    """A project `p` with tasks on dialogues d0, d1, ..., of rising age."""
-    projects.create(store, "lea", Project(**{"id": "p", "codes": ("C1",), **kept}))
-    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(n)])
-    tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
+def make_project(store: Store, names: int | Iterable[str] = 3, turn: int | None = None, **kept: Any) -> None:
+    """A project `p` with tasks on these dialogues, or on d0, d1, ..., of rising age; or on a turn of each."""
+    names = [f"d{i}" for i in range(names)] if isinstance(names, int) else list(names)
+    project = Project(**{"id": "p", "codes": ("C1",), **kept})
+    projects.create(store, "lea", project)
+    dialogues.add(store, "lea", [make.dialogue(name) for name in names])
+    tasks.add(store, "lea", project.id, [NewTask(dialogue=name, turn=turn) for name in names])
 
 
 def claim(store: Store, actor: str, project: str = "p", **options: Any) -> Lease:
@@ -30,3 +34,16 @@ def answer(
     """The actor's answer to the next task; there must be one."""
     lease = claim(store, actor, project)
     return annotations.submit(store, actor, lease.task, lease.token, key, findings, **more)
+
+
+def answer_all(
+    store: Store, actor: str, found: Collection[str] = (), project: str = "p", n: int = 99, **more: Any
+) -> list[str]:
+    """The actor's answers to the next `n` tasks, a C1 in the dialogues `found`; these dialogues in order."""
+    given: list[str] = []
+    while len(given) < n and (lease := leases.claim(store, actor, project)):
+        findings = [make.finding()] if lease.dialogue in found else []
+        key = f"{actor} {project} {lease.task}"
+        annotations.submit(store, actor, lease.task, lease.token, key, findings, **more)
+        given.append(lease.dialogue)
+    return given

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import make
 from answering import claim
 
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import store_export
@@ -44,25 +44,6 @@ AGENTS = {name: f"agent-{role}" for role, name in ACTORS.items()}
 AGENTS |= {name: f"agent-{role}" for name, role in CLOSED.items()}
 """The agent that this account is."""
 GOLD = Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert")
-
-FINDING = Finding(
-    code="C1", turn=1, severity="S2", probability=0.9, quote="Anything", start=0, end=8, reason="why"
-)
-
-
-def a_dialogue(name: str, agent: str = "a1") -> Dialogue:
-    turns = (
-        Turn(index=0, role="customer", text="Where is it?"),
-        Turn(index=1, role="agent", text="Anything?"),
-    )
-    return Dialogue(id=name, turns=turns, agent=agent)
-
-
-def a_verdict(name: str, *findings: Finding, release: str = "r") -> Verdict:
-    return Verdict(
-        dialogue_id=name, release=release, taxonomy="1", status="scored", quality=1.0, findings=findings
-    )
-
 
 Act = Callable[[Store, str, Any], object]
 
@@ -301,7 +282,7 @@ RIGHTS = {
 def fill_console(s: Store) -> None:
     """A calibration session that is over, of those who spoke; a training task that somebody else answered, and
     their language; documents; a note to each agent."""
-    dialogues.add(s, "lea", [a_dialogue("d4")])
+    dialogues.add(s, "lea", [make.dialogue("d4")])
     gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": "d4"}))
     members = tuple(dict.fromkeys(account for account, _ in SPOKE.values()))
     projects.create(
@@ -313,7 +294,7 @@ def fill_console(s: Store) -> None:
     for name in (*(f"own-{role}" for role in ROLES), "other"):
         project, pool = ("t", "training") if name == "other" else ("c", "main")
         lease = claim(s, name, project, pool=pool)
-        annotations.submit(s, name, lease.task, lease.token, f"{project} {name}", [FINDING])
+        annotations.submit(s, name, lease.task, lease.token, f"{project} {name}", [make.finding()])
         THEIRS[project] = lease
     projects.set_state(s, "lea", "c", "closed")
     accounts.save_preferences(s, "other", accounts.Preferences(language="es"))

@@ -1,10 +1,10 @@
 """Dynamic overlap on both databases: who agrees is asked no more, who does not gets a third opinion."""
 
 from collections import Counter
-from typing import Any
 
+import make
 import pytest
-from answering import make_project
+from answering import answer_all, make_project
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
@@ -17,7 +17,7 @@ from dialint.labeling.aggregation.adaptive_overlap import (
     update_overlap,
 )
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
-from dialint.labeling.store import accounts, annotations, gold, leases, projects, tasks
+from dialint.labeling.store import accounts, annotations, gold, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.records import Gold, NotAllowed, Project
 from dialint.labeling.store.tasks import list_answered_tasks
@@ -27,38 +27,29 @@ NAMES = tuple(f"d{i}" for i in range(12))
 CONFIG = OverlapConfig("p", sure=0.9)
 
 
-def answer(store: Store, made: Any, who: str, yes: set[str]) -> list[str]:
-    given = []
-    while lease := leases.claim(store, who, "p"):
-        found = [made.finding()] if lease.dialogue in yes else []
-        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
-        given.append(lease.dialogue)
-    return given
-
-
 @pytest.fixture
-def answered(store: Store, made: Any) -> Store:
+def answered(store: Store) -> Store:
     """Ann and ben agree but on d0."""
-    make_project(store, made, len(NAMES), overlap=2, most=3)
-    answer(store, made, "ann", {"d0", "d1", "d2", "d3"})
-    answer(store, made, "ben", {"d1", "d2", "d3"})
+    make_project(store, len(NAMES), overlap=2, most=3)
+    answer_all(store, "ann", {"d0", "d1", "d2", "d3"})
+    answer_all(store, "ben", {"d1", "d2", "d3"})
     return store
 
 
-def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> None:
+def test_a_third_answer_only_where_two_disagree(answered: Store) -> None:
     assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
     assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
-    assert answer(answered, made, "cem", {"d0"}) == ["d0"]
-    assert answer(answered, made, "dot", set()) == []
+    assert answer_all(answered, "cem", {"d0"}) == ["d0"]
+    assert answer_all(answered, "dot") == []
     told = update_overlap(answered, "lea", OverlapConfig("p", sure=1.0, gain=0.0), TAXONOMY)
     assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 11
 
 
-def test_corrections_gold_and_bans_are_heard(answered: Store, made: Any) -> None:
+def test_corrections_gold_and_bans_are_heard(answered: Store) -> None:
     decided = [update_overlap(answered, "lea", CONFIG, TAXONOMY)]
     mine = next(one for one in annotations.list_annotations(answered, "rob", "d5") if one.labeler == "ann")
-    annotations.correct(answered, "ann", int(mine.id), "changed", [made.finding()])
+    annotations.correct(answered, "ann", int(mine.id), "changed", [make.finding()])
     decided.append(update_overlap(answered, "lea", CONFIG, TAXONOMY))
     true = Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert")
     gold.set_gold(answered, "eve", true)
@@ -69,16 +60,16 @@ def test_corrections_gold_and_bans_are_heard(answered: Store, made: Any) -> None
     assert decided[-1] == {Decision.ASK: 12}  # ann alone is left everywhere, one fewer than the minimum
 
 
-def test_who_decided_from_fewer_answers_does_not_overwrite(store: Store, made: Any) -> None:
+def test_who_decided_from_fewer_answers_does_not_overwrite(store: Store) -> None:
     """Ben's answers came, and d0 is to have a third, while somebody still decides from ann's alone."""
 
     def read(transaction: Transaction) -> list[tasks.TaskProgress]:
         return [one for one in list_answered_tasks(transaction, "p") if one.dialogue == "d0"]
 
-    make_project(store, made, len(NAMES), overlap=2, most=3)
-    answer(store, made, "ann", set())
+    make_project(store, len(NAMES), overlap=2, most=3)
+    answer_all(store, "ann")
     old = store.read(read)
-    answer(store, made, "ben", {"d0"})
+    answer_all(store, "ben", {"d0"})
     tasks.set_wanted(store, "lea", 1, 3)
     for known, wanted in ((old, 3), (store.read(read), 2)):
         config = OverlapConfig("p", sure=0.9, minimum=1)
@@ -101,16 +92,16 @@ def test_no_task_is_sure_on_the_word_of_one() -> None:
     assert task_statuses([belief("known", 0, None, gold=True)], 0.95)["known", 1].independent
 
 
-def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: Any) -> None:
-    make_project(store, made, len(NAMES), overlap=1, most=3)
-    answer(store, made, "ann", set())
+def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store) -> None:
+    make_project(store, len(NAMES), overlap=1, most=3)
+    answer_all(store, "ann")
     config = OverlapConfig("p", sure=0.5, minimum=1)
     assert update_overlap(store, "lea", config, TAXONOMY) == {Decision.ASK: len(NAMES)}
-    answer(store, made, "ben", set())
+    answer_all(store, "ben")
     assert update_overlap(store, "lea", config, TAXONOMY) == {Decision.STOP: len(NAMES)}
 
 
-def test_no_answer_is_asked_for_that_gains_too_little(answered: Store, made: Any) -> None:
+def test_no_answer_is_asked_for_that_gains_too_little(answered: Store) -> None:
     """Of d0 a third answer decides; the eleven on which two agree are nearly sure, and one more turns none."""
     only = {Decision.GIVE_UP: 11, Decision.ASK: 1}
     assert update_overlap(answered, "lea", OverlapConfig("p", sure=1.0), TAXONOMY) == only
@@ -132,11 +123,11 @@ def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
     }
 
 
-def test_it_stops_before_the_planned_overlap(store: Store, made: Any) -> None:
+def test_it_stops_before_the_planned_overlap(store: Store) -> None:
     """Four answers were planned; after two that agree the rest is not asked."""
-    make_project(store, made, len(NAMES), overlap=4)
+    make_project(store, len(NAMES), overlap=4)
     for who in ("ann", "ben"):
-        answer(store, made, who, {"d1", "d2"})
+        answer_all(store, who, {"d1", "d2"})
     assert update_overlap(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
     assert tasks.count_tasks(store, "lea", "p")["main"] == {"open": 0, "full": 0, "done": 12, "withdrawn": 0}
 

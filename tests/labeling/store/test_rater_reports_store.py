@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
+import make
 import pytest
+from answering import answer_all
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
@@ -21,7 +22,7 @@ from dialint.labeling.raters.reports import (
     watch,
 )
 from dialint.labeling.raters.reports import measure as quality
-from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
+from dialint.labeling.store import accounts, dialogues, gold, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Gold, NewTask, NotAllowed, Project
 from dialint.labeling.store.stored_annotations import import_annotations
@@ -32,32 +33,23 @@ TAXONOMY = load_taxonomy()
 
 
 @pytest.fixture
-def answered(store: Store, made: Any) -> Store:
+def answered(store: Store) -> Store:
     """ann and ben answer tasks of p, of which two are control tasks with gold; cem, who is banned, as well;
     dot's answers come from elsewhere. ann is right in all, ben passes over what is there."""
     names = [f"d{n}" for n in range(N)]
-    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
+    dialogues.add(store, "lea", [make.dialogue(name) for name in names])
     projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3, control_share=0.5))
     projects.create(store, "lea", Project(id="q", codes=("C1",)))
-    for name, present in (("d0", True), ("d1", False)):
-        known = Gold(dialogue=name, turn=1, code="C1", present=present, source="expert")
-        gold.set_gold(store, "eve", known)
+    known = [Gold(dialogue=f"d{n}", turn=1, code="C1", present=n == 0, source="expert") for n in (0, 1)]
+    gold.import_gold(store, "eve", known)
     new = [NewTask(dialogue=name, pool="control" if name in ("d0", "d1") else "main") for name in names]
     tasks.add(store, "lea", "p", new)
     for who in ("ann", "ben", "cem"):
-        while lease := leases.claim(store, who, "p"):
-            yes = who != "ben" and int(lease.dialogue[1:]) % 2 == 0
-            found = [made.finding()] if yes else []
-            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found, 9.0)
+        answer_all(store, who, names[::2] if who != "ben" else (), seconds=9.0)
     accounts.ban(store, "lea", "cem", "guesses")
     later = datetime.now(UTC) + timedelta(days=9)
-    came = [
-        Annotation(
-            id=name, dialogue_id=name, labeler="dot", kind="crowd", codes=("C1",),
-            findings=(made.finding(),), at=later,
-        )
-        for name in names[2:6]
-    ]  # fmt: skip
+    given = {"labeler": "dot", "kind": "crowd", "codes": ("C1",), "findings": (make.finding(),), "at": later}
+    came = [Annotation(id=name, dialogue_id=name, **given) for name in names[2:6]]
     import_annotations(store, "ada", came, "elsewhere")
     return store
 
@@ -71,8 +63,8 @@ def test_quality_has_control_tasks_and_the_gold_of_the_store(answered: Store) ->
     assert (report["gold"], report["inputs"]) == (2, [])
     doubted = Gold(dialogue="d0", turn=1, code="C1", present=True, source="expert", doubt="contradicted")
     gold.set_gold(answered, "eve", doubted)
-    assert quality(QualityConfig(), lambda: load_annotations(answered, "eve", None))["gold"] == 1
     everybody = quality(QualityConfig(), lambda: load_annotations(answered, "eve", None))
+    assert everybody["gold"] == 1
     assert {each["name"] for each in everybody["labelers"]} == {"ann", "ben", "dot"}
     with pytest.raises(NotAllowed):
         quality(QualityConfig(), lambda: load_annotations(answered, "rob", "p"))

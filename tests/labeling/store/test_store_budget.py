@@ -3,8 +3,8 @@
 from decimal import Decimal
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
+import make
 import pytest
 from answering import claim, make_project
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ from dialint.labeling.store.records import Gold, Lease, NewTask, Pay, Project
 PAY = Pay(amount=Decimal("0.125"), currency="EUR")
 
 
-project = partial(make_project, n=6, lease_s=60)
+project = partial(make_project, lease_s=60)
 
 
 def answer(store: Store, actor: str, seconds: float | None, lease: Lease | None = None) -> int:
@@ -26,15 +26,8 @@ def answer(store: Store, actor: str, seconds: float | None, lease: Lease | None 
     return int(annotations.submit(store, actor, lease.task, lease.token, key, seconds=seconds).id)
 
 
-def limits(store: Store, actor: str = "lea", **changed: Any) -> Project:
-    values = {
-        "overlap": 1, "most": 5, "fair_share": None, "control_share": 0.0, "deadline": None,
-    }  # fmt: skip
-    return projects.change_limits(store, actor, "p", **{**values, **changed})
-
-
-def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store, made: Any) -> None:
-    project(store, made, n=12, control_share=0.5)
+def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store) -> None:
+    project(store, 12, control_share=0.5)
     assert task_view.count_waiting(store, "ann", "p") == 20
     answer(store, "ann", 1.0)
     answer(store, "ann", 1.0)
@@ -42,28 +35,31 @@ def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store, made: A
     assert task_view.count_waiting(store, "ben", "p") == 10, "of ten tasks"
 
 
-def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store: Store, made: Any) -> None:
+def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store: Store) -> None:
     """A correction's seconds go on from those of the answer. Answers without seconds take none."""
-    project(store, made)
+    project(store, 6)
     first = answer(store, "ann", 20.0)
     second = annotations.correct(store, "ann", first, "again", seconds=25.0)
     annotations.correct(store, "ann", int(second.id), "and again", seconds=None)
     answer(store, "ben", None)
-    dialogues.add(store, "lea", [made.dialogue("t0")])
+    dialogues.add(store, "lea", [make.dialogue("t0")])
     tasks.add(store, "lea", "p", [NewTask(dialogue="t0", pool="training")])
     answer(store, "ben", 40.0, claim(store, "ben", pool="training"))
+    lease = claim(store, "ann")
+    leases.skip(store, "ann", lease.task, lease.token, "not mine")
     spending = projects.list_spending(store, "lea")["p"]
     assert spending.paid_answers == 2
+    assert [task_view.count_own_answers(store, who, "p") for who in ("ann", "ben")] == [1, 1]
     # with the training: ann's answer, ben's without a time, ben's in training
     assert (spending.answers, spending.seconds, spending.timed_answers) == (3, pytest.approx(65.0), 2)
 
 
 def test_control_tasks_are_paid_like_those_they_replace(
-    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever an answer was to, the counter goes up by one."""
-    project(store, made, n=4, pay=PAY, control_share=0.5)
-    dialogues.add(store, "lea", [made.dialogue(f"g{i}") for i in range(8)])
+    project(store, 4, pay=PAY, control_share=0.5)
+    dialogues.add(store, "lea", [make.dialogue(f"g{i}") for i in range(8)])
     rows = [Gold(dialogue=f"g{i}", turn=1, code="C1", present=True, source="expert") for i in range(8)]
     gold.import_gold(store, "eve", rows)
     tasks.add_control_tasks(store, "lea", "p")
@@ -81,26 +77,15 @@ def test_control_tasks_are_paid_like_those_they_replace(
     assert projects.list_spending(store, "lea")["p"].paid_answers == 5
 
 
-def test_the_counter_is_of_answers_in_the_main_queue(store: Store, made: Any) -> None:
-    project(store, made, pay=PAY)
-    first = answer(store, "ann", 9.0)
-    annotations.correct(store, "ann", first, "again", seconds=12.0)
-    lease = claim(store, "ann")
-    leases.skip(store, "ann", lease.task, lease.token, "not mine")
-    dialogues.add(store, "lea", [made.dialogue("t0")])
-    tasks.add(store, "lea", "p", [NewTask(dialogue="t0", pool="training")])
-    answer(store, "ann", 9.0, claim(store, "ann", pool="training"))
-    assert task_view.count_own_answers(store, "ann", "p") == 1
-
-
-def test_pay_is_stored_exactly(store: Store, made: Any) -> None:
-    project(store, made, pay=PAY)
+def test_pay_is_stored_exactly(store: Store) -> None:
+    project(store, 6, pay=PAY)
     longer = Pay(amount=Decimal("0.1250"), currency="EUR")
     same = Project(id="p", codes=("C1",), lease_s=60, pay=longer)
     assert projects.create(store, "lea", same) == same, "equal amounts are one text"
     (read, _state) = projects.list_projects(store, "ann")[0]
     assert read.pay == PAY
-    assert limits(store, overlap=2).pay == PAY
+    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0, "deadline": None}
+    assert projects.change_limits(store, "lea", "p", **limits).pay == PAY
     verify(store)
 
 

@@ -1,8 +1,8 @@
 """Calibration sessions as their members see them, on both databases: who, progress, blindness, names, masks."""
 
-from typing import Any
-
+import make
 import pytest
+from answering import answer_all
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
@@ -18,10 +18,10 @@ NAMES = ("d0", "d1", "d2")
 
 
 @pytest.fixture
-def started(store: Store, made: Any) -> Store:
+def started(store: Store) -> Store:
     """A session of three named people on three named dialogues; a mail address is in each second turn."""
     text = "Anything else? Write to eva.luna@example.com then."
-    dialogues.add(store, "lea", [made.dialogue(name, text=text) for name in (*NAMES, "other")])
+    dialogues.add(store, "lea", [make.dialogue(name, text=text) for name in (*NAMES, "other")])
     config = CalibrationConfig(name="s", codes=("C1", "T1"), members=GROUP, dialogues=NAMES)
     told = start_session(store, "lea", config, TAXONOMY)
     assert (told.people, told.tasks) == (GROUP, 3)
@@ -29,20 +29,11 @@ def started(store: Store, made: Any) -> Store:
     return store
 
 
-def answer(store: Store, made: Any, who: str, yes: tuple[str, ...], n: int = 9) -> None:
-    for _ in range(n):
-        lease = leases.claim(store, who, "s")
-        if lease is None:
-            return
-        found = [made.finding()] if lease.dialogue in yes else []
-        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.dialogue}", found)
-
-
-def test_a_session_is_for_its_members(started: Store, made: Any) -> None:
+def test_a_session_is_for_its_members(started: Store) -> None:
     with pytest.raises(NotAllowed, match="no member of s"):
         leases.claim(started, "cem", "s")
     assert sessions.list_sessions(started, "cem") == ()
-    answer(started, made, "ann", ("d0",), n=2)
+    answer_all(started, "ann", ("d0",), "s", n=2)
     for who in ("ann", "lea"):
         (one,) = sessions.list_sessions(started, who)
         assert (one.project.id, one.items, one.is_over, one.is_closed) == ("s", 3, False, False)
@@ -67,10 +58,10 @@ def test_a_group_is_named_once(
         start_session(store, "lea", config, TAXONOMY)
 
 
-def test_results_are_shown_when_all_are_done(started: Store, made: Any) -> None:
-    answer(started, made, "ann", ("d0", "d1"))
-    answer(started, made, "ben", ())
-    answer(started, made, "rob", ("d0",), n=2)
+def test_results_are_shown_when_all_are_done(started: Store) -> None:
+    answer_all(started, "ann", ("d0", "d1"), "s")
+    answer_all(started, "ben", (), "s")
+    answer_all(started, "rob", ("d0",), "s", n=2)
     for operation in (
         lambda who: sessions.load_answers(started, who, "s"),
         lambda who: sessions.load_item(started, who, "s", 1),
@@ -82,7 +73,7 @@ def test_results_are_shown_when_all_are_done(started: Store, made: Any) -> None:
         with pytest.raises(NotAllowed, match="no member"):
             operation("eve")
     assert len(sessions.load_answers(started, "lea", "s").answers) == 8, "a lead sees all at any time"
-    answer(started, made, "rob", ("d0",))
+    answer_all(started, "rob", ("d0",), "s")
     results = load_results(started, "ann", "s", None, TAXONOMY)
     assert results.n_answers == 9
     disputed = {(one.code, one.turn): one for one in results.disputed}
@@ -94,9 +85,9 @@ def test_results_are_shown_when_all_are_done(started: Store, made: Any) -> None:
         sessions.load_answers(started, "lea", "none")
 
 
-def test_a_lead_closes_a_session_and_what_members_see_then(started: Store, made: Any) -> None:
-    answer(started, made, "ann", ("d0",), n=2)
-    answer(started, made, "rob", ())
+def test_a_lead_closes_a_session_and_what_members_see_then(started: Store) -> None:
+    answer_all(started, "ann", ("d0",), "s", n=2)
+    answer_all(started, "rob", (), "s")
     projects.set_state(started, "lea", "s", "closed")
     told = sessions.load_answers(started, "ann", "s")
     assert {one.labeler for one in told.answers} == {"ann", "member 3"}
@@ -117,17 +108,17 @@ def test_a_lead_closes_a_session_and_what_members_see_then(started: Store, made:
     assert sessions.load_item(started, "lea", "s", by_lead.tasks["d0"]).id == "d0"
 
 
-def test_a_correction_counts_in_place_of_the_answer(started: Store, made: Any) -> None:
-    answer(started, made, "ann", ("d0", "d1", "d2"))
+def test_a_correction_counts_in_place_of_the_answer(started: Store) -> None:
+    answer_all(started, "ann", ("d0", "d1", "d2"), "s")
     for one in annotations.list_own(started, "ann"):
         annotations.correct(started, "ann", int(one.id), f"again {one.id}", [])
     told = sessions.load_answers(started, "lea", "s")
     assert [one.findings for one in told.answers] == [(), (), ()]
 
 
-def test_the_note_is_the_leads(started: Store, made: Any) -> None:
+def test_the_note_is_the_leads(started: Store) -> None:
     for who in GROUP:
-        answer(started, made, who, ())
+        answer_all(started, who, (), "s")
     assert sessions.load_note(started, "ann", "s") is None
     first = sessions.save_note(started, "lea", "s", "first", None)
     saved = sessions.save_note(started, "lea", "s", "C1 means each repeat.", first)

@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
+import make
 import pytest
-from answering import claim
+from answering import answer_all, claim
 from sqlalchemy import text
 
 from dialint.detector.records import Dialogue, Example, Label
@@ -28,18 +29,18 @@ from dialint.labeling.store.records import Conflict, Gold, Lease, NewTask, NotAl
 CROWD = ("ann", "ben", "cem", "dot")
 
 
-def setting(
-    store: Store, made: Any, *, n: int = 3, controls: int = 3, share: float = 1.0, **kept: Any
-) -> None:
+def known(name: str, *, present: bool = True) -> Gold:
+    return Gold(dialogue=name, turn=1, code="C1", present=present, source="expert")
+
+
+def setting(store: Store, *, n: int = 3, controls: int = 3, share: float = 1.0, **kept: Any) -> None:
     """Project `p`: tasks d0, d1, ... and control tasks g0, g1, ..., the error there in the even ones."""
     projects.create(store, "lea", Project(**{"id": "p", "codes": ("C1",), "control_share": share, **kept}))
     names = [f"d{i}" for i in range(n)] + [f"g{i}" for i in range(controls)]
-    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
+    dialogues.add(store, "lea", [make.dialogue(name) for name in names])
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(n)])
-    for i in range(controls):
-        gold.set_gold(
-            store, "eve", Gold(dialogue=f"g{i}", turn=1, code="C1", present=i % 2 == 0, source="expert")
-        )
+    rows = [known(f"g{i}", present=i % 2 == 0) for i in range(controls)]
+    gold.import_gold(store, "eve", rows)
     tasks.add(store, "lea", "p", [NewTask(dialogue=f"g{i}", pool="control") for i in range(controls)])
 
 
@@ -52,23 +53,23 @@ def states(store: Store, pool: Any = "control") -> dict[str, int]:
     return {state: n for state, n in tasks.count_tasks(store, "rob", "p")[pool].items() if n}
 
 
-def example(made: Any, name: str, *codes: str, pair: str | None = None) -> Example:
+def example(name: str, *codes: str, pair: str | None = None) -> Example:
     found = [Label(dialogue_id=name, turn=1, code=code, probability=1.0, method="inject:x") for code in codes]
-    return Example(dialogue=made.dialogue(name), labels=tuple(found), split="train", pair=pair)
+    return Example(dialogue=make.dialogue(name), labels=tuple(found), split="train", pair=pair)
 
 
-def test_a_share_of_the_claims_is_control(store: Store, made: Any, monkeypatch: Any) -> None:
+def test_a_share_of_the_claims_is_control(store: Store, monkeypatch: Any) -> None:
     """Of draws 0.1, 0.9, 0.29, 0.3, 0.5 the first and third are below a share of 0.3."""
     draws = iter((0.1, 0.9, 0.29, 0.3, 0.5))
     monkeypatch.setattr(tasks.RNG, "random", lambda: next(draws))
-    setting(store, made, n=5, share=0.3)
+    setting(store, n=5, share=0.3)
     got = [claim(store, "ann", at_once=9) for _ in range(5)]
     assert [lease.dialogue for lease in got] == ["g0", "d0", "g1", "d1", "d2"]
     assert {lease.pool for lease in got} == {"main"}
 
 
-def test_the_holder_cannot_tell_a_control_task(store: Store, made: Any, monkeypatch: Any, time_: Any) -> None:
-    setting(store, made, n=1, controls=1, share=0.5)
+def test_the_holder_cannot_tell_a_control_task(store: Store, monkeypatch: Any, time_: Any) -> None:
+    setting(store, n=1, controls=1, share=0.5)
     for actor in ("ben", "cem"):  # the control task has been in many hands
         monkeypatch.setattr(tasks.RNG, "random", lambda: 0.0)
         lease = claim(store, actor)
@@ -93,9 +94,9 @@ def test_the_holder_cannot_tell_a_control_task(store: Store, made: Any, monkeypa
         assert name not in views[0].model_dump_json()
 
 
-def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, monkeypatch: Any) -> None:
+def test_made_controls_look_like_what_the_logs_hold(store: Store, monkeypatch: Any) -> None:
     """An example knows no channel, times or agents, and its id is ours; a log's dialogue has its own."""
-    turns = made.dialogue("x").turns
+    turns = make.dialogue("x").turns
     bare = Example(
         dialogue=Dialogue(id="x", turns=turns, language="en", metadata={"domain": "travel"}),
         labels=(Label(dialogue_id="x", turn=1, code="C1", probability=1.0, method="inject:x"),),
@@ -104,8 +105,8 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
     (name,) = gold.import_synthetic(store, "lea", [bare])
     timed = tuple(turn.model_copy(update={"at": datetime.now(UTC), "author": "a1"}) for turn in turns)
     said = {"language": "de", "policy": "returns", "sources": ("kb-7",), "masked": True, "turns": timed}
-    dialogues.add(store, "lea", [made.dialogue("log-7").model_copy(update=said)])
-    dialogues.add_verdicts(store, "lea", [made.verdict(each, made.finding()) for each in (name, "log-7")])
+    dialogues.add(store, "lea", [make.dialogue("log-7").model_copy(update=said)])
+    dialogues.add_verdicts(store, "lea", [make.verdict(each, make.finding()) for each in (name, "log-7")])
     projects.create(store, "lea", Project(id="p", codes=("C1",), prelabelled=True, control_share=0.5))
     tasks.add(store, "lea", "p", [NewTask(dialogue="log-7"), NewTask(dialogue=name, pool="control")])
     seen = []
@@ -114,7 +115,7 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
         lease = claim(store, "ann", at_once=2)
         assert (lease.dialogue == name) is (draw == 0.0)
         view = task_view.view_task(store, "ann", lease.task)
-        saved = annotations.submit(store, "ann", lease.task, lease.token, f"{draw}", [made.finding()])
+        saved = annotations.submit(store, "ann", lease.task, lease.token, f"{draw}", [make.finding()])
         corrected = annotations.correct(store, "ann", int(saved.id), f"{draw} again")
         with pytest.raises(Conflict) as conflict:
             annotations.correct(store, "ann", int(saved.id), f"{draw} too late")
@@ -129,9 +130,9 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
     assert name not in seen[0]
 
 
-def test_asking_again_tells_nothing(store: Store, made: Any, monkeypatch: Any, time_: Any) -> None:
+def test_asking_again_tells_nothing(store: Store, monkeypatch: Any, time_: Any) -> None:
     """Who gives a control task back gets the same one again, as in the main pool, whatever is drawn."""
-    setting(store, made, lease_s=60)
+    setting(store, lease_s=60)
     first = claim(store, "ann")
     assert first.dialogue == "g0"
     monkeypatch.setattr(tasks.RNG, "random", lambda: 1.0)
@@ -144,8 +145,8 @@ def test_asking_again_tells_nothing(store: Store, made: Any, monkeypatch: Any, t
     assert claim(store, "ann").dialogue == "d0"
 
 
-def test_no_control_where_there_is_no_work(store: Store, made: Any) -> None:
-    setting(store, made, n=1, controls=2)
+def test_no_control_where_there_is_no_work(store: Store) -> None:
+    setting(store, n=1, controls=2)
     answer(store, "ann", claim(store, "ann"))
     answer(store, "ann", claim(store, "ann"))
     last = claim(store, "ann")
@@ -154,8 +155,8 @@ def test_no_control_where_there_is_no_work(store: Store, made: Any) -> None:
     assert leases.claim(store, "ben", "p") is None, "d0 has its one answer"
 
 
-def test_nobody_twice_and_the_least_shown_first(store: Store, made: Any) -> None:
-    setting(store, made, n=9, controls=3)
+def test_nobody_twice_and_the_least_shown_first(store: Store) -> None:
+    setting(store, n=9, controls=3)
     for actor in ("ann", "ben"):
         got = []
         for _ in range(4):
@@ -163,27 +164,20 @@ def test_nobody_twice_and_the_least_shown_first(store: Store, made: Any) -> None
             got.append(lease.dialogue)
             answer(store, actor, lease)
         assert sorted(got)[1:] == ["g0", "g1", "g2"], "then the main pool"
-    dialogues.add(store, "lea", [made.dialogue("g9")])
-    gold.set_gold(store, "eve", Gold(dialogue="g9", turn=1, code="C1", present=True, source="expert"))
+    dialogues.add(store, "lea", [make.dialogue("g9")])
+    gold.set_gold(store, "eve", known("g9"))
     tasks.add(store, "lea", "p", [NewTask(dialogue="g9", pool="control", priority=-5.0)])
     assert claim(store, "cem").dialogue == "g9", "it was never shown, the others twice"
     verify(store)
 
 
-def test_many_at_once_keep_the_books(store: Store, made: Any) -> None:
+def test_many_at_once_keep_the_books(store: Store) -> None:
     """Four people work through everything at the same time; each control task is seen by each at most once,
     and its rank is the number of people it was shown to."""
-    setting(store, made, n=12, controls=4, share=0.5, overlap=2, control_uses=3)
-
-    def work(actor: str) -> list[str]:
-        got = []
-        while lease := leases.claim(store, actor, "p"):
-            got.append(lease.dialogue)
-            answer(store, actor, lease)
-        return got
+    setting(store, n=12, controls=4, share=0.5, overlap=2, control_uses=3)
 
     with ThreadPoolExecutor(4) as threads:
-        got = list(threads.map(work, CROWD))
+        got = list(threads.map(lambda actor: answer_all(store, actor), CROWD))
     assert all(len(names) == len(set(names)) for names in got)
     shown = Counter(name for names in got for name in names)
     assert all(shown[f"d{i}"] == 2 for i in range(12))
@@ -192,8 +186,8 @@ def test_many_at_once_keep_the_books(store: Store, made: Any) -> None:
     verify(store)
 
 
-def test_retired_when_shown_often(store: Store, made: Any) -> None:
-    setting(store, made, n=9, controls=1, control_uses=2)
+def test_retired_when_shown_often(store: Store) -> None:
+    setting(store, n=9, controls=1, control_uses=2)
     got = [claim(store, actor).dialogue for actor in CROWD]
     assert got == ["g0", "g0", "d0", "d1"]
     assert states(store) == {"withdrawn": 1}
@@ -204,12 +198,12 @@ def test_retired_when_shown_often(store: Store, made: Any) -> None:
         lambda t: t.run(text("SELECT subject, content FROM audit WHERE action = 'gold.retire'")).all()
     )
     assert [tuple(row) for row in told] == [("g0", '{"shown":2}')], "the audit log knows why it went"
-    answer(store, "ann", claim(store, "ann"), made.finding())  # who had it may still answer
+    answer(store, "ann", claim(store, "ann"), make.finding())  # who had it may still answer
     verify(store)
 
 
-def test_uses_are_counted_over_projects(store: Store, made: Any) -> None:
-    setting(store, made, n=9, controls=1, control_uses=2)
+def test_uses_are_counted_over_projects(store: Store) -> None:
+    setting(store, n=9, controls=1, control_uses=2)
     projects.create(store, "lea", Project(id="q", codes=("C1",), control_share=1.0, control_uses=2))
     tasks.add(store, "lea", "q", [NewTask(dialogue="d8"), NewTask(dialogue="g0", pool="control")])
     assert [claim(store, actor).dialogue for actor in ("ann", "ben")] == ["g0", "g0"]
@@ -218,9 +212,9 @@ def test_uses_are_counted_over_projects(store: Store, made: Any) -> None:
     verify(store)
 
 
-def test_retired_by_hand_it_is_gone_everywhere(store: Store, made: Any) -> None:
+def test_retired_by_hand_it_is_gone_everywhere(store: Store) -> None:
     assert not store.read(gold.has_gold)
-    setting(store, made, controls=1)
+    setting(store, controls=1)
     assert store.read(gold.has_gold)
     gold.retire_gold(store, "lea", "g0")
     assert not store.read(gold.has_gold)
@@ -228,14 +222,14 @@ def test_retired_by_hand_it_is_gone_everywhere(store: Store, made: Any) -> None:
     verify(store)
 
 
-def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store, made: Any) -> None:
+def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store) -> None:
     """Four of four good labelers say no where the gold says yes; the fifth person does not get to see it."""
     rater_status.set_rules(store, "lea", rater_status.Rules(least=2, doubt_least=4, doubt_share=0.5))
-    setting(store, made, n=20, controls=3)
+    setting(store, n=20, controls=3)
     for actor in CROWD:
         for _ in range(3):
             lease = claim(store, actor)
-            answer(store, actor, lease, *([made.finding()] if lease.dialogue == "g2" else []))
+            answer(store, actor, lease, *([make.finding()] if lease.dialogue == "g2" else []))
     assert gold.list_doubted(store, "eve") == ()
     assert claim(store, "ria").dialogue == "g1", "g0 was next, and was looked at first"
     (found,) = gold.list_doubted(store, "eve")
@@ -252,10 +246,10 @@ def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store
     verify(store)
 
 
-def test_gold_is_not_doubted_for_the_sake_of_bad_labelers(store: Store, made: Any) -> None:
+def test_gold_is_not_doubted_for_the_sake_of_bad_labelers(store: Store) -> None:
     """All four say no to everything: on the two golds with an error they are wrong, on one right: 0.5."""
     rater_status.set_rules(store, "lea", rater_status.Rules(least=2, doubt_least=4))
-    setting(store, made, n=20, controls=3)
+    setting(store, n=20, controls=3)
     for actor in CROWD:
         for _ in range(3):
             answer(store, actor, claim(store, actor))
@@ -263,23 +257,23 @@ def test_gold_is_not_doubted_for_the_sake_of_bad_labelers(store: Store, made: An
     assert gold.list_doubted(store, "eve") == ()
 
 
-def test_control_answers_count_in_nothing(store: Store, made: Any) -> None:
+def test_control_answers_count_in_nothing(store: Store) -> None:
     """Neither as truth, nor in the fair share (0.5 of 4 answers: two), nor as progress."""
-    setting(store, made, n=4, controls=2, fair_share=0.5)
+    setting(store, n=4, controls=2, fair_share=0.5)
     for _ in range(4):
-        answer(store, "ann", claim(store, "ann"), made.finding())
+        answer(store, "ann", claim(store, "ann"), make.finding())
     assert leases.claim(store, "ann", "p") is None
     assert states(store, "main") == {"open": 2, "done": 2}
     assert [one.dialogue_id for one in stored_annotations.iterate_counted(store, "lea", "p")] == ["d0", "d1"]
 
 
-def test_examples_come_with_their_twins(store: Store, made: Any) -> None:
-    setting(store, made, controls=0)
-    found = [example(made, "x~C1", "C1", pair="x"), example(made, "x~twin", pair="x")]
+def test_examples_come_with_their_twins(store: Store) -> None:
+    setting(store, controls=0)
+    found = [example("x~C1", "C1", pair="x"), example("x~twin", pair="x")]
     names = gold.import_synthetic(store, "lea", found, "p")
     assert gold.import_synthetic(store, "lea", found, "p") == names
-    known = {each.dialogue: (each.present, each.source) for each in gold.list_gold(store, "eve")}
-    assert known == {names[0]: (True, "injected"), names[1]: (False, "injected")}
+    found_gold = {each.dialogue: (each.present, each.source) for each in gold.list_gold(store, "eve")}
+    assert found_gold == {names[0]: (True, "injected"), names[1]: (False, "injected")}
     assert not any("twin" in name or "x" in name for name in names)
     assert claim(store, "ann").dialogue == names[0]
     assert claim(store, "ben").dialogue == names[1], "shown less"
@@ -287,12 +281,12 @@ def test_examples_come_with_their_twins(store: Store, made: Any) -> None:
     assert claim(store, "ann").dialogue == "d0", "who knows one of a pair does not get the other"
 
 
-def test_examples_of_which_nothing_is_known_are_refused(store: Store, made: Any) -> None:
+def test_examples_of_which_nothing_is_known_are_refused(store: Store) -> None:
     with pytest.raises(StoreRefused, match="no example has labels"):
-        gold.import_synthetic(store, "lea", [example(made, "x")])
+        gold.import_synthetic(store, "lea", [example("x")])
     with pytest.raises(StoreRefused, match="clean twin"):
-        gold.import_synthetic(store, "lea", [example(made, "x~twin", pair="x")])
-    soft = example(made, "x", "C1")
+        gold.import_synthetic(store, "lea", [example("x~twin", pair="x")])
+    soft = example("x", "C1")
     soft = soft.model_copy(update={"labels": (soft.labels[0].model_copy(update={"probability": 0.5}),)})
     with pytest.raises(StoreRefused, match="not certain"):
         gold.import_synthetic(store, "lea", [soft])
@@ -300,29 +294,29 @@ def test_examples_of_which_nothing_is_known_are_refused(store: Store, made: Any)
     assert gold.list_gold(store, "eve") == ()
 
 
-def test_an_experts_word_on_injected_gold_stays(store: Store, made: Any) -> None:
-    (name,) = gold.import_synthetic(store, "lea", [example(made, "x", "C1"), example(made, "clean")])
-    gold.set_gold(store, "eve", Gold(dialogue=name, turn=1, code="C1", present=False, source="expert"))
-    gold.import_synthetic(store, "lea", [example(made, "x", "C1")])
+def test_an_experts_word_on_injected_gold_stays(store: Store) -> None:
+    (name,) = gold.import_synthetic(store, "lea", [example("x", "C1"), example("clean")])
+    gold.set_gold(store, "eve", known(name, present=False))
+    gold.import_synthetic(store, "lea", [example("x", "C1")])
     assert [each.present for each in gold.list_gold(store, "eve")] == [False]
 
 
-def test_what_cannot_be_a_control_task(store: Store, made: Any) -> None:
-    setting(store, made, controls=1, prelabelled=False)
+def test_what_cannot_be_a_control_task(store: Store) -> None:
+    setting(store, controls=1, prelabelled=False)
     with pytest.raises(StoreRefused, match="1 control tasks without gold"):
         tasks.add(store, "lea", "p", [NewTask(dialogue="d0", turn=1, pool="control")])
     projects.create(store, "lea", Project(id="q", codes=("C1",), prelabelled=True))
     with pytest.raises(StoreRefused, match="without verdicts"):
         tasks.add(store, "lea", "q", [NewTask(dialogue="g0", pool="control")])
-    dialogues.add_verdicts(store, "lea", [made.verdict("g0", made.finding())])
+    dialogues.add_verdicts(store, "lea", [make.verdict("g0", make.finding())])
     assert tasks.add(store, "lea", "q", [NewTask(dialogue="g0", pool="control")]) == 1
     with pytest.raises(NotAllowed, match="E_POOL"):
         leases.claim(store, "ann", "p", pool="control")
 
 
 @pytest.mark.parametrize(("purpose", "first"), [("review", "rob"), ("adjudication", "eve"), ("label", "ann")])
-def test_purposes_say_who_may_claim(store: Store, made: Any, purpose: Any, first: str) -> None:
-    setting(store, made, controls=0, purpose=purpose)
+def test_purposes_say_who_may_claim(store: Store, purpose: Any, first: str) -> None:
+    setting(store, controls=0, purpose=purpose)
     order = ("ann", "rob", "eve")
     for actor in order[: order.index(first)]:
         with pytest.raises(NotAllowed, match="E_RIGHT"):

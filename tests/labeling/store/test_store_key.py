@@ -6,16 +6,18 @@ import re
 import stat
 import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
 from sqlalchemy import text
 
 from dialint.app.commands import db
 from dialint.app.commands.verify import verify_path
 from dialint.app.store_session import StoreConfig
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, DialintError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import changes, verify
 from dialint.labeling.store.database.audit import (
@@ -128,21 +130,20 @@ def upgrade():
 """
 
 
-@pytest.mark.parametrize("change", [
-    "UPDATE accounts SET role = 'admin' WHERE id = 'ann'", "DROP INDEX tasks_dialogue", None,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change", ["UPDATE accounts SET role = 'admin' WHERE id = 'ann'", "DROP INDEX tasks_dialogue", None]
+)
 def test_an_upgrade_covers_up_nothing(place: str, tmp_path: Path, change: str | None) -> None:
     (tmp_path / "next_version.py").write_text(NEXT.replace("LAST", VERSION))
     with Store(open_engine(store_url(place))) as store:
+        if change is not None:
+            with store.engine.begin() as connection:
+                connection.execute(text(change))
+        with pytest.raises(StoreDamaged) if change else nullcontext():
+            upgrade(place, backup_to=tmp_path / "b", revisions=(tmp_path,))
+        assert store.read(read_version) == (VERSION if change else "NEXT")
         if change is None:
-            upgrade(place, backup_to=tmp_path / "b", revisions=(tmp_path,))
             verify.verify(store)
-            return
-        with store.engine.begin() as connection:
-            connection.execute(text(change))
-        with pytest.raises(StoreDamaged):
-            upgrade(place, backup_to=tmp_path / "b", revisions=(tmp_path,))
-        assert store.read(read_version) == VERSION
 
 
 def test_the_commands_print_the_head_and_compare_it(
@@ -164,7 +165,7 @@ def test_the_commands_print_the_head_and_compare_it(
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_a_store_is_verified_in_memory_that_does_not_grow(
-    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (verify, changes):
         monkeypatch.setattr(module, "BATCH", 10)
@@ -173,7 +174,7 @@ def test_a_store_is_verified_in_memory_that_does_not_grow(
     peaks = []
     for start, stop in ((0, 600), (600, 1800)):  # up to 600 its buffers fill
         for first in range(start, stop, 100):
-            dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(first, first + 100)])
+            dialogues.add(store, "lea", [make.dialogue(f"d{i}") for i in range(first, first + 100)])
         tracemalloc.start()
         verify.verify(store)
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -212,10 +213,7 @@ def test_make_verify_backup_restore(
     "place", ["mysql://u:secret@h/d", "postgresql://", "://", "postgresql://u:secret@127.0.0.1:1/x"]
 )
 def test_a_place_that_cannot_be(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dialint.detector.errors import DialintError
-    from dialint.labeling.store.database import transactions
-
-    monkeypatch.setattr(transactions, "PATIENCE_S", 0.0)
+    monkeypatch.setattr("dialint.labeling.store.database.transactions.PATIENCE_S", 0.0)
     with pytest.raises(DialintError) as refused:
-        transactions.Store.open(place)
+        Store.open(place)
     assert "secret" not in str(refused.value)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import make
 import pytest
 from sqlalchemy import event
 
@@ -20,17 +21,17 @@ DAY_S = 86_400
 
 
 @pytest.fixture
-def judged(store: Store, made: Any, time_: Any) -> Store:
+def judged(store: Store, time_: Any) -> Store:
     """`old` on four dialogues over three weeks, `new` on two of them."""
     names = ("d1", "d2", "d3", "d4")
-    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
+    dialogues.add(store, "lea", [make.dialogue(name) for name in names])
     for name in names:
-        found = [made.finding(probability=0.9)] if name in ("d1", "d2") else []
+        found = [make.finding(probability=0.9)] if name in ("d1", "d2") else []
         probability = {"d1": 0.9, "d2": 0.9, "d3": 0.4, "d4": 0.01}[name]
-        dialogues.add_verdicts(store, "lea", [made.verdict(name, *found, release="old", risk=probability)])
+        dialogues.add_verdicts(store, "lea", [make.verdict(name, *found, release="old", risk=probability)])
         time_.pass_s(7 * DAY_S)
-    found = [made.finding("T1"), made.finding(probability=0.8)]
-    new = [made.verdict("d1", *found, release="new"), made.verdict("d3", release="new")]
+    found = [make.finding("T1"), make.finding(probability=0.8)]
+    new = [make.verdict("d1", *found, release="new"), make.verdict("d3", release="new")]
     dialogues.add_verdicts(store, "lea", new)
     return store
 
@@ -49,11 +50,11 @@ def test_two_releases_are_compared_where_both_judged(judged: Store) -> None:
     assert compare_releases(judged, "lea", "old", "none").n_dialogues == 0
 
 
-def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Store, made: Any) -> None:
+def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Store) -> None:
     last: Annotation | None = None
     for actor, name, found in (
-        ("rob", "d1", [made.finding()]), ("rob", "d2", []), ("rob", "d4", []), ("rob", "d3", []),
-        ("eve", "d3", [made.finding()]),
+        ("rob", "d1", [make.finding()]), ("rob", "d2", []), ("rob", "d4", []), ("rob", "d3", []),
+        ("eve", "d3", [make.finding()]),
     ):  # fmt: skip
         seen = int(last.id) if last is not None and actor == "eve" else None
         last = annotations.review(judged, actor, name, f"{actor} {name}", ["C1"], found, expected=seen)
@@ -66,7 +67,7 @@ def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Sto
     assert load_code_turns(judged, "lea", "new") == {}, "its verdicts have no probabilities"
 
 
-def test_previews_read_the_newest_by_an_index(judged: Store, made: Any) -> None:
+def test_previews_read_the_newest_by_an_index(judged: Store) -> None:
     """The plans of SQLite for what the pages of releases, taxonomy and policies read."""
     if judged.engine.dialect.name != "sqlite":
         pytest.skip("PostgreSQL scans a table as small as this one")

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import make
 import pytest
 
+from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, annotations, dialogues
 from dialint.labeling.store.coaching import list_dialogues
@@ -30,11 +32,11 @@ Review = Callable[..., Any]
 
 
 @pytest.fixture
-def review(store: Store, made: Any) -> Review:
+def review(store: Store) -> Review:
     """d1 of a1 has a C1 (S2) and the suggestion of a T1."""
     accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
-    dialogues.add(store, "lea", [made.dialogue("d1")])
-    verdict = made.verdict("d1", made.finding()).model_copy(update={"suggestions": (made.finding("T1"),)})
+    dialogues.add(store, "lea", [make.dialogue("d1")])
+    verdict = make.verdict("d1", make.finding()).model_copy(update={"suggestions": (make.finding("T1"),)})
     dialogues.add_verdicts(store, "lea", [verdict])
 
     def save(actor: str, codes: list[str], findings: list[Any], turn: int | None = None) -> None:
@@ -46,42 +48,42 @@ def review(store: Store, made: Any) -> Review:
     return save
 
 
-def graver(made: Any) -> Any:
-    return made.finding().model_copy(update={"severity": "S1"})
+def graver() -> Finding:
+    return make.finding().model_copy(update={"severity": "S1"})
 
 
-def elsewhere(made: Any) -> Any:
-    return made.finding("U2").model_copy(update={"quote": "else", "start": 9, "end": 13})
+def elsewhere() -> Finding:
+    return make.finding("U2").model_copy(update={"quote": "else", "start": 9, "end": 13})
 
 
-CASES: dict[str, tuple[Callable[[Review, Any], None], float | None]] = {
-    "nobody decided": (lambda review, made: None, None),
-    "confirmed": (lambda review, made: review("rob", ["C1"], [made.finding()]), S2),
-    "rejected": (lambda review, made: review("rob", ["C1"], []), 100.0),
-    "changed to a graver one": (lambda review, made: review("rob", ["C1"], [graver(made)]), S1),
-    "changed to another code": (lambda review, made: review("rob", ["C1", "U2"], [made.finding("U2")]), S2),
-    "rejected, one added": (lambda review, made: review("rob", ["C1", "U2"], [elsewhere(made)]), S2),
+CASES: dict[str, tuple[Callable[[Review], object], float | None]] = {
+    "nobody decided": (lambda review: None, None),
+    "confirmed": (lambda review: review("rob", ["C1"], [make.finding()]), S2),
+    "rejected": (lambda review: review("rob", ["C1"], []), 100.0),
+    "changed to a graver one": (lambda review: review("rob", ["C1"], [graver()]), S1),
+    "changed to another code": (lambda review: review("rob", ["C1", "U2"], [make.finding("U2")]), S2),
+    "rejected, one added": (lambda review: review("rob", ["C1", "U2"], [elsewhere()]), S2),
     "the suggestion added": (
-        lambda review, made: review("rob", ["C1", "T1"], [made.finding(), made.finding("T1")]),
+        lambda review: review("rob", ["C1", "T1"], [make.finding(), make.finding("T1")]),
         load_taxonomy().quality_of(["S2", "S2"]),
     ),
-    "not asked: the model's stands": (lambda review, made: review("rob", ["U2"], []), S2),
-    "a turn only, the rest is the model's": (lambda review, made: review("rob", ["C1"], [], 1), 100.0),
+    "not asked: the model's stands": (lambda review: review("rob", ["U2"], []), S2),
+    "a turn only, the rest is the model's": (lambda review: review("rob", ["C1"], [], 1), 100.0),
     "an expert over a reviewer": (
-        lambda review, made: (review("eve", ["C1"], []), review("rob", ["C1"], [made.finding()])), 100.0
+        lambda review: (review("eve", ["C1"], []), review("rob", ["C1"], [make.finding()])), 100.0
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_score_of_a_dialogue_is_what_people_left_standing(
-    store: Store, made: Any, review: Review, case: str
+    store: Store, review: Review, case: str
 ) -> None:
     act, expected = CASES[case]
-    act(review, made)
+    act(review)
     assert read_history(store, "rob", "d1").reviewed_quality == expected
     (hit,) = search(store, "rob", Search()).hits
-    assert (hit.quality, hit.reviewed_quality) == (made.verdict("d1", made.finding()).quality, expected)
+    assert (hit.quality, hit.reviewed_quality) == (make.verdict("d1", make.finding()).quality, expected)
     (own,) = list_dialogues(store, "agnes", "a1", *EVER)
     assert own.reviewed_quality == expected
     verify(store)
@@ -89,27 +91,27 @@ def test_the_score_of_a_dialogue_is_what_people_left_standing(
 
 @pytest.mark.parametrize(("turn", "expected"), [(1, None), (None, 100.0)])
 def test_without_a_model_a_person_must_have_read_the_whole_dialogue(
-    store: Store, made: Any, turn: int | None, expected: float | None
+    store: Store, turn: int | None, expected: float | None
 ) -> None:
-    dialogues.add(store, "lea", [made.dialogue("d1")])
+    dialogues.add(store, "lea", [make.dialogue("d1")])
     annotations.review(store, "rob", "d1", "k", ["C1"], [], expected=None, turn=turn)
     assert read_history(store, "rob", "d1").reviewed_quality == expected
     totals = read_reviewed_scores(store, "lea", "total", *EVER)
     assert totals == (() if expected is None else (ReviewedScore("", 1, 100.0, 0, None),))
 
 
-def test_means_by_agent_and_week_are_of_reviewed_dialogues(store: Store, made: Any) -> None:
+def test_means_by_agent_and_week_are_of_reviewed_dialogues(store: Store) -> None:
     accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
     first_ms = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp() * 1000)
     for name, agent, day in (("d1", "a1", 0), ("d2", "a1", 8), ("d3", "a2", 8), ("d4", "a2", 9)):
         at = datetime.fromtimestamp((first_ms + day * DAY_MS) / 1000, UTC)
-        dialogue = made.dialogue(name, agent)
+        dialogue = make.dialogue(name, agent)
         turns = (dialogue.turns[0].model_copy(update={"at": at}), *dialogue.turns[1:])
         dialogues.add(store, "lea", [dialogue.model_copy(update={"turns": turns})])
-        dialogues.add_verdicts(store, "lea", [made.verdict(name, made.finding())])
-    for name, left in (("d1", []), ("d2", [made.finding()]), ("d3", [])):
+        dialogues.add_verdicts(store, "lea", [make.verdict(name, make.finding())])
+    for name, left in (("d1", []), ("d2", [make.finding()]), ("d3", [])):
         annotations.review(store, "rob", name, name, ["C1"], left, expected=None)
-    model = made.verdict("d1", made.finding()).quality
+    model = make.verdict("d1", make.finding()).quality
     span = (first_ms, first_ms + 30 * DAY_MS)
     read = read_reviewed_scores
     means = {
@@ -129,12 +131,12 @@ def test_means_by_agent_and_week_are_of_reviewed_dialogues(store: Store, made: A
 EVER = (0, 2_000_000_000_000)
 
 
-def test_totals_follow_a_confirmation_and_a_rejection(store: Store, made: Any) -> None:
-    dialogues.add(store, "lea", [made.dialogue(name, agent) for name, agent in (("d1", "a1"), ("d2", "a2"))])
+def test_totals_follow_a_confirmation_and_a_rejection(store: Store) -> None:
+    dialogues.add(store, "lea", [make.dialogue(name, agent) for name, agent in (("d1", "a1"), ("d2", "a2"))])
     assert read_totals(store, "lea", *EVER) == Totals(stored=2)
-    dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding()), made.verdict("d2")])
+    dialogues.add_verdicts(store, "lea", [make.verdict("d1", make.finding()), make.verdict("d2")])
     assert read_totals(store, "lea", *EVER) == Totals(stored=2, dialogues=2, flagged=1, findings=1)
-    first = annotations.review(store, "rob", "d1", "k", ["C1"], [made.finding()], expected=None)
+    first = annotations.review(store, "rob", "d1", "k", ["C1"], [make.finding()], expected=None)
     expected = Totals(stored=2, dialogues=2, flagged=1, findings=1, reviewed=1, confirmed=1)
     assert read_totals(store, "lea", *EVER) == expected
     annotations.review(store, "ria", "d1", "k2", ["C1"], [], expected=int(first.id))

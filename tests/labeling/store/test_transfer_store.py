@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import make
 import pytest
-from answering import answer, claim
+from answering import answer, answer_all, claim, make_project
 from patience import WAIT_S
 from sqlalchemy import select
 
@@ -23,6 +24,7 @@ from dialint.labeling.aggregation.question_posteriors import load_posteriors
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import DatasetConfig
+from dialint.labeling.dataset.export import run as make_dataset
 from dialint.labeling.exchange.import_labels import ImportConfig, open_rejects
 from dialint.labeling.exchange.store_export import export_annotations, export_dataset
 from dialint.labeling.exchange.store_import import import_labels, import_logs, import_verdicts
@@ -30,7 +32,6 @@ from dialint.labeling.store import (
     annotations,
     dialogues,
     gold,
-    leases,
     projects,
     stored_annotations,
     task_view,
@@ -53,16 +54,17 @@ def log(path: Path, n: int, extra: str = "") -> str:
     return str(path)
 
 
-def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
-    path = log(tmp_path / "log.jsonl", 1203, '{"id": "bad"}\n')
+def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialint.labeling.exchange.store_import.MAX_PER_CALL", 10)
+    path = log(tmp_path / "log.jsonl", 22, '{"id": "bad"}\n')
     told: list[int] = []
     with open_rejects(tmp_path / "folder" / "bad.jsonl") as bad:
         first = import_logs(store, "lea", [path], ReadConfig(), lambda done, share: told.append(done), bad)
-    assert (first.new, first.existing, bad.codes.total(), told) == (1203, 0, 1, [1000, 1203])
+    assert (first.new, first.existing, bad.codes.total(), told) == (22, 0, 1, [10, 20, 22])
     (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
-    assert (row["line"], row["path"], row["code"]) == (1204, bad.first[0].path, bad.first[0].code)
+    assert (row["line"], row["path"], row["code"]) == (23, bad.first[0].path, bad.first[0].code)
     again = import_logs(store, "lea", [path], ReadConfig(), SILENT)
-    assert (again.new, again.existing) == (0, 1203)
+    assert (again.new, again.existing) == (0, 22)
     found = dialogues.read(store, "rob", "d7")[0]
     loaded = next(read(open_logs([log(tmp_path / "one.jsonl", 8)]), ReadConfig(), Counts()))
     assert isinstance(loaded, Loaded)
@@ -82,9 +84,9 @@ def verdict_file(path: Path, *said: Verdict) -> Path:
     return path
 
 
-def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: Any, tmp_path: Path) -> None:
-    dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
-    said = [made.verdict(name, made.finding(), risk=0.5) for name in ("d0", "d1", "d9")]
+def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, tmp_path: Path) -> None:
+    dialogues.add(store, "lea", [make.dialogue("d0"), make.dialogue("d1")])
+    said = [make.verdict(name, make.finding(), risk=0.5) for name in ("d0", "d1", "d9")]
     path = verdict_file(tmp_path / "v.jsonl", *said[:2])
     assert import_verdicts(store, "lea", path, SILENT).new == 2
     assert dialogues.read(store, "rob", "d1")[1] == said[1]
@@ -96,37 +98,34 @@ def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: A
         import_verdicts(store, "lea", path, SILENT)
 
 
-def test_another_run_of_a_release_comes_in_under_another_name(
-    store: Store, made: Any, tmp_path: Path
-) -> None:
+def test_another_run_of_a_release_comes_in_under_another_name(store: Store, tmp_path: Path) -> None:
     """Without one it is refused: the store keeps one verdict by dialogue and release."""
-    dialogues.add(store, "lea", [made.dialogue("d0")])
-    import_verdicts(store, "lea", verdict_file(tmp_path / "v.jsonl", made.verdict("d0", risk=0.5)), SILENT)
-    other = made.verdict("d0", risk=0.2)
+    dialogues.add(store, "lea", [make.dialogue("d0")])
+    import_verdicts(store, "lea", verdict_file(tmp_path / "v.jsonl", make.verdict("d0", risk=0.5)), SILENT)
+    other = make.verdict("d0", risk=0.2)
     path = verdict_file(tmp_path / "w.jsonl", other)
     with pytest.raises(
         StoreRefused, match=f"d0: the store has another verdict of {other.release}; .*--release-name"
     ):
         import_verdicts(store, "lea", path, SILENT)
-    for _ in range(2):
+    for new in (1, 0):
         imported = import_verdicts(store, "lea", path, SILENT, "with a judge")
-    assert (imported.new, imported.existing) == (0, 1)
+        assert (imported.new, imported.existing) == (new, 1 - new)
     assert dialogues.read(store, "rob", "d0")[1] == other.model_copy(update={"release": "with a judge"})
-    query = select(verdicts.c.release).order_by(verdicts.c.release)
-    found = store.read(lambda transaction: transaction.run(query).scalars().all())
-    assert found == sorted((other.release, "with a judge"))
+    found = store.read(lambda transaction: transaction.run(select(verdicts.c.release)).scalars().all())
+    assert sorted(found) == sorted((other.release, "with a judge"))
     for name in ("", "x" * 201, "a\nb"):
         with pytest.raises(ConfigError, match="E_NAME"):
             import_verdicts(store, "lea", path, SILENT, name)
 
 
 def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(
-    store: Store, made: Any, tmp_path: Path
+    store: Store, tmp_path: Path
 ) -> None:
     """They flag nothing, nobody can appeal against them, and another set of them is another verdict."""
-    dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
-    plain = made.verdict("d0", risk=0.5)
-    suggested = plain.model_copy(update={"suggestions": (made.finding(),)})
+    dialogues.add(store, "lea", [make.dialogue("d0"), make.dialogue("d1")])
+    plain = make.verdict("d0", risk=0.5)
+    suggested = plain.model_copy(update={"suggestions": (make.finding(),)})
     path = verdict_file(tmp_path / "v.jsonl", suggested)
     assert import_verdicts(store, "lea", path, SILENT).new == 1
     assert import_verdicts(store, "lea", path, SILENT).existing == 1
@@ -151,34 +150,24 @@ def table(path: Path, *rows: str) -> str:
 
 
 @pytest.fixture
-def filled(store: Store, made: Any) -> Store:
-    dialogues.add(store, "lea", [made.dialogue(f"d{i}") for i in range(3)])
+def filled(store: Store) -> Store:
+    dialogues.add(store, "lea", [make.dialogue(f"d{i}") for i in range(3)])
     return store
 
 
-def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_path: Path) -> None:
+def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, tmp_path: Path) -> None:
     """Unknown dialogue, code and worker; a second label in the file, by another file, and by one who
     answered here."""
-    projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
-    tasks.add(filled, "lea", "p", [NewTask(dialogue="d2")])
+    make_project(filled, ["d2"], codes=("C1", "L1"))
     answer(filled, "cem", "p", "k")
     good = ["d0/1/L1,ann,yes", "d0/1/L1,ben,no", "d1/1/L1,ann,no", "d2/1/T1,cem,no"]
-    bad = [
-        "d9/1/L1,ann,no",
-        "d0/1/Z9,ann,no",
-        "d0/1/L1,zoe,no",
-        "d1/0/L1,ann,no",
-        "d0/1/L1,ben,yes",
-        "d2/1/L1,cem,no",
-    ]
+    bad = ["d9/1/L1,ann,no", "d0/1/Z9,ann,no", "d0/1/L1,zoe,no", "d1/0/L1,ann,no"]
+    bad += ["d0/1/L1,ben,yes", "d2/1/L1,cem,no"]
     first = table(tmp_path / "first.csv", *good, *bad)
-    told = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
-    assert (told.existing, told.new, told.rejects.codes.total()) == (0, 4, 6)
-    assert [(one.line, one.code) for one in told.rejects.first] == [
-        (line, "E_LABEL") for line in range(6, 12)
-    ]
-    again = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
-    assert (again.existing, again.new, again.rejects.codes.total()) == (4, 0, 6)
+    for new, existing in ((4, 0), (0, 4)):
+        told = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
+        assert (told.existing, told.new, told.rejects.codes.total()) == (existing, new, 6)
+        assert [(one.line, one.code) for one in told.rejects.first] == [(n, "E_LABEL") for n in range(6, 12)]
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
     told = import_labels(filled, "ada", ImportConfig(labels=(second,), max_bad=1.0), "crowd", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
@@ -218,12 +207,8 @@ def test_what_becomes_of_annotations_from_elsewhere(filled: Store) -> None:
     assert import_annotations(filled, "ada", [crowd_answer("8", codes=("C1", "T1"))], "toloka", "p") == (
         "a code that is not asked",
     )
-    again = [
-        crowd_answer("9"),
-        crowd_answer("10", turn=None),
-        crowd_answer("11", codes=("L1",)),
-        crowd_answer("12", turn=0),
-    ]
+    again = [crowd_answer("9"), crowd_answer("10", turn=None)]
+    again += [crowd_answer("11", codes=("L1",)), crowd_answer("12", turn=0)]
     assert import_annotations(filled, "ada", again, "toloka", "p", once=True) == (
         "a second answer", "a second answer", "new", "new",
     )  # fmt: skip
@@ -272,15 +257,10 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
         ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
     }  # fmt: skip
     assert export_annotations(filled, "rob", tmp_path / "a.jsonl", "p")["files"][0]["rows"] == 3
-    marked = {
-        "text": "Anything else?",
-        "spans": [],
-        "answer": "accept",
-        "_annotator_id": "ann",
-        "_task_hash": 1,
-    }
+    marked = {"text": "Anything else?", "spans": [], "answer": "accept", "_annotator_id": "ann"}
+    marked |= {"_task_hash": 1, "meta": {"dialogue_id": "d2", "turn": 1}}
     other = tmp_path / "prodigy.jsonl"
-    other.write_text(json.dumps({**marked, "meta": {"dialogue_id": "d2", "turn": 1}}) + "\n")
+    other.write_text(json.dumps(marked) + "\n")
     asked = import_labels(filled, "ada", ImportConfig(labels=(str(other),)), "prodigy", SILENT, project="p")
     assert asked.new == 1
     assert annotations.list_annotations(filled, "rob", "d2")[0].codes == ("C1", "L1")
@@ -291,12 +271,8 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
     path = table(tmp_path / "t.csv", *rows)
     import_labels(filled, "ada", ImportConfig(labels=(path,)), "crowd", SILENT)
-    assert [one.codes[0] for one in stored_annotations.iterate_counted(filled, "lea")] == [
-        "C1",
-        "L1",
-        "T1",
-        "C1",
-    ]
+    codes = [one.codes[0] for one in stored_annotations.iterate_counted(filled, "lea")]
+    assert codes == ["C1", "L1", "T1", "C1"]
     import_annotations(filled, "ada", [crowd_answer("corrected")], "ours")
     found = list(stored_annotations.iterate_counted(filled, "lea"))
     assert [(one.codes[0], bool(one.findings)) for one in found] == [
@@ -305,21 +281,18 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
 
 
 @pytest.fixture
-def answered(filled: Store, made: Any) -> Store:
-    projects.create(filled, "lea", Project(id="p", codes=("C1",), overlap=2))
-    dialogues.add_verdicts(filled, "lea", [made.verdict(f"d{i}", made.finding(), risk=0.9) for i in range(3)])
-    tasks.add(filled, "lea", "p", [NewTask(dialogue=f"d{i}") for i in range(3)])
+def answered(store: Store) -> Store:
+    make_project(store, overlap=2)
+    dialogues.add_verdicts(store, "lea", [make.verdict(f"d{i}", make.finding(), risk=0.9) for i in range(3)])
     for who in ("ann", "rob"):
-        while lease := leases.claim(filled, who, "p"):
-            found = [made.finding(probability=1.0)] if lease.dialogue == "d0" else []
-            annotations.submit(filled, who, lease.task, lease.token, f"{who} {lease.task}", found)
-    return filled
+        answer_all(store, who, {"d0"})
+    return store
 
 
-def test_annotations_go_out_and_come_into_another_store(answered: Store, made: Any, tmp_path: Path) -> None:
+def test_annotations_go_out_and_come_into_another_store(answered: Store, tmp_path: Path) -> None:
     out = tmp_path / "folder" / "a.jsonl"
     first = next(one for one in annotations.list_annotations(answered, "rob", "d1") if one.labeler == "ann")
-    annotations.correct(answered, "ann", int(first.id), "correction", [made.finding()])
+    annotations.correct(answered, "ann", int(first.id), "correction", [make.finding()])
     manifest = export_annotations(answered, "rob", out, "p")
     assert manifest["files"][0]["rows"] == 6
     rows = list(read_annotations(out))
@@ -335,9 +308,7 @@ def test_annotations_go_out_and_come_into_another_store(answered: Store, made: A
     assert (told.new, told.rejects.codes.total()) == (6, 0)
 
 
-def test_annotations_are_masked_unless_a_lead_asks_for_originals(
-    store: Store, made: Any, tmp_path: Path
-) -> None:
+def test_annotations_are_masked_unless_a_lead_asks_for_originals(store: Store, tmp_path: Path) -> None:
     """The reviewer quotes a mail address and names a person in the reason."""
     text = "Thanks Anna! I have written to anna.k@example.com. Anything else?"
     turns = (
@@ -345,7 +316,7 @@ def test_annotations_are_masked_unless_a_lead_asks_for_originals(
         Turn(index=1, role="agent", text=text),
     )
     dialogues.add(store, "lea", [Dialogue(id="d", turns=turns, agent="a1")])
-    said = made.finding().model_copy(
+    said = make.finding().model_copy(
         update={"quote": "anna.k@example.com", "start": 31, "end": 49, "reason": "Anna Kowalska's own mail"}
     )
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
@@ -368,23 +339,24 @@ def test_annotations_are_masked_unless_a_lead_asks_for_originals(
     assert [row.action for row in rows] == ["export.annotations"] * 2
 
 
-def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path: Path) -> None:
+def json_lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_dataset_straight_from_the_store(answered: Store, tmp_path: Path) -> None:
     """d0 has the error by both; the reviewer rejects the model's findings in d1 and d2; gold beats all."""
     config = DatasetConfig(out=tmp_path / "set", key="k", shares=(1.0, 0.0, 0.0, 0.0), near=0)
     manifest = export_dataset(answered, "lea", config, "p")
     rows = {file["name"]: file["rows"] for file in manifest["files"]}
     assert (rows["train.jsonl"], rows["preferences.jsonl"]) == (3, 2)
-    read_back = [json.loads(line) for line in (tmp_path / "set/train.jsonl").read_text().splitlines()]
-    assert {one["dialogue"]["id"]: len(one.get("labels", [])) for one in read_back} == {
-        "d0": 1,
-        "d1": 0,
-        "d2": 0,
-    }
-    pairs = [json.loads(line) for line in (tmp_path / "set/preferences.jsonl").read_text().splitlines()]
+    examples = json_lines(tmp_path / "set/train.jsonl")
+    labels = {one["dialogue"]["id"]: len(one.get("labels", [])) for one in examples}
+    assert labels == {"d0": 1, "d1": 0, "d2": 0}
+    pairs = json_lines(tmp_path / "set/preferences.jsonl")
     assert {(pair["outcome"], pair["release"]) for pair in pairs} == {("overturned", "embedded-1")}
     assert (manifest["inputs"], manifest["store"]["project"]) == ([], "p")
     assert verify(answered, Head.parse(manifest["store"]["head"]))
-    assert made.dialogue("d0").turns[1].text == read_back[0]["dialogue"]["turns"][1]["text"]
+    assert make.dialogue("d0").turns[1].text == examples[0]["dialogue"]["turns"][1]["text"]
     with pytest.raises(ConfigError, match="store or of files"):
         export_dataset(answered, "lea", DatasetConfig(out=tmp_path / "x", key="k", dialogues=("a",)), None)
     projects.create(answered, "lea", Project(id="q", codes=("C1",)))
@@ -393,22 +365,15 @@ def test_a_dataset_straight_from_the_store(answered: Store, made: Any, tmp_path:
     gold.set_gold(answered, "eve", Gold(dialogue="d0", turn=1, code="C1", present=False, source="expert"))
     aggregate_store(answered, "lea", StoreLabelsConfig("p"), load_taxonomy())
     export_dataset(answered, "lea", replace(config, out=tmp_path / "known"), "p")
-    known = [json.loads(line) for line in (tmp_path / "known/train.jsonl").read_text().splitlines()]
-    assert {
-        one["dialogue"]["id"]: [
-            label for label in one.get("labels", []) if label["code"] == "C1" and label["probability"] > 0.2
-        ]
-        for one in known
-    } == {"d0": [], "d1": [], "d2": []}
+    known = [label for one in json_lines(tmp_path / "known/train.jsonl") for label in one.get("labels", [])]
+    assert not [label for label in known if label["code"] == "C1" and label["probability"] > 0.2]
 
 
-def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, tmp_path: Path) -> None:
+def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, tmp_path: Path) -> None:
     """A log in HTML with a note: the verdict's offsets are of the log; those of the store and of a dataset made
     from it are of the text that people read, and the turns keep their number."""
-    asked, said = (
-        "<p>Where &amp; when?</p>",
-        "<p>Tom &amp; I: <b>it arrived</b></p><blockquote type=cite>a</blockquote>",
-    )
+    asked = "<p>Where &amp; when?</p>"
+    said = "<p>Tom &amp; I: <b>it arrived</b></p><blockquote type=cite>a</blockquote>"
     turns = [("customer", asked), ("agent", "[Internal note] he lies"), ("agent", said)]
     path = tmp_path / "log.jsonl"
     record = {"id": "d0", "turns": [{"role": role, "text": text} for role, text in turns]}
@@ -416,40 +381,32 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
     import_logs(store, "lea", [str(path)], ReadConfig(), SILENT)
     start = said.index("it arrived")
     place = {"turn": 2, "start": start, "end": start + 10, "quote": "it arrived"}
-    found = made.finding().model_copy(update=place)
-    verdicts = verdict_file(tmp_path / "v.jsonl", made.verdict("d0", found))
+    found = make.finding().model_copy(update=place)
+    verdicts = verdict_file(tmp_path / "v.jsonl", make.verdict("d0", found))
     assert import_verdicts(store, "lea", verdicts, SILENT).new == 1
     assert import_verdicts(store, "lea", verdicts, SILENT).existing == 1
     kept, verdict = dialogues.read(store, "rob", "d0")
     assert verdict is not None
-    assert [(turn.index, turn.text) for turn in kept.turns] == [
-        (0, "Where & when?"),
-        (2, "Tom & I: it arrived"),
-    ]
+    texts = {turn.index: turn.text for turn in kept.turns}
+    assert texts == {0: "Where & when?", 2: "Tom & I: it arrived"}
     (placed,) = verdict.findings
     assert (placed.start, placed.end, placed.quote) == (9, 19, "it arrived")
     projects.create(store, "lea", Project(id="p", codes=("C1",)))
     tasks.add(store, "lea", "p", [NewTask(dialogue="d0")])
-    lease = claim(store, "rob", "p")
-    annotations.submit(
-        store, "rob", lease.task, lease.token, "k", [placed.model_copy(update={"probability": 1.0})]
-    )
+    answer(store, "rob", "p", "k", [placed.model_copy(update={"probability": 1.0})])
     config = DatasetConfig(out=tmp_path / "set", key="k", shares=(1.0, 0.0, 0.0, 0.0), near=0)
     export_dataset(store, "lea", config, "p")
-    (line,) = (tmp_path / "set/train.jsonl").read_text().splitlines()
-    example = json.loads(line)
+    (example,) = json_lines(tmp_path / "set/train.jsonl")
     (label,) = example["labels"]
     assert [turn["index"] for turn in example["dialogue"]["turns"]] == [0, 2]
     assert (label["turn"], label["start"], label["end"]) == (2, 9, 19)
-    assert "edits" not in line
+    assert "edits" not in (tmp_path / "set/train.jsonl").read_text()
     annotated = tmp_path / "a.jsonl"
     export_annotations(store, "rob", annotated, "p")
     from_files = replace(
         config, out=tmp_path / "files", dialogues=(str(path),), annotations=(annotated,), verdicts=verdicts
     )
-    from dialint.labeling.dataset.export import run as make_dataset
-
     make_dataset(from_files)
-    (again,) = (tmp_path / "files/train.jsonl").read_text().splitlines()
-    assert json.loads(again)["dialogue"] == example["dialogue"]
-    assert [(each["start"], each["end"]) for each in json.loads(again)["labels"]] == [(9, 19)]
+    (again,) = json_lines(tmp_path / "files/train.jsonl")
+    assert again["dialogue"] == example["dialogue"]
+    assert [(each["start"], each["end"]) for each in again["labels"]] == [(9, 19)]

@@ -166,25 +166,24 @@ def test_a_log_becomes_examples_with_a_manifest_and_the_same_bytes_again(tmp_pat
     assert set(manifest["made"]) >= {"L1", "L2", "M2", "M3", "V2", "T1", "U2"}
     assert "R1" in examples[0].unlabelled
     run([str(SAMPLE)], replace(config, out=tmp_path / "again"))
-    run([str(SAMPLE)], replace(config, out=tmp_path / "other", seed=1))
-    bytes_of = [(tmp_path / name / "examples.jsonl").read_bytes() for name in ("made", "again", "other")]
-    assert bytes_of[0] == bytes_of[1] != bytes_of[2]
+    bytes_of = [(tmp_path / name / "examples.jsonl").read_bytes() for name in ("made", "again")]
+    assert bytes_of[0] == bytes_of[1]
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         run([str(SAMPLE)], config)
 
 
-@pytest.mark.parametrize("code", ["L1", "L2", "M2", "V2"])
-def test_the_exact_checks_find_made_errors_where_they_are_said_to_be(tmp_path: Path, code: str) -> None:
-    run([str(SAMPLE)], InjectConfig(out=tmp_path / "o", codes=(code,), share=0.3, quiet=True))
-    found = []
+def test_the_exact_checks_find_made_errors_where_they_are_said_to_be(tmp_path: Path) -> None:
+    config = InjectConfig(out=tmp_path / "o", codes=("L1", "L2", "M2", "V2"), share=1, quiet=True)
+    run([str(SAMPLE)], config)
+    found: dict[str, list[bool]] = {code: [] for code in config.codes}
     for example in read_file(tmp_path / "o" / "examples.jsonl"):
         for label in example.errors:
             hits = [hit for check in load_checks().values() for hit in check(example.dialogue)]
-            places = [
-                (hit.start, hit.end) for hit in hits if hit.turn == label.turn and hit.code in (code, None)
-            ]
-            found.append(any(start < (label.end or 0) and (label.start or 0) < end for start, end in places))
-    assert sum(found) >= 0.9 * len(found) > 10
+            own = [hit for hit in hits if hit.turn == label.turn and hit.code in (label.code, None)]
+            start, end = label.start or 0, label.end or 0
+            found[label.code].append(any(hit.start < end and start < hit.end for hit in own))
+    for code, hit in found.items():
+        assert sum(hit) >= 0.9 * len(hit) > 8, code
 
 
 def test_shares_make_sets_of_which_no_two_have_the_same_dialogue(tmp_path: Path) -> None:
