@@ -199,6 +199,9 @@ def test_a_busy_port_is_told_before_anything_is_made(
         ("scor log.jsonl", 'Did you mean "score"?'),
         ("verify --format x y z", "--format"),
         ("codes C1 C2 C3", "unexpected arguments: C2 C3"),
+        ("codes C9", "did you mean"),
+        ("codes --taxonomy broken.yaml", "broken.yaml:4: categories.0.code"),
+        ("codes --taxonomy none.yaml", "No such file"),
         ("train sft scan --examples none --base small_decoder --out o", "`dialint data inject`"),
         ("train sft judge --dataset none --base small_decoder --out o", "`dialint export dataset`"),
         ("train pack --scanner none --examples none --out o --name n", "`dialint train sft scan` makes it"),
@@ -224,11 +227,13 @@ def test_a_mistake_is_answered_with_what_to_type_next(
     turns = [{"role": "agent", "text": "Hello"}]
     Path("log.jsonl").write_text(json.dumps({"dialogue_id": "d", "turns": turns}) + "\n")
     Path("letter.txt").write_text("Dear reader,\nthis is a letter.\n")
+    Path("broken.yaml").write_text("version: 1.0.0\nseverities: []\ncategories:\n- code: AA\n")
     monkeypatch.setattr(sys, "argv", ["dialint", *typed.split()])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    message = capsys.readouterr().err
+    printed, message = capsys.readouterr()
+    assert printed == ""
     assert message.startswith("dialint: E_")
     assert message.count("\n") == 1
     assert next_step in message

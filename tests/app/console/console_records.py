@@ -1,12 +1,14 @@
-"""Dialogues and findings for the tests of the console, and what its tests in a browser ask the page."""
+"""Accounts, dialogues and findings for the tests of the console, and what its tests in a browser ask the page."""
 
 from typing import Any
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import dialogues, tasks
+from dialint.labeling.store import accounts, authentication, dialogues, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import NewTask
+from dialint.labeling.store.records import Account, AccountRole, NewTask
 
+PASSWORD = "a long enough one"
+GIVEN = "once-for the first time"
 IDLE = """() => {
   const work = document.querySelector(".dialint-work")?.work;
   return work && work.data && !work.draft.pending.length && !work.draft.busy;
@@ -24,6 +26,12 @@ SELECT = """([turn, words]) => {
   }
   throw new Error("not found");
 }"""
+
+
+def add_account(store: Store, name: str, role: AccountRole, **more: Any) -> None:
+    """An account with the password of all."""
+    accounts.create(store, "ada", Account(id=name, role=role, **more), GIVEN)
+    authentication.choose_password(store, name, GIVEN, PASSWORD)
 
 
 def make_dialogue(name: str, *texts: str, **more: Any) -> Dialogue:

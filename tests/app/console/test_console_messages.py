@@ -7,6 +7,7 @@ from string import Formatter
 from typing import Any
 
 import pytest
+from console_records import PASSWORD
 from extract_texts import ERRORS
 from patience import wait_for
 from pydantic import ValidationError
@@ -188,7 +189,7 @@ def test_a_click_while_the_database_is_away_says_so_and_works_when_it_is_back(
         page.act("save")
         assert "does not answer, try again in a moment" in page.words
         stranger = open_page()
-        stranger.fill(Name="lea", Password="a long enough one").press("Sign in")
+        stranger.fill(Name="lea", Password=PASSWORD).press("Sign in")
         assert "does not answer, try again in a moment" in stranger.words
     assert saved() == []
     wait_for(lambda: "does not answer" not in page.act("save").words, "the page does not go on")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from console_client import ConsoleClient
-from console_records import make_dialogue
+from console_records import PASSWORD, make_dialogue
 from sqlalchemy import select
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from dialint.app.console.pages import load_pages, start_page
-from dialint.labeling.store import authentication, dialogues, projects, tasks
+from dialint.labeling.store import dialogues, projects, tasks
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import LOWEST_ROLE, ROLES
@@ -21,8 +21,6 @@ from dialint.labeling.store.records import Account, AccountRole, NewTask, Projec
 
 PAGES = {page.title: page for page in load_pages().values()}
 
-PASSWORD = "a long enough one"
-GIVEN = "once-for the first time"
 CLOSED = "This page is not open to your role."
 SECRET = "the secret of another dialogue"
 TRACEBACK = re.compile(
@@ -126,7 +124,6 @@ def test_a_labeler_and_a_stranger_reach_nothing_of_others_by_the_wire(
     """What a lead's and a reviewer's pages have is sent by a labeler: pages by hash, name and address, their
     widgets' ids with values of every kind, and events of the components."""
     add_private(store)
-    authentication.choose_password(store, "ada", GIVEN, PASSWORD)
     boss = wire("ada")
     theirs: dict[str, list[str]] = {}
     for title in PAGES:

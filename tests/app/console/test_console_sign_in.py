@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
+from console_records import GIVEN, PASSWORD
 from patience import WAIT_S
 from streamlit.testing.v1 import AppTest
 
 from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import FREE_TRIES
-from dialint.labeling.store import authentication
+from dialint.labeling.store import accounts, authentication
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
 
 PAGES = {page.title: page for page in load_pages().values()}
 
-PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
@@ -39,6 +39,7 @@ def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
 
 def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: Open, store: Store) -> None:
     once, own = GIVEN, "my very own word"
+    accounts.set_password(store, "ada", "ada", once)
     page = open_page("ada", once)
     assert "Choose your own" in page.words
     assert page.labels == ["Change password", "Back"]
@@ -60,7 +61,7 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
 
 
 def test_another_tab_is_signed_in_and_out_with_the_first(open_page: Open, one_browser: Any) -> None:
-    first = open_page("rob")
+    first = open_page("rob", PASSWORD)
     second = open_page()
     assert "Sign in" not in second.labels
     assert "rob (reviewer)" in second.words.replace("\\", "")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from console_client import address_of
+from console_records import PASSWORD
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -32,7 +33,7 @@ from dialint.labeling.store.records import Account
 
 PAGES = {page.title: page for page in load_pages().values()}
 
-HOST, PASSWORD = "http://127.0.0.1", "a long enough one"
+HOST = "http://127.0.0.1"
 WHO, OTHER = (Identity(issuer="https://id.example", subject=subject) for subject in ("1", "2"))
 UPLOAD = "/_stcore/upload_file/0b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e/1b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e"
 FOR_LEADS = {

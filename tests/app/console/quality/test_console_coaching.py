@@ -4,21 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import add_account
 
 from dialint.app.console.quality import coaching as coaching_notes
-from dialint.labeling.store import accounts, annotations, authentication, dialogues
+from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.coaching import list_notes, write_note
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, StoreRefused
-
-GIVEN, PASSWORD = "once-for the first time", "a long enough one"
+from dialint.labeling.store.records import StoreRefused
 
 
 @pytest.fixture
 def coached(store: Store) -> Store:
     """Agnes is agent a1; the finding in d1 was rejected, that of C1 in d2 confirmed."""
-    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"), GIVEN)
-    authentication.choose_password(store, "agnes", GIVEN, PASSWORD)
+    add_account(store, "agnes", "labeler", agent="a1")
     annotations.review(store, "rob", "d1", "d1", ["C1"], [], expected=None)
     _dialogue, verdict = dialogues.read(store, "rob", "d2")
     assert verdict is not None

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from console_records import PASSWORD
 
 from dialint.app.console import messages as notices
 from dialint.app.console.system.admin import VIEWS
@@ -29,16 +30,8 @@ from dialint.labeling.store.dialogues import compute_sha256
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, Gold, NewTask, NotAllowed, Pay
 
-PASSWORD = "a long enough one"
-GIVEN = "once-for the first time"
 HOSTILE = "<b>**x**</b> [link](https://evil.example) \u202e"
 Open = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def admin(store: Store) -> None:
-    """`ada` with a password of her own."""
-    authentication.choose_password(store, "ada", GIVEN, PASSWORD)
 
 
 @pytest.fixture

@@ -5,12 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from console_records import make_finding
+from console_records import add_account, make_finding
 
 from dialint.labeling.store import (
-    accounts,
     annotations,
-    authentication,
     dialogues,
     gold,
     leases,
@@ -18,18 +16,15 @@ from dialint.labeling.store import (
     task_view,
 )
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account
 from dialint.labeling.store.tasks import count_tasks
 
-GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 Open = Callable[..., Any]
 
 
 @pytest.fixture
 def disputed(store: Store, open_page: Open) -> Store:
     """Ann sees C1 in turn 1 of d3, ben does not; an expert who may decide."""
-    accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
-    authentication.choose_password(store, "eve", GIVEN, PASSWORD)
+    add_account(store, "eve", "expert")
     for who in ("ann", "ben"):
         while lease := leases.claim(store, who, "to label"):
             found = (

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import add_account
 
-from dialint.labeling.store import accounts, annotations, appeals, authentication, dialogues, projects
+from dialint.labeling.store import annotations, appeals, dialogues, projects
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.records import Project
 
-PASSWORD, GIVEN = "a long enough one", "once-for the first time"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
@@ -18,9 +18,8 @@ Saved = Callable[[], list[dict[str, Any]]]
 @pytest.fixture
 def people(store: Store) -> Store:
     """Agnes, who is the agent of the dialogues, and the expert eve."""
-    for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
-        accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
-        authentication.choose_password(store, name, GIVEN, PASSWORD)
+    add_account(store, "agnes", "labeler", agent="a1")
+    add_account(store, "eve", "expert")
     return store
 
 

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import add_account
 from sqlalchemy import select
 
 from dialint.labeling.store import (
-    accounts,
     annotations,
-    authentication,
     erasure,
     leases,
     projects,
@@ -19,10 +18,9 @@ from dialint.labeling.store import (
 from dialint.labeling.store.database.schema import drafts as draft_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.records import Account, NewTask, Project
+from dialint.labeling.store.records import NewTask, Project
 
 DELETED = "This dialogue was deleted from the store meanwhile. Nothing of it was saved."
-GIVEN, PASSWORD = "once-for the first time", "a long enough one"
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]
 
@@ -82,8 +80,7 @@ def test_a_correction_whose_number_another_answer_got_is_closed(
 
 
 def test_an_experts_case_is_closed_with_its_draft(open_page: Open, store: Store) -> None:
-    accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
-    authentication.choose_password(store, "eve", GIVEN, PASSWORD)
+    add_account(store, "eve", "expert")
     projects.create(store, "lea", Project(id="adjudication", codes=("C1", "T1"), purpose="adjudication"))
     tasks.add(store, "lea", "adjudication", [NewTask(dialogue="d3", turn=1)])
     page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
