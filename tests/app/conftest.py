@@ -7,10 +7,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import argon2
 import pytest
 
 DRIVER = Path(__file__).with_name("fault_driver.py")
@@ -23,6 +25,15 @@ def dialogue_line(number: int, said: str = "Where is my parcel?") -> str:
         {"role": "agent", "text": f"Let me look into {number} for you."},
     ]
     return json.dumps({"id": f"d{number}", "turns": turns})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_hashes() -> Iterator[None]:
+    """A hash of a password costs almost nothing, here and, as it holds its own cost, at a server."""
+    cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(argon2, "PasswordHasher", cheap)
+        yield
 
 
 @pytest.fixture

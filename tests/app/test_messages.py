@@ -23,7 +23,7 @@ from dialint.detector.example_files import require_set
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import inspect, open_logs
 from dialint.finetune.judge.sft import SftJudgeConfig
-from dialint.finetune.judge.sft import run as sft
+from dialint.finetune.judge.stage import validate_config
 from dialint.finetune.train.checkpoint import describe_job, job_mismatch
 
 ROOT = Path(__file__).parents[2]
@@ -90,26 +90,14 @@ def modules() -> list[Path]:
     return [path for path in every if path.name in NOT_STUDIES or not RUN_ALONE.search(path.read_text())]
 
 
-def test_every_option_that_is_named_exists(options: set[str]) -> None:
+def test_every_option_and_command_that_is_named_exists(tree: dict[str, App], options: set[str]) -> None:
     known = options | {f"--{name}" for name in OF_OTHER_PROGRAMS.split()}
-    missing = {
-        f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path in modules()
-        for line, text in texts(path)
-        for name in OPTION.findall(text)
-        if name not in known
-    }
-    assert not missing, "\n".join(sorted(missing))
-
-
-def test_every_command_that_is_named_exists(tree: dict[str, App]) -> None:
-    missing = {
-        f"{path.relative_to(ROOT)}:{line}: dialint {named}"
-        for path in modules()
-        for line, text in texts(path)
-        for named in COMMAND.findall(text)
-        if not exists(named, tree)
-    }
+    missing = set()
+    for path in modules():
+        for line, text in texts(path):
+            wrong = [name for name in OPTION.findall(text) if name not in known]
+            wrong += [f"dialint {named}" for named in COMMAND.findall(text) if not exists(named, tree)]
+            missing |= {f"{path.relative_to(ROOT)}:{line}: {each}" for each in wrong}
     assert not missing, "\n".join(sorted(missing))
 
 
@@ -161,7 +149,9 @@ def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"lacks dev, manifest.json; it has train\. `dialint export dataset`"
     ):
-        sft(SftJudgeConfig(dataset=tmp_path, base="small_decoder", out=tmp_path / "out"))
+        validate_config(
+            SftJudgeConfig(dataset=tmp_path, base="small_decoder", out=tmp_path / "out"), "train", "dev"
+        )
 
 
 def test_another_training_is_told_by_its_options() -> None:

@@ -9,11 +9,10 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import argon2
 import pytest
 import streamlit as st
 from console_client import ConsoleClient, address_of, find_browser
@@ -93,21 +92,18 @@ def populate(place: str) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def quick_app_tests() -> Iterator[None]:
     """Each `AppTest` lists the components of all installed packages, and each of its runs compiles the page's
-    script, with magic, which the server has off: once is enough. Jobs do not give way to the other tests. A hash
-    of a password costs almost nothing, here and, as the hash says so itself, at the server."""
+    script, with magic, which the server has off: once is enough. Jobs do not give way to the other tests."""
     script_cache = ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
         patch.setattr(app_test, "ScriptCache", lambda: script_cache)
         patch.setattr(job, "NICE", ())
-        cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
-        patch.setattr(argon2, "PasswordHasher", cheap)
         st.config.set_option("runner.magicEnabled", False)
         yield
 
 
 @pytest.fixture(scope="session")
-def template(quick_app_tests: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("console") / "store.sqlite"
     populate(str(path))
     return path

@@ -15,7 +15,7 @@ from dialint.detector.interface import DetectorConfig, DetectorFacts, JudgeUsage
 from dialint.detector.isolation import message_value
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.log_profile import profile_log
-from dialint.detector.pipeline import load_detector
+from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.verdict_files import read_verdicts
 from dialint.detector.watchdog import WatchConfig
 
@@ -34,7 +34,7 @@ def test_chunks_in_any_order_get_the_verdicts_of_one_machine(tmp_path: Path) -> 
         assert run([str(log)], config) == 0
         expected = list(read_verdicts(tmp_path / "v.jsonl"))
         dialogues = list(load_dialogues([str(log)]).values())
-        profile = profile_log(dialogues, load_detector(what).info.domain)
+        profile = profile_log(dialogues, Release(EMBEDDED).info.domain)
         scorer = Scorer(what, watch, config)
         facts: DetectorFacts = message_value(scorer.facts())
         assert facts.judge is not None

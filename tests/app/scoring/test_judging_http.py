@@ -23,17 +23,8 @@ from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.verdict_files import read_verdicts
 from dialint.detector.watchdog import WatchConfig
 
+WriteLog = Callable[..., Path]
 KEY = "sk-planted-0123456789"
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    """100 dialogues with 500 different pieces of personal data."""
-    path = tmp_path / "log.jsonl"
-    with path.open("w") as file:
-        for dialogue in dialogues_with(planted(500)):
-            file.write(dialogue.model_dump_json(exclude_defaults=True) + "\n")
-    return path
 
 
 def options(folder: Path, url: str, **judge: Any) -> ScoreConfig:
@@ -43,9 +34,12 @@ def options(folder: Path, url: str, **judge: Any) -> ScoreConfig:
     )  # fmt: skip
 
 
-def test_no_personal_data_reaches_the_server(log: Path, tmp_path: Path, driver: ModuleType) -> None:
+def test_no_personal_data_reaches_the_server(tmp_path: Path, driver: ModuleType) -> None:
     """500 of 500 that masking promises; what it misses of harder ones is in docs/experiments/masking.md."""
-    data = planted(500)
+    data, log = planted(500), tmp_path / "log.jsonl"
+    log.write_text(
+        "".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in dialogues_with(data))
+    )
     assert {kind for kind, _, _ in data} == set(SENTENCES)
     llm = FakeLLM(false_positives={"": 0.03})
     with serving(llm) as url:
@@ -66,12 +60,13 @@ def test_no_personal_data_reaches_the_server(log: Path, tmp_path: Path, driver: 
 
 
 def test_a_key_stands_in_nothing_that_is_written(
-    log: Path, tmp_path: Path, driver: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    write_log: WriteLog, tmp_path: Path, driver: ModuleType, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.setenv("DIALINT_JUDGE_KEY", KEY)
     llm = FakeLLM(key=KEY, statuses=[(500, {}), (503, {})])
     with serving(llm) as url:
-        run([str(log)], options(tmp_path, url), driver.FakeDetector({}))
+        run([str(write_log(10))], options(tmp_path, url), driver.FakeDetector({}))
     assert f"Bearer {KEY}".encode() in llm.received
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(written) > 2
@@ -81,42 +76,42 @@ def test_a_key_stands_in_nothing_that_is_written(
 
 
 def test_a_server_killed_twice_changes_no_verdict(
-    write_log: Callable[..., Path], tmp_path: Path, driver: ModuleType, monkeypatch: pytest.MonkeyPatch
+    write_log: WriteLog, tmp_path: Path, driver: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stays away: exit by WorldError, and the same command goes on; or it is back in time."""
     monkeypatch.setattr(judge_http, "client_options", partial(model_server.client_options, retries=0))
-    log, llm = write_log(300), FakeLLM(false_positives={"": 0.02})
+    log, llm = write_log(100), FakeLLM(false_positives={"": 0.05})
     with serving(llm) as url:
         config = options(tmp_path, url, judge_outage_s=0.3)
         assert run([str(log)], replace(config, out=tmp_path / "whole.jsonl"), driver.FakeDetector({})) == 0
-        for n_requests in (90, 110):
+        for n_requests in (35, 45):
             llm.down, llm.dies_after = False, n_requests
             with pytest.raises(WorldError, match="start the same command again"):
                 run([str(log)], config, driver.FakeDetector({}))
-        llm.down, llm.dies_after, llm.back_after_s = False, 40, 0.5
+        llm.down, llm.dies_after, llm.back_after_s = False, 20, 0.5
         again = replace(config, judge=replace(config.judge, judge_outage_s=20.0))
         assert run([str(log)], again, driver.FakeDetector({})) == 0
     assert (tmp_path / "v.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     verdicts = list(read_verdicts(tmp_path / "v.jsonl"))
-    assert [each.dialogue_id for each in verdicts] == [f"d{n}" for n in range(300)]
+    assert [each.dialogue_id for each in verdicts] == [f"d{n}" for n in range(100)]
     assert all(each.quality is not None for each in verdicts)
     assert any("judge 'fake-4b'" in finding.reason for each in verdicts for finding in each.findings)
 
 
 def test_a_budget_in_dollars_is_kept_and_the_manifest_says_what_was_spent(
-    log: Path, tmp_path: Path, driver: ModuleType
+    write_log: WriteLog, tmp_path: Path, driver: ModuleType
 ) -> None:
     """The server's own count of tokens is what costs."""
     with serving(FakeLLM(false_positives={"": 0.02})) as url:
         config = options(tmp_path, url, judge_budget="1 usd", judge_price="0.15,0.60")
-        assert run([str(log)], config, driver.FakeDetector({})) == 0
+        assert run([str(write_log(40))], config, driver.FakeDetector({})) == 0
     [path] = tmp_path.glob("*.manifest.json")
     judge = json.loads(path.read_text())["judge"]
     tokens, budget = judge["tokens"], judge["budget"]
     cost = (0.15 * tokens["prompt"] + 0.60 * tokens["output"]) / 1e6
     assert judge["cost_usd"] == pytest.approx(cost, abs=1e-6)
     assert (budget["unit"], budget["spent"]) == ("usd", pytest.approx(cost, abs=1e-5))
-    assert 0 < budget["spent"] <= budget["allowed"] == pytest.approx(1 * 100 / 1000)
+    assert 0 < budget["spent"] <= budget["allowed"] == pytest.approx(1 * 40 / 1000)
     assert judge["unasked"]
 
 

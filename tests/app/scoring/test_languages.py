@@ -153,7 +153,7 @@ def test_a_forced_language_is_taken_as_it_is(log: Path, tmp_path: Path) -> None:
     assert all(not verdict.not_judged for verdict in forced.values())
 
 
-@pytest.mark.parametrize(("language", "n"), [("de", 200), ("es", 200), ("fr", 200), ("ru", 30)])
+@pytest.mark.parametrize(("language", "n"), [("de", 75), ("es", 75), ("fr", 75), ("ru", 30)])
 def test_correct_dialogues_are_hardly_ever_flagged(language: str, n: int, tmp_path: Path) -> None:
     """At most one agent turn of 100. All that the texts are drawn from was written here."""
     corpus = [*dialogues(language, n)]
