@@ -18,10 +18,8 @@ from dialint.app.commands.console import ConsoleConfig, console
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import NOT_IN_WORK
 from dialint.detector.artifacts import option_changes
-from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import require_set
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.read import inspect, open_logs
 from dialint.finetune.judge.sft import SftJudgeConfig
 from dialint.finetune.judge.stage import validate_config
 from dialint.finetune.train.checkpoint import describe_job, job_mismatch
@@ -129,12 +127,6 @@ def test_another_job_is_told_by_the_options_that_are_typed(options: set[str]) ->
     )
     assert line == "--input-format was auto, is csv now"
     assert option_changes({"limit": None}, {"limit": 3}) == ["--limit was not given, is 3 now"]
-
-
-def test_a_file_of_no_format_is_told_the_option_that_names_one(tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text("Dear reader,\nthis is a letter.\n")
-    with pytest.raises(InputRefused, match="name it with --input-format"):
-        inspect(open_logs([str(tmp_path / "letter.txt")])[0], ReadConfig())
 
 
 def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:

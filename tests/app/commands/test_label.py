@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outputs import finished
 
-from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.overrides import read_overrides
 from dialint.detector.records import Finding, Verdict
-from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import annotations, authentication, leases, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import MustChangePassword, NotAllowed, Pay
@@ -30,18 +29,15 @@ def finding(probability: float = 1.0) -> Finding:
     )
 
 
-def verdicts(path: Path, probabilities: dict[str, float | None]) -> Path:
-    with open(path, "wb") as file:
-        for name, p in probabilities.items():
-            found = () if p is None else (finding(p),)
-            verdict = Verdict(
-                dialogue_id=name, release="e", taxonomy="1", status="scored", quality=80.0, findings=found,
-                probabilities={1: {"C1": 0.05 if p is None else p}},
-            )  # fmt: skip
-            file.write(verdict_line(verdict))
-    content = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, len(probabilities))]}
-    write_manifest(manifest_path(path), content)
-    return path
+def verdicts(folder: Path, probabilities: dict[str, float | None]) -> Path:
+    made = [
+        Verdict(
+            dialogue_id=name, release="e", taxonomy="1", status="scored", quality=80.0,
+            findings=() if p is None else (finding(p),), probabilities={1: {"C1": 0.05 if p is None else p}},
+        )
+        for name, p in probabilities.items()
+    ]  # fmt: skip
+    return finished(folder, made)
 
 
 def answer(tmp_path: Path, project: str, yes: dict[str, set[str]]) -> None:
@@ -57,9 +53,7 @@ def test_the_whole_way(
     dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
 ) -> None:
     log = write_log(8)
-    path = verdicts(
-        tmp_path / "v.jsonl", {"d0": 0.9, "d1": 0.7, "d2": 0.3, **{f"d{i}": None for i in range(3, 8)}}
-    )
+    path = verdicts(tmp_path, {"d0": 0.9, "d1": 0.7, "d2": 0.3, **{f"d{i}": None for i in range(3, 8)}})
     assert dialint("import", "logs", log) == "8 dialogues new, 0 known, 0 rejected\n"
     assert dialint("import", "logs", log) == "0 dialogues new, 8 known, 0 rejected\n"
     assert dialint("import", "verdicts", path) == "8 verdicts new, 0 known\n"
@@ -191,11 +185,6 @@ def test_a_project_has_pay(dialint: Dialint, people: dict[str, str], tmp_path: P
             dialint(*options, *wrong)
 
 
-def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) -> None:
-    dialint("label", "project", "create", "s", "--codes", "C1", "--purpose", "review")
-    assert dialint("label", "appeals", "s") == "0 open appeals, 0 new tasks in s\n"
-
-
 def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
     with Store.open(str(tmp_path / "store.sqlite")) as store:
         with pytest.raises(MustChangePassword):
@@ -287,7 +276,7 @@ def test_reports_on_people_come_from_the_store_or_from_files(
 def test_a_code_that_is_seldom_confirmed_is_demoted(
     dialint: Dialint, tmp_path: Path, write_log: Callable[..., Path]
 ) -> None:
-    path = verdicts(tmp_path / "v.jsonl", {f"d{i}": 0.9 for i in range(12)})
+    path = verdicts(tmp_path, {f"d{i}": 0.9 for i in range(12)})
     dialint("import", "logs", write_log(12))
     dialint("import", "verdicts", path)
     dialint("label", "project", "create", "r", "--codes", "C1", "--purpose", "review", "--prelabelled")
@@ -298,6 +287,3 @@ def test_a_code_that_is_seldom_confirmed_is_demoted(
     assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", told, re.MULTILINE)
     assert told.splitlines()[-1].endswith(f"dialint score LOG --overrides {out}")
     assert read_overrides(out).demoted == {"C1": "people confirmed 2 of 12 findings of e"}
-    assert "finding" in dialint("label", "demote", "--least", 13).splitlines()[-1]
-    with pytest.raises(ConfigError):
-        dialint("label", "demote", "--below", 0)

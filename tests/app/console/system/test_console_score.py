@@ -24,11 +24,10 @@ from dialint.app.console.system.job import (
 )
 from dialint.app.console.system.log_preview import describe_log
 from dialint.app.console.system.score_results import add_to_store
-from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.records import Dialogue, Turn, Verdict
-from dialint.detector.verdict_files import manifest_path, rejects_path, verdict_line
+from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import StoreRefused
@@ -154,24 +153,7 @@ def test_a_good_log_is_described_with_masked_dialogues_and_rejects(make_job: Cal
     assert "[PHONE_1]" in seen.result.dialogues[0].turns[0].text
 
 
-def test_a_log_of_unknown_columns_is_guessed_and_the_mapping_is_used(make_job: Callable[..., Job]) -> None:
-    rows = ["ticket,wer,was"]
-    for n in range(6):
-        rows += [
-            f"T{n},Kunde,Wo ist denn mein Paket geblieben?",
-            f"T{n},Agent,Das Paket kommt morgen zu Ihnen.",
-        ]
-    job = make_job("\n".join(rows).encode() + b"\n", "x.csv")
-    seen = describe_log(str(job.log), "")
-    assert seen.result.refused is None
-    assert seen.result.fields["text"] == "was"
-    job.mapping.write_text(seen.mapping)
-    again = describe_log(str(job.log), str(job.mapping)).result
-    assert (again.refused, again.counts.read) == (None, seen.result.counts.read)
-    assert "--mapping" in score_command(job)
-
-
-def test_policies_are_read_before_they_are_kept(make_job: Callable[..., Job]) -> None:
+def test_policies_are_read_before_they_are_kept_and_a_mapping_is_used(make_job: Callable[..., Job]) -> None:
     job = make_job()
     good = next(iter(sorted((SAMPLE.parent / "policies").glob("*.yaml")))).read_bytes()
     save_policies(job, [("../a.yaml", good)])
@@ -180,6 +162,9 @@ def test_policies_are_read_before_they_are_kept(make_job: Callable[..., Job]) ->
     assert str(job.path) not in str(refused.value)
     assert [path.read_bytes() for path in (job.path / "policies").glob("*")] == [good]
     assert score_command(job).count("--policy") == 1
+    assert "--mapping" not in score_command(job)
+    job.mapping.write_text("fields: {text: was}")
+    assert "--mapping" in score_command(job)
 
 
 # processes
@@ -240,15 +225,14 @@ def done_job(make_job: Callable[..., Job]) -> Job:
         Verdict(dialogue_id=each, release="r", taxonomy="1.0.0", status="scored", quality=100.0)
         for each in load_dialogues([str(job.log)])
     ]
-    job.out.write_bytes(b"".join(map(verdict_line, verdicts)))
     rejects = rejects_path(job.out)
     rejects.write_bytes(b"")
     counts = {"scored": N, "failed": 0, "not_judged": 0, "findings": {}, "failures": {}, "with_s1_or_s2": 0}
-    write_manifest(manifest_path(job.out), {
-        "kind": "verdicts", "format": "jsonl", "files": [file_entry(job.out, N), file_entry(rejects, 0)],
-        "counts": counts, "reading": {"rejected": 0}, "seconds": 1.0, "work": {"release": {"id": "r"}},
-        "resumed_dialogues": 0,
-    })  # fmt: skip
+    out = finished(
+        job.out.parent, verdicts, counts=counts, reading={"rejected": 0}, seconds=1.0,
+        work={"release": {"id": "r"}}, resumed_dialogues=0,
+    )  # fmt: skip
+    assert out == job.out
     job.update(options=ScoreOptions())
     return job
 

@@ -214,17 +214,3 @@ def test_a_refusal_of_each_run_is_told_once(open_page: Open, store: Store) -> No
     page.test.run()
     page.test.run()
     assert page.words.count("The store refuses") == 1
-
-
-def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) -> None:
-    page = open_page("ann").start().say("T1", False).add("label", 3, "C1")
-    before = page.session("label")
-    again = open_page("ann")
-    after = again.session("label")
-    assert "Your draft was restored." in again.words
-    assert after.item == before.item
-    assert (after.answer.key, after.answer.choices, after.answer.said) == (
-        before.answer.key, before.answer.choices, before.answer.said,
-    )  # fmt: skip
-    again.act("save", "label")
-    assert len(saved()) == 1
