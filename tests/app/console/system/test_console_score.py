@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from outputs import finished
 from patience import WAIT_MS, wait_for
 
 from dialint.app.console.system import job as score_jobs

@@ -7,7 +7,7 @@ import pytest
 from console_records import IDLE, SELECT, add_to_review, make_dialogue, make_finding
 
 from dialint.detector.records import Dialogue, ToolCall, Turn
-from dialint.labeling.store import dialogues, leases
+from dialint.labeling.store import leases
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import StoreRefused
 
@@ -78,33 +78,6 @@ def test_an_error_is_added_from_the_page_of_the_dialogue(
     assert [(turn, code, start, end) for turn, code, _, start, end in saved()[0]["said"]] == [(3, "T1", 3, 7)]
 
 
-def test_tool_calls_show_function_and_arguments_without_a_click(
-    page_of: Callable[..., Any], store: Store
-) -> None:
-    calls = [ToolCall(name="get_order", arguments={"id": "A-1"}), ToolCall(name="set_lines", arguments=LONG)]
-    turns = (
-        Turn(index=0, role="customer", text="Where is it?"),
-        Turn(index=1, role="agent", text="", tool_calls=(calls[0],)),
-        Turn(index=2, role="tool", text="status: in transit"),
-        Turn(index=3, role="agent", text="On its way.", tool_calls=(calls[1],)),
-        Turn(index=4, role="tool", text="{" + "x" * 400 + "}"),
-    )
-    dialogues.add(store, "lea", [Dialogue(id="tools", turns=turns)])
-    page = page_of("rob", "dialogue?id=tools")
-    page.locator('[data-turn="3"]').wait_for()
-    assert page.get_by_text('get_order({"id": "A-1"})').is_visible()
-    assert page.get_by_text("status: in transit").is_visible()
-    first = page.locator('[data-turn="3"] .dialint-first-line')
-    assert first.is_visible()
-    assert first.inner_text().startswith('set_lines({"lines": [{"sku": "SKU-000"')
-    assert page.locator('[data-turn="4"] .dialint-first-line').inner_text().startswith("{xxx")
-    whole = page.locator('[data-turn="3"] .dialint-call')
-    assert not whole.is_visible()
-    page.locator('[data-turn="3"] summary').click()
-    assert "SKU-019" in whole.inner_text()
-    assert not first.is_visible()
-
-
 SELECT_CALL_AND_ADD = """() => {
   window.getSelection().selectAllChildren(document.querySelector("[data-call]"));
   document.dispatchEvent(new PointerEvent("pointerup"));
@@ -116,12 +89,19 @@ SELECT_CALL_AND_ADD = """() => {
 def test_an_error_of_a_call_is_confirmed_and_another_added(
     page_of: Callable[..., Any], store: Store, saved: Saved
 ) -> None:
+    """Functions and arguments of calls are seen without a click, those of long ones by their first line."""
     call = ToolCall(name="get_order", arguments={"id": "<order_id>"})
     turns = (
         Turn(index=0, role="customer", text="Where is it?"),
         Turn(index=1, role="agent", text="", tool_calls=(call,)),
         Turn(index=2, role="tool", text="Error: order not found"),
-        Turn(index=3, role="agent", text="Which order is it?"),
+        Turn(
+            index=3,
+            role="agent",
+            text="I'll set it.",
+            tool_calls=(ToolCall(name="set_lines", arguments=LONG),),
+        ),
+        Turn(index=4, role="tool", text="{" + "x" * 400 + "}"),
     )
     finding = make_finding("C1", 1, 'get_order({"id": "<order_id>"})').model_copy(update={"end": 1})
     add_to_review(store, Dialogue(id="acts", turns=turns), finding)
@@ -147,9 +127,19 @@ def test_an_error_of_a_call_is_confirmed_and_another_added(
         (1, "C1", 0, 1),
         (1, "T1", 0, 1),
     }
-    badge = page_of("rob", "dialogue?id=acts").locator('[data-turn="1"] .dialint-badge')
+    page = page_of("rob", "dialogue?id=acts")
+    badge = page.locator('[data-turn="1"] .dialint-badge')
     badge.wait_for()
     assert badge.get_attribute("aria-label") == "1 C1"
+    for text in ('get_order({"id": "<order_id>"})', "Error: order not found"):
+        assert page.locator(".dialint-turn").get_by_text(text).first.is_visible()
+    first, whole = (page.locator(f'[data-turn="3"] .dialint-{name}') for name in ("first-line", "call"))
+    assert first.inner_text().startswith('set_lines({"lines": [{"sku": "SKU-000"')
+    assert page.locator('[data-turn="4"] .dialint-first-line').inner_text().startswith("{xxx")
+    assert (first.is_visible(), whole.is_visible()) == (True, False)
+    page.locator('[data-turn="3"] summary').click()
+    assert "SKU-019" in whole.inner_text()
+    assert not first.is_visible()
 
 
 HINTS = """() => {
