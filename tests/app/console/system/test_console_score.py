@@ -25,6 +25,7 @@ from dialint.app.console.system.job import (
 )
 from dialint.app.console.system.log_preview import describe_log
 from dialint.app.console.system.score_results import add_to_store
+from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.records import Dialogue, Turn, Verdict
@@ -37,6 +38,7 @@ SAMPLE = Path(__file__).parents[4] / "app/sample/dialogues.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)
 N, N_BROWSER = 6, 12
 SMALL = b"".join(LINES[:N])
+LAST_WORD = json.dumps({"code": "E_X", "message": Message("**what** happened").as_json()})
 SLEEP = ["python3", "-c", "import time; time.sleep(60)"]
 
 
@@ -203,9 +205,13 @@ def test_one_job_runs_at_a_time_and_each_can_be_stopped(
         ("import os; os.kill(os.getpid(), 9)", "E_JOB: the process was killed by signal 9"),
         ("raise SystemExit(3)", "E_JOB: the process ended without a message (exit code 3)"),
         ("pass", "E_JOB: the process ended without a message (exit code 0)"),
+        (
+            f"import os; open(os.environ[{ERROR_FILE_VARIABLE!r}], 'w').write({LAST_WORD!r}); raise SystemExit(2)",
+            "E_X: **what** happened",
+        ),
     ],
 )
-def test_a_process_that_dies_without_a_word_fails_the_job(
+def test_a_process_that_dies_with_or_without_a_word_fails_the_job(
     make_job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, script: str, message: str
 ) -> None:
     monkeypatch.setattr(score_jobs, "score_command", lambda job: ["python3", "-c", script])
@@ -260,8 +266,7 @@ def test_the_walk_of_a_log_on_the_page(
     wait_for(lambda: load_job(job.id).state == "running")
     score_jobs.stop_all()
     wait_for(lambda: load_job(job.id).state == "stopped")
-    message = Message("**what** happened")
-    job.error.write_text(json.dumps({"code": "E_X", "message": message.as_json()}))
+    job.error.write_text(LAST_WORD)
     page.test.run()
     assert "\\*\\*what\\*\\* happened" in page.words
     page.press("Remove with all files")
