@@ -143,6 +143,10 @@ class Page:
     def press(self, label: str, nth: int = 0) -> "Page":
         """Click the button of that label; the `nth` where there are several."""
         [each for each in self.test.button if each.label == label][nth].click()
+        return self.run()
+
+    def run(self) -> "Page":
+        """Run the page's script, as a change of a field does it."""
         self.test.run()
         assert not self.test.exception, self.test.exception
         return self
@@ -151,8 +155,7 @@ class Page:
         """Choose a page in the navigation."""
         known = self.test._registered_pages.items()
         self.test._page_hash = next(key for key, info in known if info["page_name"] == title)
-        self.test.run()
-        return self
+        return self.run()
 
     def fill(self, **values: str) -> "Page":
         """Type into the fields of a form, or choose in its boxes."""
@@ -163,9 +166,7 @@ class Page:
 
     def choose(self, label: str, value: Any, nth: int = 0) -> "Page":
         [each for each in self.test.selectbox if each.label == label][nth].set_value(value)
-        self.test.run()
-        assert not self.test.exception, self.test.exception
-        return self
+        return self.run()
 
     def enabled(self, label: str) -> bool:
         return not next(each for each in self.test.button if each.label == label).disabled
@@ -180,9 +181,7 @@ class Page:
         known = session.answer.applied.get(tab, 0)
         numbered = [{"seq": known + n, **event} for n, event in enumerate(events, 1)]
         receive(session, {"tab": tab, "draft": session.answer.key, "events": numbered})
-        self.test.run()
-        assert not self.test.exception, self.test.exception
-        return self
+        return self.run()
 
     def act(self, kind: str, name: str = "review", **more: Any) -> "Page":
         return self.send(name, {"kind": kind, **more})
@@ -222,6 +221,11 @@ class Page:
     @property
     def labels(self) -> list[str]:
         return [each.label for each in self.test.button]
+
+    @property
+    def text(self) -> str:
+        """The words, without the escapes that Markdown takes away."""
+        return self.words.replace("\\", "").replace("\u2060", "")
 
     @property
     def words(self) -> str:
@@ -265,7 +269,7 @@ def open_page(
             assert row is not None
             secret = SESSIONS.begin(Session(name, row.password_hash))
             browser_of(page.test._session_state._state).session = hash_secret(secret)
-        page.test.run()
+        page.run()
         return page if password is None else page.fill(Name=name, Password=password).press("Sign in")
 
     return opened

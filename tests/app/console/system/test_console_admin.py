@@ -39,9 +39,7 @@ def view(open_page: Open) -> Open:
     """The Admin page as `name` sees it, at one of its views."""
 
     def opened(which: str, name: str = "ada") -> Any:
-        page = open_page(name, at="Admin", tab=which)
-        assert not page.test.exception, page.test.exception
-        return page
+        return open_page(name, at="Admin", tab=which)
 
     return opened
 
@@ -57,11 +55,6 @@ def fill(page: Any, **values: Any) -> Any:
     for key, value in values.items():
         widgets[key.replace("_", " ")].set_value(value)
     return page
-
-
-def words(page: Any) -> str:
-    """What can be read, without the escapes that Markdown takes away."""
-    return str(page.words).replace("\\", "").replace("\u2060", "")
 
 
 @pytest.mark.parametrize("which", VIEWS)
@@ -90,19 +83,19 @@ def test_an_account_is_created_changed_and_closed(
     page.press("Create account")
     made = next(each for each in accounts.list_accounts(store, "ada") if each.id == "new")
     assert (made.role, made.skills, made.agent, made.status) == ("reviewer", ("es", "ru"), "a7", "active")
-    assert "new  once-" in words(page)
-    given = words(page).split("new  ")[1].split()[0]
+    assert "new  once-" in page.text
+    given = page.text.split("new  ")[1].split()[0]
     authentication.choose_password(store, "new", given, PASSWORD)
     with monkeypatch.context() as later:
         later.setattr(notices, "STAYS_S", -1.0)
-        page.test.run()
-    assert "once-" not in words(page), "shown once"
+        page.run()
+    assert "once-" not in page.text, "shown once"
     fill(page, users_account="new")
-    page.test.run()
+    page.run()
     changes = {"users status:new": "suspended", "users new role:new": "expert", "users skills:new": "es"}
     changes["users agent:new"] = ""
     fill(page, **changes).press("Save changes")
-    assert "A change of status needs a reason" in words(page)
+    assert "A change of status needs a reason" in page.text
     fill(page, **changes, **{"users reason:new": "Answers without reading."}).press("Save changes")
     query = audit.select().where(audit.c.action == "account.status")
     (entry,) = store.read(lambda transaction: transaction.run(query).all())
@@ -111,7 +104,7 @@ def test_an_account_is_created_changed_and_closed(
     changed = next(each for each in accounts.list_accounts(store, "ada") if each.id == "new")
     assert changed == Account(id="new", role="expert", status="suspended", skills=("es",))
     page.press("New one-time password")
-    assert "new  once-" in words(page)
+    assert "new  once-" in page.text
     with pytest.raises(NotAllowed):
         authentication.sign_in(store, "new", PASSWORD)
 
@@ -124,7 +117,7 @@ def test_a_form_that_is_refused_stays_filled_and_is_empty_after_success(view: Op
     page = fill(view("users"), users_new_name="ben", users_new_skills="es", users_training=True)
     assert values(page.press("Create account")) == ["ben", "es", "", True]
     fill(page, users_new_name="bea").press("Create account")
-    assert "bea was created" in words(page)
+    assert "bea was created" in page.text
     assert values(page) == ["", "", "", False]
 
 
@@ -135,17 +128,17 @@ def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> Non
     project = next(project for project, _ in projects.list_projects(store, "lea") if project.id == "new one")
     assert (project.overlap, project.most, project.fair_share, project.skills) == (3, 5, 0.4, ("es",))
     fill(page, project_chosen="new one")
-    page.test.run()
+    page.run()
     fill(page, sample_number=2).press("Add tasks")
-    assert "2 tasks were added." in words(page)
+    assert "2 tasks were added." in page.text
     page.press("Close the project")
     assert {p.id: state for p, state in projects.list_projects(store, "lea")}["new one"] == "closed"
     page.press("Open the project again")
     assert {p.id: state for p, state in projects.list_projects(store, "lea")}["new one"] == "open"
     fill(page, project_name="no codes", project_codes=[]).press("Create project")
-    assert "Codes: " in words(page)
+    assert "Codes: " in page.text
     fill(page, project_name="controlled", project_codes=["C1"], project_control=10).press("Create project")
-    assert "There is no gold" in words(page)
+    assert "There is no gold" in page.text
 
 
 def test_limits_are_changed_and_those_that_are_shown_rounded_are_not_changed_with_another(
@@ -164,16 +157,16 @@ def test_limits_are_changed_and_those_that_are_shown_rounded_are_not_changed_wit
     fill(page, **{"limits overlap:to review": 4, "limits fair:to review": 30}).press("Save limits")
     assert (limits().overlap, limits().fair_share) == (4, 0.3)
     fill(page, **{"limits overlap:to review": 9}).press("Save limits")
-    assert "Most must not be less than overlap" in words(page)
+    assert "Most must not be less than overlap" in page.text
 
 
 def test_a_project_gets_pay_and_budgets_shows_it(view: Open, store: Store) -> None:
     page = view("projects", "lea")
     fill(page, project_name="paid", project_codes=["C1"], project_pay=0.125, project_currency="xyz")
     page.press("Create project")
-    assert "Pay needs a currency by its three letters, such as EUR (E_CURRENCY)." in words(page)
+    assert "Pay needs a currency by its three letters, such as EUR (E_CURRENCY)." in page.text
     fill(page, project_currency="eur").press("Create project")
-    assert "paid was created." in words(page)
+    assert "paid was created." in page.text
     pay = Pay(amount=Decimal("0.125"), currency="EUR")
     project = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
     assert project.pay == pay
@@ -192,9 +185,9 @@ def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> No
     page = view("gold", "lea")
     line = json.dumps({"dialogue_id": "d3", "turn": 1, "code": "C1", "present": True, "reason": HOSTILE})
     fill(page, gold_lines=line + "\n{").press("Add")
-    assert "Line 2: expected a JSON object" in words(page)
+    assert "Line 2: expected a JSON object" in page.text
     fill(page, gold_lines=line).press("Add")
-    assert "1 new, 0 replaced, 0 unchanged." in words(page)
+    assert "1 new, 0 replaced, 0 unchanged." in page.text
     page.press("Show the known answers")
     page.press("Retire it")
     assert gold.list_gold(store, "lea", retired=True)[0].retired
@@ -209,12 +202,12 @@ def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> No
 def test_erasing_needs_a_reason_and_the_words(view: Open, store: Store) -> None:
     page = view("retention")
     fill(page, erase_ids="d1\nd2\nnot there").press("Find")
-    assert "2 dialogues were found. 1 does not fit" in words(page)
-    assert "2 dialogues would be erased" in words(page)
+    assert "2 dialogues were found. 1 does not fit" in page.text
+    assert "2 dialogues would be erased" in page.text
     fill(page, erase_reason="ticket 7", erase_confirmation="erase 3").press("Erase")
-    assert "nothing was erased" in words(page)
+    assert "nothing was erased" in page.text
     fill(page, erase_reason=" ", erase_confirmation="erase 2").press("Erase")
-    assert "A reason of 1 to" in words(page)
+    assert "A reason of 1 to" in page.text
     assert dialogues.read(store, "lea", "d1")
     fill(page, erase_reason="ticket 7", erase_confirmation="erase 2").press("Erase")
     proof = erasure.Proof.model_validate_json(page.test.code[0].value)
@@ -233,20 +226,20 @@ def test_the_log_is_paged_and_filtered(view: Open, store: Store) -> None:
     page.press("Older ▶")
     newest = page.test.table[0].value["Entry"].to_list()
     fill(page, audit_who="lea", audit_action="project.state")
-    page.test.run()
+    page.run()
     assert set(page.test.table[0].value["Action"]) == {"project\\.state"}
     assert page.test.table[0].value["Entry"].to_list() != newest, "from the newest again"
 
 
 def test_identities_are_linked_and_unlinked(view: Open, store: Store) -> None:
     page = view("sign-in")
-    assert "No provider is configured" in words(page)
+    assert "No provider is configured" in page.text
     new = {"identity_issuer": "https://id.example", "identity_subject": "s 1"}
     fill(page, **new, identity_account="rob").press("Link")
     who = Identity(issuer="https://id.example", subject="s 1")
     assert authentication.sign_in_identity(store, who).id == "rob"
     fill(page, **new, identity_account="ria").press("Link")
-    assert "linked to rob" in words(page)
+    assert "linked to rob" in page.text
     page.press("Unlink")
     with pytest.raises(NotAllowed):
         authentication.sign_in_identity(store, who)

@@ -250,8 +250,8 @@ def test_the_walk_of_a_log_on_the_page(
     monkeypatch.setattr(score_jobs, "score_command", lambda job: SLEEP)
     page = open_page("lea", at="Score")
     assert "How it goes" in page.words
-    page.test.file_uploader[0].set_value(("march.jsonl", SMALL, "application/json")).run()
-    assert not page.test.exception
+    page.test.file_uploader[0].set_value(("march.jsonl", SMALL, "application/json"))
+    page.run()
     (job,) = list_jobs()
     assert (job.record.name, job.state, job.record.account) == ("march.jsonl", "new", "lea")
     assert [each.value for each in page.test.metric][:2] == [str(N), "0"]
@@ -260,14 +260,14 @@ def test_the_walk_of_a_log_on_the_page(
     wait_for(lambda: load_job(job.id).state == "running")
     page.press("Stop")
     wait_for(lambda: load_job(job.id).state == "stopped")
-    page.test.run()
+    page.run()
     assert "The job was stopped." in page.words
     page.press("Try again")
     wait_for(lambda: load_job(job.id).state == "running")
     score_jobs.stop_all()
     wait_for(lambda: load_job(job.id).state == "stopped")
     job.error.write_text(LAST_WORD)
-    page.test.run()
+    page.run()
     assert "\\*\\*what\\*\\* happened" in page.words
     page.press("Remove with all files")
     assert list_jobs() == []

@@ -90,5 +90,5 @@ def test_an_experts_case_is_closed_with_its_draft(open_page: Open, store: Store)
     erasure.erase(store, "ada", ["d3"], "asked for")
     assert list_drafts(store) == [], "the draft of a case goes with its dialogue"
     page.press("Not applicable")
-    assert DELETED in page.words.replace("\\", "")
+    assert DELETED in page.text
     assert list_drafts(store) == []

@@ -31,7 +31,7 @@ Saved = Callable[[], list[dict[str, Any]]]
 
 def test_a_label_is_blind_and_says_yes_and_no(open_page: Open, saved: Saved) -> None:
     page = open_page("ann").start()
-    words = page.words.replace("\\", "")
+    words = page.text
     assert "Read it all first." in words
     assert "Is the customer's open question" in words
     shown = json.dumps(page.workspace())
@@ -91,19 +91,19 @@ def test_a_labeler_sees_the_own_pay_and_nobody_elses(open_page: Open, store: Sto
     assert lease is not None
     annotations.submit(store, "ben", lease.task, lease.token, "elsewhere", seconds=5.0)
     page = open_page("ann")
-    assert "Your pay in this project, which only you see: 0 × €0.125 = €0.00." in page.words.replace("\\", "")
+    assert "Your pay in this project, which only you see: 0 × €0.125 = €0.00." in page.text
     page.start()
     for _ in range(2):  # a correction is no further answer
         page.send("label", {"kind": "say", "code": "C1", "present": False}, {"kind": "save"})
-        assert "1 × €0.125 = €0.125." in page.words.replace("\\", "")
+        assert "1 × €0.125 = €0.125." in page.text
         page.act("reopen", "label")
     accounts.save_preferences(store, "ben", accounts.Preferences(language="es"))
-    assert "1 × 0,125 € = 0,125 €" in open_page("ben").words.replace("\\", "").replace("\xa0", " ")
+    assert "1 × 0,125 € = 0,125 €" in open_page("ben").text.replace("\xa0", " ")
 
 
 def test_a_label_is_taken_back_blind(open_page: Open, store: Store, saved: Saved) -> None:
     page = open_page("ann").press("Reopen my last answer")
-    assert "You have no answer here to take back." in page.words.replace("\\", "")
+    assert "You have no answer here to take back." in page.text
     page.start().say("T1", False).add("label", 1, "C1").act("save", "label")
     other = leases.claim(store, "ben", "to label")
     assert other is not None
@@ -171,11 +171,11 @@ def test_a_newer_click_does_not_interrupt_a_save(
 
 def test_a_message_stays_until_the_next_thing_is_done(open_page: Open) -> None:
     page = label_nothing(open_page("ann").start())
-    page.test.run()  # as the report that the browser sends again makes it
+    page.run()  # as the report that the browser sends again makes it
     assert "Saved." in page.words
     page.say("T1", False)
     assert "Saved." not in page.words
-    page.act("stop", "label").test.run()
+    page.act("stop", "label").run()
     assert "went back to the queue" in page.words
     page.press("Reopen my last answer")
     assert "went back to the queue" not in page.words
@@ -211,6 +211,6 @@ def test_a_refusal_of_each_run_is_told_once(open_page: Open, store: Store) -> No
     limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0}
     projects.change_limits(store, "lea", "to label", deadline=past, **limits)
     page.act("stop", "label").press("Start labeling")
-    page.test.run()
-    page.test.run()
+    page.run()
+    page.run()
     assert page.words.count("The store refuses") == 1
