@@ -100,3 +100,16 @@ def start() -> Callable[..., subprocess.Popen[str]]:
         return subprocess.Popen(command, text=True, **pipes)
 
     return begin
+
+
+@pytest.fixture(scope="session")
+def peak_kib(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., int]:
+    """Runs `dialint score` in a process of its own, and says how much memory it took."""
+
+    def measured(log: Path, out: Path, **options: Any) -> int:
+        with start(log, out, {"memory": True}, **options) as process:
+            printed, errors = process.communicate()
+        assert process.returncode == 0, errors
+        return int(printed)
+
+    return measured

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cyclopts import App
@@ -195,11 +196,7 @@ def test_a_busy_port_is_told_before_anything_is_made(
     ],
 )
 def test_a_mistake_is_answered_with_what_to_type_next(
-    typed: str,
-    next_step: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    typed: str, next_step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DIALINT_HOME", str(tmp_path / "home"))

@@ -244,9 +244,7 @@ def test_an_output_moved_away_before_its_manifest_is_made_anew_on_restart(
 
 
 @pytest.mark.slow
-def test_a_chunk_of_large_dialogues_ends_early(
-    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_chunk_of_large_dialogues_ends_early(tmp_path: Path, peak_kib: Callable[..., int]) -> None:
     """Memory is that of a few dialogues of a megabyte, however many there are."""
     peaks = []
     for n in (40, 80):
@@ -255,10 +253,7 @@ def test_a_chunk_of_large_dialogues_ends_early(
             for number in range(n):
                 turns = [{"role": "agent", "text": chr(97 + number % 26) * 50_000}] * 20
                 file.write(json.dumps({"id": f"d{number}", "turns": turns}) + "\n")
-        with start(log, tmp_path / f"{n}.v.jsonl", {"memory": True}, chunk_size=128) as process:
-            printed, errors = process.communicate()
-        assert process.returncode == 0, errors
-        peaks.append(int(printed))
+        peaks.append(peak_kib(log, tmp_path / f"{n}.v.jsonl", chunk_size=128))
     assert peaks[1] < peaks[0] + 20 * 1024  # kept, 40 more would take 40 MB
 
 

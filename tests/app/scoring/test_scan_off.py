@@ -83,32 +83,22 @@ def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp
         run([SAMPLE], ScoreConfig(codes=("C3",), quiet=True, detector=OFF))
 
 
-@pytest.mark.parametrize(
-    ("customer", "agent"),
-    [
-        ("My parcel has not arrived yet, where is it?", "I have passed your question on to the carrier, please wait."),
-        ("Mein Paket ist noch nicht da, wo ist es denn?", "Ich habe Ihre Frage an den Paketdienst weitergegeben."),
-    ],
-    ids=["en", "de"],
-)  # fmt: skip
-def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(
-    customer: str,
-    agent: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    request: pytest.FixtureRequest,
-) -> None:
-    log = tmp_path / "log.jsonl"
-    turns = [{"role": "customer", "text": customer}, {"role": "agent", "text": agent}]
-    log.write_text(json.dumps({"id": "d", "turns": turns}))
-    config = ScoreConfig(fail_on="S2", detector=OFF)
-    if request.node.callspec.id == "de":  # no check of most codes reads German, and the scan never did
-        with pytest.raises(TooManyBad, match="a language that the release does not cover"):
-            run([str(log)], config)
-        return
-    assert run([str(log)], config) == 0
+def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(tmp_path: Path, capsys: Any) -> None:
+    def score(customer: str, agent: str) -> int:
+        turns = [{"role": "customer", "text": customer}, {"role": "agent", "text": agent}]
+        (tmp_path / "log.jsonl").write_text(json.dumps({"id": "d", "turns": turns}))
+        return run([str(tmp_path / "log.jsonl")], ScoreConfig(fail_on="S2", detector=OFF))
+
+    assert (
+        score("My parcel has not arrived yet, where is it?", "I have passed your question on, please wait.")
+        == 0
+    )
     (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("not covered by")]
     assert "C3" in line.split()
+    with pytest.raises(
+        TooManyBad, match="a language that the release does not cover"
+    ):  # checks have a gap, too
+        score("Mein Paket ist noch nicht da, wo ist es denn?", "Ich habe Ihre Frage weitergegeben.")
 
 
 def test_no_model_is_loaded() -> None:
