@@ -21,6 +21,8 @@ from dialint.labeling.store.records import MustChangePassword, NotAllowed, Pay
 
 SAID = "Let me look into"
 Dialint = Callable[..., str]
+WriteLog = Callable[..., Path]
+pytestmark = pytest.mark.usefixtures("people")
 
 
 def finding(probability: float = 1.0) -> Finding:
@@ -49,9 +51,7 @@ def answer(tmp_path: Path, project: str, yes: dict[str, set[str]]) -> None:
                 annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
 
 
-def test_the_whole_way(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
+def test_the_whole_way(dialint: Dialint, tmp_path: Path, write_log: WriteLog) -> None:
     log = write_log(8)
     path = verdicts(tmp_path, {"d0": 0.9, "d1": 0.7, "d2": 0.3, **{f"d{i}": None for i in range(3, 8)}})
     assert dialint("import", "logs", log) == "8 dialogues new, 0 known, 0 rejected\n"
@@ -93,9 +93,7 @@ def test_the_whole_way(
     assert sum(file["rows"] for file in manifest["files"] if file["name"] in splits) == 8
 
 
-def test_labels_come_into_the_store_or_a_file(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
+def test_labels_come_into_the_store_or_a_file(dialint: Dialint, tmp_path: Path, write_log: WriteLog) -> None:
     log = write_log(2)
     dialint("import", "logs", log)
     table = tmp_path / "t.csv"
@@ -111,9 +109,7 @@ def test_labels_come_into_the_store_or_a_file(
     assert dialint("label", "aggregate", "--everything").startswith("1 labels of 1 questions")
 
 
-def test_labels_of_a_project_count_in_it(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
+def test_labels_of_a_project_count_in_it(dialint: Dialint, tmp_path: Path, write_log: WriteLog) -> None:
     log = write_log(2)
     dialint("import", "logs", log)
     dialint("label", "project", "create", "p", "--codes", "C1")
@@ -132,7 +128,7 @@ def test_labels_of_a_project_count_in_it(
 
 
 def test_bad_records_of_a_log_are_told_and_kept(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+    dialint: Dialint, tmp_path: Path, write_log: WriteLog
 ) -> None:
     log = write_log(30)
     with open(log, "a") as file:
@@ -152,17 +148,13 @@ def test_bad_records_of_a_log_are_told_and_kept(
     assert len((tmp_path / "most.jsonl").read_text().splitlines()) == 12
 
 
-def test_a_calibration_session(
-    dialint: Dialint, people: dict[str, str], write_log: Callable[..., Path]
-) -> None:
+def test_a_calibration_session(dialint: Dialint, write_log: WriteLog) -> None:
     dialint("import", "logs", write_log(12))
     told = dialint("label", "calibration", "--name", "w", "--codes", "C1", "--skill", "g", "--n", 10)
     assert told == "w: 10 dialogues to ann, ben, eve, lea\n"
 
 
-def test_labelers_see_masked_text_unless_told_otherwise(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path
-) -> None:
+def test_labelers_see_masked_text_unless_told_otherwise(dialint: Dialint, tmp_path: Path) -> None:
     for name, options in {"a": [], "b": ["--masked"], "c": ["--no-masked"]}.items():
         dialint("label", "project", "create", name, "--codes", "C1", *options)
     with Store.open(str(tmp_path / "store.sqlite")) as store:
@@ -170,7 +162,7 @@ def test_labelers_see_masked_text_unless_told_otherwise(
     assert masked == {"a": True, "b": True, "c": False}
 
 
-def test_a_project_has_pay(dialint: Dialint, people: dict[str, str], tmp_path: Path) -> None:
+def test_a_project_has_pay(dialint: Dialint, tmp_path: Path) -> None:
     options = ("label", "project", "create", "p", "--codes", "C1")
     dialint(*options, "--pay", "0.120", "--currency", "EUR")
     with Store.open(str(tmp_path / "store.sqlite")) as store:
@@ -225,16 +217,12 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         (("export", "dataset", "--out", "o", "--dialogues", "a"), "DIALINT_SPLIT_KEY"),
     ],
 )  # fmt: skip
-def test_options_that_cannot_be(
-    dialint: Dialint, people: dict[str, str], arguments: tuple[str, ...], said: str
-) -> None:
+def test_options_that_cannot_be(dialint: Dialint, arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(DialintError, match=re.escape(said)):
         dialint(*arguments)
 
 
-def test_a_mistyped_project_is_answered_with_those_there_are(
-    dialint: Dialint, people: dict[str, str]
-) -> None:
+def test_a_mistyped_project_is_answered_with_those_there_are(dialint: Dialint) -> None:
     dialint("label", "project", "create", "blind", "--codes", "C1")
     dialint("label", "project", "create", "court", "--codes", "C1", "--purpose", "adjudication")
     for arguments, there in (
@@ -247,7 +235,7 @@ def test_a_mistyped_project_is_answered_with_those_there_are(
 
 
 def test_reports_on_people_come_from_the_store_or_from_files(
-    dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path]
+    dialint: Dialint, tmp_path: Path, write_log: WriteLog
 ) -> None:
     log = write_log(6)
     dialint("import", "logs", log)
@@ -272,9 +260,8 @@ def test_reports_on_people_come_from_the_store_or_from_files(
         assert refused.value.exit_code == 2
 
 
-@pytest.mark.usefixtures("people")
 def test_a_code_that_is_seldom_confirmed_is_demoted(
-    dialint: Dialint, tmp_path: Path, write_log: Callable[..., Path]
+    dialint: Dialint, tmp_path: Path, write_log: WriteLog
 ) -> None:
     path = verdicts(tmp_path, {f"d{i}": 0.9 for i in range(12)})
     dialint("import", "logs", write_log(12))

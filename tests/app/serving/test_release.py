@@ -185,9 +185,11 @@ def test_a_refused_swap_leaves_the_pointer(
         (other / "adapter_config.json").rename(other / "config.json")  # a model that needs no base
         files = [file_entry(path) for path in sorted(other.iterdir()) if path.name != MANIFEST]
         write_manifest(other / MANIFEST, {"kind": "judge", "files": files})
-    with fake_server({"judge": str(before)}, swap=swap) as (address, _):
-        with pytest.raises(ConfigError, match=message):
-            promote(other, swap=SwapConfig(server=address))
+    with (
+        fake_server({"judge": str(before)}, swap=swap) as (address, _),
+        pytest.raises(ConfigError, match=message),
+    ):
+        promote(other, swap=SwapConfig(server=address))
     assert resolve_release("judge", "current") == before
 
 
