@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -370,6 +370,20 @@ def server(request: pytest.FixtureRequest, place: str) -> Iterator[Server]:
     server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[Callable[[str | None], ConsoleClient]]:
+    """Connects to the server as a page of a browser does it, signed in as somebody or as nobody."""
+    with ExitStack() as clients:
+
+        def connected(name: str | None) -> ConsoleClient:
+            client = clients.enter_context(closing(ConsoleClient(server.port)))
+            if name is not None:
+                client.sign_in(name, PASSWORD)
+            return client
+
+        yield connected
 
 
 def _sign_in(page: Any, port: int, name: str, address: str = "") -> None:

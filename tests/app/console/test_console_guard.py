@@ -8,7 +8,7 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import argon2
@@ -400,7 +400,7 @@ def stream(port: int, cookie: str, session: str | None = None) -> Iterator[Any]:
     words: Any = ["streamlit", "x", *([session] if session else [])]
     with connect(
         f"ws://127.0.0.1:{port}/_stcore/stream", origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
-        additional_headers={"Cookie": cookie}, subprotocols=words, max_size=2**26,
+        additional_headers={"Cookie": cookie}, subprotocols=words, max_size=2**26, close_timeout=1.0,
     ) as socket:  # fmt: skip
         yield socket
 
@@ -429,28 +429,15 @@ def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str)
     return status
 
 
-@pytest.fixture
-def sign_in(server: Any) -> Iterator[Callable[[str], ConsoleClient]]:
-    """Signs in as somebody, as a page of a browser does it."""
-    with ExitStack() as clients:
-
-        def signed_in(name: str) -> ConsoleClient:
-            client = clients.enter_context(closing(ConsoleClient(server.port)))
-            client.sign_in(name, PASSWORD)
-            return client
-
-        yield signed_in
-
-
 def test_the_id_of_a_session_is_no_way_into_it_at_the_real_server(
-    server: Any, sign_in: Callable[[str], ConsoleClient]
+    server: Any, wire: Callable[[str], ConsoleClient]
 ) -> None:
     port = server.port
     assert answer(port, "GET", "/_stcore/metrics") == 404
     assert answer(port, "GET", "/", Host="evil.test") == 421
     with pytest.raises(InvalidStatus), stream(port, ""):
         pass
-    owner = sign_in("rob")
+    owner = wire("rob")
     own, _ = shown(owner.socket)
     recognised = f"{BROWSER_COOKIE}={owner.cookies[BROWSER_COOKIE]}"
     for cookie in (OWN, recognised):  # a thief's browser, and what recognises the owner's
@@ -465,14 +452,14 @@ def test_the_id_of_a_session_is_no_way_into_it_at_the_real_server(
 
 
 def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
-    server: Any, sign_in: Callable[[str], ConsoleClient]
+    server: Any, wire: Callable[[str], ConsoleClient]
 ) -> None:
     """At the real server: the cookie of a lead's browser is not enough without the page's XSRF token, and a
     file over the limit is refused before it is read."""
     port = server.port
     statuses: dict[str, list[int]] = {}
     for name in ("rob", "lea"):
-        client = sign_in(name)
+        client = wire(name)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health") as health:
             take_cookies(client.cookies, health.headers)
         given = {

@@ -3,12 +3,12 @@ nothing of others, and no traceback. Each role against each store operation is i
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from console_client import ConsoleClient
-from console_records import PASSWORD, make_dialogue
+from console_records import make_dialogue
 from sqlalchemy import select
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
@@ -79,22 +79,6 @@ def test_everybody_lands_on_the_page_of_their_work(role: AccountRole, agent: str
     account = Account(id="x", role=role, agent=agent)
     assert start_page(account).title == title
     assert PAGES[title].is_open_to(account)
-
-
-@pytest.fixture
-def wire(server: Any) -> Iterator[Callable[[str | None], ConsoleClient]]:
-    clients: list[ConsoleClient] = []
-
-    def connected(name: str | None) -> ConsoleClient:
-        client = ConsoleClient(server.port)
-        clients.append(client)
-        if name is not None:
-            client.sign_in(name, PASSWORD)
-        return client
-
-    yield connected
-    for client in clients:
-        client.close()
 
 
 def forged(identifier: str, index: int) -> WidgetState:
