@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.records import Dialogue, Finding, Severity, Turn, Verdict
 from dialint.labeling.store import accounts, authentication, dialogues, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, AccountRole, NewTask
@@ -44,18 +44,23 @@ def make_dialogue(name: str, *texts: str, **more: Any) -> Dialogue:
 
 def make_finding(
     code: str = "C1", turn: int = 1, quote: str = "Anything else?", probability: float = 0.91, start: int = 0,
-    reason: str = "The question was passed over.",
+    reason: str = "The question was passed over.", severity: Severity = "S2",
 ) -> Finding:  # fmt: skip
     return Finding(
-        code=code, turn=turn, severity="S2", probability=probability, quote=quote, start=start,
+        code=code, turn=turn, severity=severity, probability=probability, quote=quote, start=start,
         end=start + len(quote), reason=reason,
     )  # fmt: skip
 
 
 def make_verdict(name: str, *findings: Finding, **more: Any) -> Verdict:
-    return Verdict(
-        dialogue_id=name, release="model-7", taxonomy="1.0.0", status="scored", quality=75.0, findings=findings, **more
-    )  # fmt: skip
+    about: dict[str, Any] = {
+        "release": "model-7",
+        "taxonomy": "1.0.0",
+        "status": "scored",
+        "quality": 75.0,
+        **more,
+    }
+    return Verdict(dialogue_id=name, findings=findings, **about)
 
 
 def add_to_review(

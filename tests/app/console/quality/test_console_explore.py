@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from console_records import make_finding, make_verdict
 
 from dialint.app.console.quality.explore import NAMES, make_search
 from dialint.app.console.text import no_findings_text, quality_text, verdict_text
-from dialint.detector.records import Dialogue, Finding, JudgeRecord, NotJudged, Turn, Verdict
+from dialint.detector.records import Dialogue, JudgeRecord, NotJudged, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
@@ -43,6 +44,7 @@ def test_all_dialogues_newest_first_and_a_filter_goes_into_the_address(open_page
     page.run()
     assert [each["Dialogue"] for each in rows(page)] == ["[d2](/dialogue?id=d2&from=explore&code=T1)"]
     assert page.test.query_params["code"] in ("T1", ["T1"])
+    assert control(open_page("rob", at="Explore", code="T1"), "code").value == "T1", "and comes back from it"
     assert "C1 S2" in rows(page)[0]["Findings"]
     control(page, "q").set_value("nothing like it")
     page.run()
@@ -50,17 +52,6 @@ def test_all_dialogues_newest_first_and_a_filter_goes_into_the_address(open_page
     page.press("Clear all filters")
     assert len(rows(page)) == 5
     assert control(page, "code").value is None
-
-
-def test_a_permalink_sets_the_controls(open_page: Callable[..., Any]) -> None:
-    page = open_page("rob", at="Explore", q="parcel", code="C1", least="90", status="unreviewed", junk="1")
-    assert (control(page, "q").value, control(page, "code").value) == ("parcel", "C1")
-    assert control(page, "status").value == "unreviewed"
-    assert tuple(control(page, "shares").value) == (90, 100)
-    assert any(
-        each["Dialogue"].startswith("[d1](/dialogue?id=d1&from=explore&q=parcel") for each in rows(page)
-    )
-    assert all("parcel" in each["Text"] for each in rows(page))
 
 
 @pytest.mark.parametrize("address", [
@@ -168,9 +159,7 @@ SILENT = JudgeRecord(name="j", prompt="1", codes=("A1", "C2"), failures={"E_ANSW
 ])  # fmt: skip
 def test_no_findings_says_among_which_codes(fields: dict[str, Any], n: int | None, is_whole: bool) -> None:
     score = 100.0 if is_whole else None
-    clean = Verdict(
-        dialogue_id="d5", release="model-8", taxonomy="1.0.0", status="scored", quality=score, **fields
-    )
+    clean = make_verdict("d5", quality=score, **fields)
     shown = "No findings. It is not known which codes were looked for."
     if n is not None:
         shown = f"No findings among the {n} codes that were looked for; {len(ALL) - n} were not: "
@@ -182,10 +171,7 @@ def test_no_findings_says_among_which_codes(fields: dict[str, Any], n: int | Non
 
 
 def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], store: Store) -> None:
-    found = Finding(
-        code="C1", turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
-    )
-    annotations.review(store, "rob", "d1", "k", ["C1"], [found], expected=None)
+    annotations.review(store, "rob", "d1", "k", ["C1"], [make_finding(probability=1.0)], expected=None)
     page = open_page("ria", at="Dialogue", id="d1")
     words = page.words
     for line in ("The dialogue came to the store", "Verdict of model", "Review by rob", "not blind"):

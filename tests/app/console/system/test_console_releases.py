@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from console_records import make_finding, make_verdict
 
 from dialint.app.console.system import release_registry
 from dialint.app.console.system.release_registry import promote, roll_back
@@ -23,7 +24,6 @@ from dialint.detector.overrides import (
     read_overrides,
     update_overrides,
 )
-from dialint.detector.records import Finding, Verdict
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.eval.tally import read_sheet
@@ -183,13 +183,7 @@ def test_two_releases_are_compared_on_the_dialogues_of_both(
     open_page: Callable[..., Any], store: Store
 ) -> None:
     hostile = "**other** <img src=x>"
-    found = Finding(
-        code="T1", turn=3, severity="S2", probability=0.9, quote="We", start=0, end=2, reason="why"
-    )
-    said = [
-        Verdict(dialogue_id=name, release=hostile, taxonomy="1.0.0", status="scored", quality=90.0, findings=(found,))
-        for name in ("d1", "d2")
-    ]  # fmt: skip
+    said = [make_verdict(name, make_finding("T1", 3, "We"), release=hostile) for name in ("d1", "d2")]
     dialogues.add_verdicts(store, "lea", said)
     page = view(open_page, "compare")
     page.choose("Release", "model-7").choose("Compared with", hostile)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from console_records import make_verdict
 from outputs import finished
 from patience import WAIT_MS, wait_for
 
@@ -28,7 +29,7 @@ from dialint.app.console.system.score_results import add_to_store
 from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.read import load_dialogues
-from dialint.detector.records import Dialogue, Turn, Verdict
+from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
@@ -228,10 +229,7 @@ def test_a_process_that_dies_with_or_without_a_word_fails_the_job(
 def done_job(make_job: Callable[..., Job]) -> Job:
     """A job that is done, without scoring: the verdicts say that nothing was found."""
     job = make_job()
-    verdicts = [
-        Verdict(dialogue_id=each, release="r", taxonomy="1.0.0", status="scored", quality=100.0)
-        for each in load_dialogues([str(job.log)])
-    ]
+    verdicts = [make_verdict(each, release="r") for each in load_dialogues([str(job.log)])]
     rejects = rejects_path(job.out)
     rejects.write_bytes(b"")
     counts = {"scored": N, "failed": 0, "not_judged": 0, "findings": {}, "failures": {}, "with_s1_or_s2": 0}

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -202,15 +201,3 @@ def test_a_draft_that_cannot_be_stored_is_not_left(
     assert "That was not saved" in page.words
     page.act("stop", "label").start()
     assert page.workspace()["said"] == {"T1": False}
-
-
-def test_a_refusal_of_each_run_is_told_once(open_page: Open, store: Store) -> None:
-    """Before: each run of the page added it once more."""
-    page = label_nothing(open_page("ann").start())
-    past = datetime(2020, 1, 1, tzinfo=UTC)
-    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0}
-    projects.change_limits(store, "lea", "to label", deadline=past, **limits)
-    page.act("stop", "label").press("Start labeling")
-    page.run()
-    page.run()
-    assert page.words.count("The store refuses") == 1
