@@ -53,14 +53,8 @@ def make_finding(
 
 
 def make_verdict(name: str, *findings: Finding, **more: Any) -> Verdict:
-    about: dict[str, Any] = {
-        "release": "model-7",
-        "taxonomy": "1.0.0",
-        "status": "scored",
-        "quality": 75.0,
-        **more,
-    }
-    return Verdict(dialogue_id=name, findings=findings, **about)
+    about: dict[str, Any] = {"release": "model-7", "taxonomy": "1.0.0", "status": "scored", "quality": 75.0}
+    return Verdict(dialogue_id=name, findings=findings, **{**about, **more})
 
 
 def add_to_review(

@@ -30,24 +30,21 @@ def list_drafts(store: Store) -> list[str]:
     return store.read(lambda transaction: list(transaction.run(query).scalars()))
 
 
+CLICKS: dict[str, Callable[[Any], Any]] = {
+    "edit": lambda page: page.decide("rejected"), "add": lambda page: page.add("review", 3, "C1"),
+    "save": lambda page: page.act("save"), "skip": lambda page: page.act("skip", reason="undecided"),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("click", "place"),
-    [("edit", "postgresql"), *((click, "sqlite") for click in ("edit", "add", "save", "skip"))],
-    indirect=["place"],
+    ("click", "place"), [("edit", "postgresql"), *((click, "sqlite") for click in CLICKS)], indirect=["place"]
 )
 def test_a_review_in_hand_is_closed(open_page: Open, store: Store, saved: Saved, click: str) -> None:
     page = open_page("rob").start()
     item = page.session("review").item
     page.decide("kept", "rejected")
     erasure.erase(store, "ada", [item.dialogue.id], "asked for")
-    if click == "edit":
-        page.decide("rejected")
-    elif click == "add":
-        page.add("review", 3, "C1")
-    elif click == "skip":
-        page.act("skip", reason="undecided")
-    else:
-        page.act("save")
+    CLICKS[click](page)
     assert DELETED in page.words
     assert (saved(), [name for name in list_drafts(store) if name == item.name]) == ([], [])
     now = page.session("review").item
