@@ -11,7 +11,6 @@ from languages_corpus import dialogues
 
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.errors import TooManyBad
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue, Verdict
@@ -131,19 +130,6 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert german["check_only"] == ["C1", "C2", "L4", "M2", "M3", "R1", "T1", "T2", "V2"]
     assert counts["findings"]["M2"] == {"S2": 1}
     assert counts["not_judged_with_s1_or_s2"] == 1
-
-
-def test_fail_on_does_not_vouch_for_what_was_not_judged(log: Path, tmp_path: Path) -> None:
-    german = written(
-        tmp_path / "german.jsonl", {"d": [CHATS["german"][0], ("agent", "Ich sehe gern für Sie nach.")]}
-    )
-    with pytest.raises(TooManyBad, match=r"E_NOT_JUDGED.*1 of 1 dialogues"):
-        scored(german, tmp_path / "v.jsonl", fail_on="S2")
-    assert next(iter(read_verdicts(tmp_path / "v.jsonl"))).status == "not_judged"
-    with pytest.raises(TooManyBad, match="E_NOT_JUDGED"):  # done already, and still no gate
-        scored(german, tmp_path / "v.jsonl", fail_on="S2")
-    assert scored(german, tmp_path / "w.jsonl", fail_on="S2", max_failed=1.0)
-    assert scored(german, tmp_path / "x.jsonl")
 
 
 def test_a_forced_language_is_taken_as_it_is(log: Path, tmp_path: Path) -> None:

@@ -71,15 +71,6 @@ def verdict(*findings: Finding, **more: Any) -> Verdict:
     )  # fmt: skip
 
 
-def test_a_confirmed_finding_is_a_persons_own_word() -> None:
-    answer = start_answer(verdict(finding(), finding("T1"), finding("L1")), ["C1", "T1"], None, "key")
-    assert [choice.finding.code for choice in answer.choices] == ["C1", "T1"]  # L1 was not asked
-    assert answer.undecided == (0, 1)
-    answer = decide(decide(answer, 0, "kept"), 1, "rejected")
-    assert answer.findings == (finding().model_copy(update={"probability": 1.0}),)
-    assert answer.undecided == ()
-
-
 def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> None:
     said = verdict(finding(), suggestions=(finding("T1", 6, 9), finding("C1", 10, 12), finding("L1")))
     codes = ("C1", "T1")
