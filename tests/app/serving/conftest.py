@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from http.server import ThreadingHTTPServer
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
@@ -79,12 +79,7 @@ def fake_server(
 
     @contextmanager
     def run(adapters: dict[str, str], *, swap: bool = True) -> Iterator[tuple[str, Any]]:
-        spec = spec_from_file_location("fake_vllm", Path(__file__).with_name("fake_vllm.py"))
-        assert spec is not None
-        assert spec.loader is not None
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        handler = module.Handler
+        handler = run_path(str(Path(__file__).with_name("fake_vllm.py")))["Handler"]
         handler.names, handler.adapters, handler.swap = ["small_decoder"], adapters, swap
         with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             thread = threading.Thread(target=server.serve_forever, args=(0.05,))
