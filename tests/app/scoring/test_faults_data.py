@@ -1,7 +1,6 @@
 """Faults of data around `dialint score`: F16 (bad lines), F19 (flipped bits), F21 (memory)."""
 
 import json
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -91,7 +90,6 @@ def test_f21_memory_is_flat(
     tmp_path: Path, write_log: WriteLog, peak_kib: Callable[..., int], ending: str, few: int, many: int
 ) -> None:
     """A Parquet output holds one row group in memory, which `few` must fill already."""
-    many = int(os.environ.get("DIALINT_MEMORY_DIALOGUES", many))
     options = {"chunk_size": 128, "all_probabilities": True}
     small, large = (
         peak_kib(write_log(n, f"{n}.jsonl"), tmp_path / f"v{n}.{ending}", **options) for n in (few, many)
