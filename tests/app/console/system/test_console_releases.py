@@ -17,13 +17,7 @@ from dialint.app.console.system.spot_checks import list_spot_checks
 from dialint.app.console.system.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
-from dialint.detector.overrides import (
-    Judged,
-    NaturalPrecision,
-    ReadTurns,
-    read_overrides,
-    update_overrides,
-)
+from dialint.detector.overrides import Judged, NaturalPrecision, ReadTurns, read_overrides, update_overrides
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.eval.tally import read_sheet

@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 from console_records import add_account, make_finding
 
-from dialint.labeling.store import (
-    annotations,
-    dialogues,
-    gold,
-    leases,
-    projects,
-    task_view,
-)
+from dialint.labeling.store import annotations, dialogues, gold, leases, projects, task_view
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.tasks import count_tasks
 

@@ -29,21 +29,9 @@ from dialint.app.console.tasks.answer import (
     start_answer,
     unanswered_codes,
 )
-from dialint.app.console.tasks.dialogue_view import (
-    UNSEEN,
-    Mark,
-    find_page,
-    paginate,
-    view_data,
-)
+from dialint.app.console.tasks.dialogue_view import UNSEEN, Mark, find_page, paginate, view_data
 from dialint.app.console.tasks.workspace import find_proof
-from dialint.app.console.text import (
-    HIDDEN_PATTERN,
-    coverage_text,
-    safe_markdown,
-    safe_text,
-    verdict_text,
-)
+from dialint.app.console.text import HIDDEN_PATTERN, coverage_text, safe_markdown, safe_text, verdict_text
 from dialint.detector.records import Dialogue, Finding, NotJudged, ToolCall, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation

@@ -7,14 +7,7 @@ import pytest
 from console_records import add_account
 from sqlalchemy import select
 
-from dialint.labeling.store import (
-    annotations,
-    erasure,
-    leases,
-    projects,
-    task_view,
-    tasks,
-)
+from dialint.labeling.store import annotations, erasure, leases, projects, task_view, tasks
 from dialint.labeling.store.database.schema import drafts as draft_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify

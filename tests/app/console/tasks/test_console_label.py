@@ -13,14 +13,7 @@ from dialint.app.console.tasks import items
 from dialint.app.console.tasks.page_session import receive
 from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Turn
-from dialint.labeling.store import (
-    accounts,
-    annotations,
-    dialogues,
-    leases,
-    projects,
-    tasks,
-)
+from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Pay, Project
 
