@@ -79,10 +79,7 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
 def test_details_name_scan_and_checks_with_their_precision(
     capsys: pytest.CaptureFixture[str], no_release: Path
 ) -> None:
-    codes: dict[str, Any] = {
-        "L1": {"scan": SCAN, "checks": [CHECK]},
-        "P4": {"checks": [POLICY]},
-    }
+    codes: dict[str, Any] = {"L1": {"scan": SCAN, "checks": [CHECK]}, "P4": {"checks": [POLICY]}}
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
     spelling = " ".join(shown(capsys, "L1").split())
     assert "coverage covered (scan), covered (check), by the embedded release" in spelling

@@ -210,8 +210,7 @@ OVERTURNED = [("own", 1, "C1", "overturned", "no_error")]
 
 
 @pytest.mark.parametrize(
-    ("second_review", "decision", "pairs"),
-    [(True, "overturned", OVERTURNED), (False, "upheld", [])],
+    ("second_review", "decision", "pairs"), [(True, "overturned", OVERTURNED), (False, "upheld", [])]
 )
 def test_an_overturned_appeal_becomes_a_preference_pair(
     dialint: Dialint, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

@@ -36,9 +36,7 @@ PAGES = {page.title: page for page in load_pages().values()}
 HOST = "http://127.0.0.1"
 WHO, OTHER = (Identity(issuer="https://id.example", subject=subject) for subject in ("1", "2"))
 UPLOAD = "/_stcore/upload_file/0b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e/1b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e"
-FOR_LEADS = {
-    "/download/score/{job}/{name}": "/download/score/0123456789abcdef/verdicts.csv",
-}
+FOR_LEADS = {"/download/score/{job}/{name}": "/download/score/0123456789abcdef/verdicts.csv"}
 """An address of each route that serves files, all to leads only."""
 FOR_EVERYBODY = {"/", STATIC_PATH, SESSION_PATH, *oidc.PATHS} | {
     f"/{address_of(title)}" for title in ("Home", "Sign in", *PAGES)
