@@ -15,7 +15,12 @@ from typing import Any
 import argon2
 import pytest
 
+from dialint import app
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+
 DRIVER = Path(__file__).with_name("fault_driver.py")
+SAMPLE = Path(app.__file__).with_name("sample")
 
 
 def dialogue_line(number: int, said: str = "Where is my parcel?") -> str:
@@ -48,6 +53,19 @@ def write_log(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def scanned_sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The dialogues of the sample with five kinds of errors, as a log, and the embedded release's verdicts."""
+    folder = tmp_path_factory.mktemp("scanned")
+    labels = map(json.loads, (SAMPLE / "labels.jsonl").read_text().splitlines())
+    chosen = {label["dialogue_id"] for label in labels if label["code"] in ("L1", "M2", "V2", "E4", "T2")}
+    lines = (SAMPLE / "dialogues.jsonl").read_text().splitlines()
+    log, out = folder / "log.jsonl", folder / "v.jsonl"
+    log.write_text("\n".join(line for line in lines if json.loads(line)["dialogue_id"] in chosen))
+    assert run([str(log)], ScoreConfig(out=out, quiet=True)) == 0
+    return log, out
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.overrides import update_overrides
 from dialint.detector.release import EMBEDDED, Release, finalize_release
-from dialint.detector.verdict_files import read_verdicts
+from dialint.detector.verdict_files import manifest_path, read_verdicts
 
 SAMPLE = "app/sample/dialogues.jsonl"
 OFF = DetectorConfig(scan="off")
@@ -63,21 +63,22 @@ def test_what_a_team_has_demoted_needs_no_scan_for_findings(tmp_path: Path) -> N
     assert resolve_scan(ScoreConfig(codes=("L4",), detector=what)).detector.scan == "auto"
 
 
-def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(tmp_path: Path) -> None:
-    with_scan, without = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    assert run([SAMPLE], ScoreConfig(out=with_scan, limit=8, quiet=True)) == 0
-    assert run([SAMPLE], ScoreConfig(out=without, limit=8, quiet=True, detector=OFF)) == 0
-    n_found = 0
-    for scanned, checked in zip(read_verdicts(with_scan), read_verdicts(without), strict=True):
-        n_found += len(checked.findings)
-        by_check = [each for each in scanned.findings if "exact check" in each.reason]
+def test_without_the_scan_checks_find_the_same_and_its_codes_are_not_covered(
+    scanned_sample: tuple[Path, Path], tmp_path: Path
+) -> None:
+    log, with_scan = scanned_sample
+    without, n_found = tmp_path / "v.jsonl", 0
+    assert run([str(log)], ScoreConfig(out=without, quiet=True, detector=OFF)) == 0
+    for both, alone in zip(read_verdicts(with_scan), read_verdicts(without), strict=True):
+        n_found += len(alone.findings)
+        by_check = [each for each in both.findings if "exact check" in each.reason]
         assert [(e.code, e.turn, e.quote) for e in by_check] == [
-            (e.code, e.turn, e.quote) for e in checked.findings
+            (e.code, e.turn, e.quote) for e in alone.findings
         ]
     assert n_found >= 3
-    missing = set(read_manifest(tmp_path / "b.manifest.json")["not_covered"])
+    scanned, checked = (set(read_manifest(manifest_path(out))["not_covered"]) for out in (with_scan, without))
     scan_only = {code for code, how in Release(EMBEDDED).info.codes.items() if how.covered_by == ("scan",)}
-    assert missing - set(read_manifest(tmp_path / "a.manifest.json")["not_covered"]) == scan_only
+    assert checked - scanned == scan_only
     assert "C3" in scan_only
     with pytest.raises(ConfigError, match="not covered by embedded-6: C3"):
         run([SAMPLE], ScoreConfig(codes=("C3",), quiet=True, detector=OFF))
