@@ -18,6 +18,7 @@ import pytest
 from dialint import app
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.watchdog import WatchConfig
 
 DRIVER = Path(__file__).with_name("fault_driver.py")
 SAMPLE = Path(app.__file__).with_name("sample")
@@ -64,7 +65,8 @@ def scanned_sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path
     lines = (SAMPLE / "dialogues.jsonl").read_text().splitlines()
     log, out = folder / "log.jsonl", folder / "v.jsonl"
     log.write_text("\n".join(line for line in lines if json.loads(line)["dialogue_id"] in chosen))
-    assert run([str(log)], ScoreConfig(out=out, quiet=True)) == 0
+    config = ScoreConfig(out=out, quiet=True, watch=WatchConfig(dialogue_seconds=0))
+    assert run([str(log)], config) == 0
     return log, out
 
 
