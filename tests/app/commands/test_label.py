@@ -19,7 +19,6 @@ from dialint.labeling.store import annotations, authentication, leases, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import MustChangePassword, NotAllowed, Pay
 
-SAID = "Let me look into"
 Dialint = Callable[..., str]
 WriteLog = Callable[..., Path]
 pytestmark = pytest.mark.usefixtures("people")

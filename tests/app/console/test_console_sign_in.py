@@ -7,13 +7,10 @@ from console_records import GIVEN, PASSWORD
 from patience import WAIT_S
 from streamlit.testing.v1 import AppTest
 
-from dialint.app.console.pages import load_pages
 from dialint.app.console.sessions import FREE_TRIES
 from dialint.labeling.store import accounts, authentication
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
-
-PAGES = {page.title: page for page in load_pages().values()}
 
 Open = Callable[..., Any]
 Saved = Callable[[], list[dict[str, Any]]]

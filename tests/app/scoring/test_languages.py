@@ -13,7 +13,7 @@ from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
-from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.records import Verdict
 from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
 
@@ -144,13 +144,11 @@ def test_correct_dialogues_are_hardly_ever_flagged(language: str, n: int, tmp_pa
     """At most one agent turn of 100. All that the texts are drawn from was written here."""
     corpus = [*dialogues(language, n)]
     log = tmp_path / "log.jsonl"
-    log.write_text("\n".join(map(_line, corpus)) + "\n", encoding="utf-8")
+    fields = {"id", "language", "turns"}
+    lines = [one.model_dump_json(include=fields, exclude_none=True) for one in corpus]
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
     verdicts = scored(log, tmp_path / "v.jsonl")
     turns = sum(turn.role == "agent" for one in corpus for turn in one.turns)
     flagged = {(name, finding.turn) for name, verdict in verdicts.items() for finding in verdict.findings}
     assert len(flagged) <= turns / 100
     assert {verdict.status for verdict in verdicts.values()} == {"not_judged"}
-
-
-def _line(dialogue: Dialogue) -> str:
-    return dialogue.model_dump_json(include={"id", "language", "turns"}, exclude_none=True)

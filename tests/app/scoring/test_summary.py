@@ -24,22 +24,14 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path
 from dialint.detector.watchdog import WatchConfig
 
-READING: dict[str, Any] = {"rejected": 0, "warnings": {}}
-
-
-def printed(**detector: Any) -> list[str]:
-    console = Console(width=1000)
-    with console.capture() as capture:
-        fake: Any = SimpleNamespace(
-            **{"taxonomy": load_taxonomy(), "info": None, "judge_info": None} | detector
-        )
-        console.print(summary_table(Tally(), READING, fake, {}))
-    return [line.rstrip() for line in capture.get().splitlines()]
-
 
 def test_every_code_is_covered_by_something_or_needs_a_judge() -> None:
-    info = Release(EMBEDDED).info
-    lines = [line for line in printed(release=info.id, codes=tuple(info.codes), info=info) if info.id in line]
+    info, console = Release(EMBEDDED).info, Console(width=1000)
+    about = {"taxonomy": load_taxonomy(), "release": info.id, "codes": tuple(info.codes), "judge_info": None}
+    fake: Any = SimpleNamespace(info=info, **about)
+    with console.capture() as capture:
+        console.print(summary_table(Tally(), {"rejected": 0, "warnings": {}}, fake, {}))
+    lines = [line.rstrip() for line in capture.get().splitlines() if info.id in line]
     groups = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
     assert list(groups) == [
         *(f"covered ({name}) by {info.id}" for name in ("scan", "check", "policy")),
