@@ -90,16 +90,16 @@ def test_a_language_that_only_the_scan_covered_is_no_gap_without_it(tmp_path: Pa
         (tmp_path / "log.jsonl").write_text(json.dumps({"id": "d", "turns": turns}))
         return run([str(tmp_path / "log.jsonl")], ScoreConfig(fail_on="S2", detector=OFF))
 
-    assert (
-        score("My parcel has not arrived yet, where is it?", "I have passed your question on, please wait.")
-        == 0
-    )
+    answer = "I have passed your question on to the carrier, please wait."
+    assert score("My parcel has not arrived yet, where is it?", answer) == 0
     (line,) = [each for each in capsys.readouterr().out.splitlines() if each.startswith("not covered by")]
     assert "C3" in line.split()
-    with pytest.raises(
-        TooManyBad, match="a language that the release does not cover"
-    ):  # checks have a gap, too
-        score("Mein Paket ist noch nicht da, wo ist es denn?", "Ich habe Ihre Frage weitergegeben.")
+    german = (
+        "Mein Paket ist noch nicht da, wo ist es denn?",
+        "Ich habe Ihre Frage an den Paketdienst weitergegeben.",
+    )
+    with pytest.raises(TooManyBad, match="a language that the release does not cover"):
+        score(*german)  # no check of most codes reads German, and the scan never did
 
 
 def test_no_model_is_loaded() -> None:
